@@ -1,4 +1,4 @@
-//! Why a trial does not go on.
+//! The reasons for which a trial does not go on.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use gatebench_store::Outcome;
 
 /// What ends a trial before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Halt {
+pub(crate) enum Abort {
     /// Someone stopped the run.
     Interrupted,
     /// It cannot be completed.
@@ -128,23 +128,23 @@ impl<E: Blame> From<&E> for Failure {
     }
 }
 
-impl From<Failure> for Halt {
+impl From<Failure> for Abort {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl From<DriverError> for Halt {
+impl From<DriverError> for Abort {
     fn from(error: DriverError) -> Self {
         Self::Failed(Failure::from(&error))
     }
 }
 
-impl From<Halt> for Outcome {
-    fn from(halt: Halt) -> Self {
-        match halt {
-            Halt::Interrupted => Self::Interrupted,
-            Halt::Failed(Failure {
+impl From<Abort> for Outcome {
+    fn from(abort: Abort) -> Self {
+        match abort {
+            Abort::Interrupted => Self::Interrupted,
+            Abort::Failed(Failure {
                 culprit,
                 reason,
                 remedy,

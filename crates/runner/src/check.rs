@@ -1,4 +1,5 @@
-//! A gateway folder proven without a load: started for each scenario, asked its cases, and ended.
+//! A check of a gateway folder without a load: for each scenario the gateway is started, sent the
+//! parity cases, and stopped.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,18 +15,18 @@ use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup};
 use gatebench_net::clock;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 
-use crate::abort::{Failure, Halt};
+use crate::abort::{Abort, Failure};
 use crate::error::RunnerError;
 use crate::http_probe::wire::Wire;
 use crate::http_probe::{exchange, render};
 use crate::interrupt::Interrupt;
-use crate::parity::propagation::Effect;
+use crate::parity::propagation::Propagation;
 use crate::parity::{self, Place};
 use crate::plan::gateway_selection::split_version;
 use crate::plan::library::Library;
 use crate::testbed::ledger::{self, Origins};
 use crate::testbed::resolve_gateway::{self, PreparedGateway};
-use crate::testbed::{Bringing, Stage};
+use crate::testbed::{GatewaySpec, Testbed};
 
 /// What every gateway must do, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
@@ -204,18 +205,18 @@ fn check_one(
             "give gatebench a folder that it may write to",
         )
     })?;
-    let mut stage = Stage::default();
-    let asked = ask(request, scenario, placement, &work, &mut stage);
-    let stderr = stage.gateway_stderr();
+    let mut testbed = Testbed::default();
+    let asked = ask(request, scenario, placement, &work, &mut testbed);
+    let stderr = testbed.gateway_stderr();
     let stop = &request.gateway.folder.spec.stop;
-    let down = stage.bring_gateway_down(&stop.signal, stop.timeout.0);
-    stage.bring_upstream_down();
+    let shutdown = testbed.bring_gateway_down(&stop.signal, stop.timeout.0);
+    testbed.bring_upstream_down();
     let interrupted = request.interrupt.is_raised();
-    checked.stopped_badly = down.filter(|_| !interrupted).and_then(|down| {
-        let crashed = down
+    checked.stopped_badly = shutdown.filter(|_| !interrupted).and_then(|shutdown| {
+        let crashed = shutdown
             .crashed
-            .map(|_| format!("the gateway ended {}", down.words));
-        crashed.or(down.warning)
+            .map(|_| format!("the gateway ended {}", shutdown.words));
+        crashed.or(shutdown.warning)
     });
     checked.outcome = match asked {
         _ if interrupted => CheckOutcome::Interrupted,
@@ -225,8 +226,8 @@ fn check_one(
             }
             CheckOutcome::Asked(record)
         }
-        Err(Halt::Interrupted) => CheckOutcome::Interrupted,
-        Err(Halt::Failed(failure)) => failed(failure, &stderr),
+        Err(Abort::Interrupted) => CheckOutcome::Interrupted,
+        Err(Abort::Failed(failure)) => failed(failure, &stderr),
     };
     Ok(checked)
 }
@@ -266,10 +267,10 @@ fn ask(
     scenario: &Scenario,
     placement: &Placement,
     work: &Path,
-    stage: &mut Stage,
-) -> Result<ParityRecord, Halt> {
+    testbed: &mut Testbed,
+) -> Result<ParityRecord, Abort> {
     let upstream_work = work.join(UPSTREAM_FOLDER);
-    stage.bring_upstream_up(
+    testbed.bring_upstream_up(
         scenario.upstream,
         scenario.transport.upstream_tls,
         scenario.targets,
@@ -278,9 +279,9 @@ fn ask(
         Ipv4Addr::LOCALHOST.into(),
     )?;
     let rest = (&placement.upstream[..], upstream_work.as_path());
-    stage.bring_the_rest_up(scenario, rest, request.launcher)?;
-    let started = stage.as_started(scenario);
-    let bringing = Bringing {
+    testbed.bring_the_rest_up(scenario, rest, request.launcher)?;
+    let started = testbed.as_started(scenario);
+    let spec = GatewaySpec {
         gateway: request.gateway,
         scenario: &started,
         work: &work.join(GATEWAY_FOLDER),
@@ -290,9 +291,9 @@ fn ask(
         launcher: request.launcher,
         interrupt: request.interrupt,
     };
-    stage.bring_gateway_up(&bringing)?;
-    let (Some(target), Some(upstream)) = (stage.target(), stage.upstream()) else {
-        return Err(Halt::Interrupted);
+    testbed.bring_gateway_up(&spec)?;
+    let (Some(target), Some(upstream)) = (testbed.target(), testbed.upstream()) else {
+        return Err(Abort::Interrupted);
     };
     let place = Place {
         target: target.clone(),
@@ -312,7 +313,7 @@ fn ask(
             .push(reuse(&case.request, &target, &upstream, request.interrupt)?);
     }
     if parity::failure(&record).is_none() {
-        prove_later(scenario, stage, place, &mut record)?;
+        prove_later(scenario, testbed, place, &mut record)?;
     }
     Ok(record)
 }
@@ -320,10 +321,10 @@ fn ask(
 /// Gives the gateway its other routes, and adds the cases that hold from then on.
 fn prove_later(
     scenario: &Scenario,
-    stage: &mut Stage,
+    testbed: &mut Testbed,
     place: Place<'_>,
     record: &mut ParityRecord,
-) -> Result<(), Halt> {
+) -> Result<(), Abort> {
     let Some(case) = scenario
         .later
         .as_ref()
@@ -331,8 +332,8 @@ fn prove_later(
     else {
         return Ok(());
     };
-    stage.change(CONFIGURE)?;
-    Effect::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
+    testbed.change(CONFIGURE)?;
+    Propagation::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
     // Nonces that were sent before would not be counted again.
     let place = Place {
         tag: place.tag + 1,
@@ -352,7 +353,7 @@ fn reuse(
     target: &Wire,
     upstream: &Origins,
     interrupt: &Interrupt,
-) -> Result<ParityCaseRecord, Halt> {
+) -> Result<ParityCaseRecord, Abort> {
     let targets = upstream.wires.len() as u64;
     let connections_max = REUSE_CONNECTIONS_MAX * targets;
     let bytes = render(request, &target.address.to_string(), None);
@@ -361,7 +362,7 @@ fn reuse(
         // An answer was proven before this; one that is missing now shows in the count.
         let _ = exchange(target, &bytes, false, interrupt);
         if interrupt.is_raised() {
-            return Err(Halt::Interrupted);
+            return Err(Abort::Interrupted);
         }
     }
     let after = ledger::read(upstream, interrupt)?;

@@ -7,16 +7,16 @@ use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::Backend;
 use gatebench_store::TrialRecord;
 
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::external::PreparedGenerator;
 use crate::interrupt::Interrupt;
 use crate::lockstep::Member;
 use crate::progress::{Observer, Progress, Step};
-use crate::testbed::force_stop::Hurry;
+use crate::testbed::force_stop::ForceStop;
 use crate::testbed::resolve_gateway::PreparedGateway;
 
 /// What a trial is made of, and who hears of it.
-pub(crate) struct Scene<'a> {
+pub(crate) struct TrialContext<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) trial: &'a Trial,
     pub(crate) scenario: &'a Scenario,
@@ -28,12 +28,12 @@ pub(crate) struct Scene<'a> {
     pub(crate) engine: Option<&'a PreparedGenerator>,
     pub(crate) backend: Option<Backend>,
     pub(crate) interrupt: &'a Interrupt,
-    pub(crate) hurry: &'a Hurry,
+    pub(crate) force_stop: &'a ForceStop,
     pub(crate) observer: &'a dyn Observer,
     /// The completed repeats of a search that this trial goes on with, in the order of their starts.
     pub(crate) earlier: Vec<TrialRecord>,
     /// The other trials of the block, where they go through it together.
-    pub(crate) company: Option<Member<'a>>,
+    pub(crate) lockstep: Option<Member<'a>>,
 }
 
 /// The cores of this machine that a trial runs on.
@@ -47,7 +47,7 @@ pub(crate) struct TrialCores {
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> TrialContext<'a> {
     /// Whose fault it is when the load's target does not answer.
     pub(crate) fn target_culprit(&self) -> Culprit {
         match self.variant {
@@ -71,7 +71,7 @@ impl<'a> Scene<'a> {
         let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
         cores.sort_unstable();
         cores.dedup();
-        let is_alone = placement.gateway_is_alone() && self.company.is_none();
+        let is_alone = placement.gateway_is_alone() && self.lockstep.is_none();
         TrialCores {
             all: cores,
             gateway: gateway.to_vec(),
@@ -87,14 +87,14 @@ impl<'a> Scene<'a> {
     }
 
     /// Waits for the other trials of the block, where they go through it together.
-    pub(crate) fn meet(&self) -> Result<(), Halt> {
-        let company = self.company.as_ref();
-        company.map_or(Ok(()), |company| company.meet(self.interrupt))
+    pub(crate) fn meet(&self) -> Result<(), Abort> {
+        let lockstep = self.lockstep.as_ref();
+        lockstep.map_or(Ok(()), |lockstep| lockstep.meet(self.interrupt))
     }
 
-    pub(crate) fn step(&self, step: Step) -> Result<(), Halt> {
+    pub(crate) fn step(&self, step: Step) -> Result<(), Abort> {
         if self.interrupt.is_raised() {
-            return Err(Halt::Interrupted);
+            return Err(Abort::Interrupted);
         }
         self.observer.observe(Progress::StepStarted(step));
         Ok(())

@@ -1,4 +1,4 @@
-//! Why a run could not be prepared or could not go on.
+//! The errors for which a run cannot be prepared or cannot go on.
 
 use gatebench_config::{Diagnostics, ReadError};
 use gatebench_drivers::DriverError;

@@ -1,4 +1,4 @@
-//! How a person stops a run: once to stop, twice to stop at once.
+//! The interrupt of a run: one stops it in order, a second one stops it at once.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

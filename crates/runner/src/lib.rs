@@ -1,7 +1,13 @@
-//! The conductor: from the words of a user to a plan, and from a plan to a run directory.
+//! The runner: from the words of a user to a plan, and from a plan to a run directory.
 //!
 //! [`prepare`] resolves scenarios, loads and gateways before anything starts; [`run`] goes through the
-//! plan trial by trial. Nothing here prints: what happens is told to an [`Observer`] as typed values.
+//! plan trial by trial. Nothing here prints: an [`Observer`] gets what happens as typed values.
+//!
+//! # Modules
+//! `plan` makes the plan; `trial` is one trial; `phase` is one load and what runs next to it; `run`
+//! is the order of trials. Below them, `testbed` brings processes up and down, `parity` proves that a
+//! gateway does what its scenario says, and `context` holds what a trial is made of. `check` proves a
+//! gateway folder without a load.
 //!
 //! # One trial
 //! ```text

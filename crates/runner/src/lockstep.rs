@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::interrupt::Interrupt;
 
 /// How often somebody who waits looks whether the run is interrupted.
@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_millis(20);
 
 /// The trials of a block.
 #[derive(Debug)]
-pub(crate) struct Company {
+pub(crate) struct Lockstep {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-impl Company {
+impl Lockstep {
     /// So many, who are alone in these turns.
     pub(crate) fn of(members: usize, turns: Vec<usize>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Company {
     /// The one of this place, until it is dropped.
     pub(crate) fn member(&self, place: usize) -> Member<'_> {
         Member {
-            company: self,
+            lockstep: self,
             place,
         }
     }
@@ -93,11 +93,11 @@ impl Company {
         &self,
         interrupt: &Interrupt,
         is_so: impl Fn(&State) -> bool,
-    ) -> Result<MutexGuard<'_, State>, Halt> {
+    ) -> Result<MutexGuard<'_, State>, Abort> {
         let mut state = self.state();
         while !is_so(&state) {
             if interrupt.is_raised() {
-                return Err(Halt::Interrupted);
+                return Err(Abort::Interrupted);
             }
             let waited = self.changed.wait_timeout(state, EVERY);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -109,7 +109,7 @@ impl Company {
 /// A trial among others. Who is dropped is not waited for any more.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
-    company: &'a Company,
+    lockstep: &'a Lockstep,
     place: usize,
 }
 
@@ -118,24 +118,24 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     /// The run was interrupted meanwhile.
-    pub(crate) fn meet(&self, interrupt: &Interrupt) -> Result<(), Halt> {
-        let company = self.company;
+    pub(crate) fn meet(&self, interrupt: &Interrupt) -> Result<(), Abort> {
+        let lockstep = self.lockstep;
         let meeting = {
-            let mut state = company.state();
+            let mut state = lockstep.state();
             state.waiting += 1;
             let meeting = state.meetings;
             state.meet_if_whole();
-            company.changed.notify_all();
+            lockstep.changed.notify_all();
             meeting
         };
-        company
+        lockstep
             .until(interrupt, |state| state.meetings > meeting)
             .map(drop)
     }
 
     /// Ends this member's warm-up. Returns the ticket for [`Self::begin_ns`].
     pub(crate) fn is_ready(&self, at_ns: u64) -> u64 {
-        let mut state = self.company.state();
+        let mut state = self.lockstep.state();
         let ticket = state.begins.0;
         state.warm.insert(self.place);
         state.begin_if_warm(at_ns);
@@ -145,7 +145,7 @@ impl<'a> Member<'a> {
     /// The time at which all begin to measure, once none of them still warms up. If a missing
     /// member has left, it is `at_ns`.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
-        let mut state = self.company.state();
+        let mut state = self.lockstep.state();
         if state.begins.0 == ticket {
             state.begin_if_warm(at_ns);
         }
@@ -156,26 +156,26 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     /// The run was interrupted meanwhile.
-    pub(crate) fn turn(&self, interrupt: &Interrupt) -> Result<impl Drop + 'a, Halt> {
+    pub(crate) fn turn(&self, interrupt: &Interrupt) -> Result<impl Drop + 'a, Abort> {
         let is_next = |state: &State| !state.is_taken && state.turns.front() == Some(&self.place);
-        let mut state = self.company.until(interrupt, is_next)?;
+        let mut state = self.lockstep.until(interrupt, is_next)?;
         state.is_taken = true;
-        Ok(Turn(self.company))
+        Ok(Turn(self.lockstep))
     }
 }
 
 impl Drop for Member<'_> {
     fn drop(&mut self) {
-        let mut state = self.company.state();
+        let mut state = self.lockstep.state();
         state.members -= 1;
         state.warm.remove(&self.place);
         state.turns.retain(|place| *place != self.place);
         state.meet_if_whole();
-        self.company.changed.notify_all();
+        self.lockstep.changed.notify_all();
     }
 }
 
-struct Turn<'a>(&'a Company);
+struct Turn<'a>(&'a Lockstep);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
@@ -198,14 +198,14 @@ mod tests {
 
     #[test]
     fn all_meet_before_any_goes_on_and_who_left_is_not_waited_for() {
-        let (company, interrupt) = (Company::of(4, Vec::new()), Interrupt::new());
+        let (lockstep, interrupt) = (Lockstep::of(4, Vec::new()), Interrupt::new());
         let arrived = AtomicUsize::new(0);
         thread::scope(|scope| {
-            drop(company.member(3));
+            drop(lockstep.member(3));
             for place in 0..3 {
-                let (company, interrupt, arrived) = (&company, &interrupt, &arrived);
+                let (lockstep, interrupt, arrived) = (&lockstep, &interrupt, &arrived);
                 scope.spawn(move || {
-                    let member = company.member(place);
+                    let member = lockstep.member(place);
                     for meeting in 1..=50 {
                         arrived.fetch_add(1, Ordering::SeqCst);
                         member.meet(interrupt).unwrap();
@@ -220,16 +220,16 @@ mod tests {
     #[test]
     fn one_at_a_time_has_the_turn_in_the_order_that_was_drawn() {
         let turns = [2, 0, 1, 3, 1, 2, 0, 3, 0, 1, 2];
-        let company = Company::of(4, turns.to_vec());
+        let lockstep = Lockstep::of(4, turns.to_vec());
         let (interrupt, had) = (Interrupt::new(), Mutex::new(Vec::new()));
         let inside = AtomicUsize::new(0);
         // The fourth fails before its turn, and the others go on without it.
-        drop(company.member(3));
+        drop(lockstep.member(3));
         thread::scope(|scope| {
             for place in 0..3 {
-                let (company, interrupt, had, inside) = (&company, &interrupt, &had, &inside);
+                let (lockstep, interrupt, had, inside) = (&lockstep, &interrupt, &had, &inside);
                 scope.spawn(move || {
-                    let member = company.member(place);
+                    let member = lockstep.member(place);
                     for _ in 0..3 {
                         let _turn = member.turn(interrupt).unwrap();
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
@@ -244,8 +244,8 @@ mod tests {
 
     #[test]
     fn all_begin_to_measure_when_the_last_is_warm_or_gone() {
-        let company = Company::of(3, Vec::new());
-        let [first, second, third] = [0, 1, 2].map(|place| company.member(place));
+        let lockstep = Lockstep::of(3, Vec::new());
+        let [first, second, third] = [0, 1, 2].map(|place| lockstep.member(place));
         let ticket = first.is_ready(100);
         assert_eq!(first.begin_ns(ticket, 110), None);
         second.is_ready(200);
@@ -260,10 +260,10 @@ mod tests {
 
     #[test]
     fn an_interrupt_ends_the_waiting() {
-        let (company, interrupt) = (Company::of(2, vec![1, 0]), Interrupt::new());
+        let (lockstep, interrupt) = (Lockstep::of(2, vec![1, 0]), Interrupt::new());
         interrupt.raise();
-        let member = company.member(0);
-        assert!(matches!(member.meet(&interrupt), Err(Halt::Interrupted)));
-        assert!(matches!(member.turn(&interrupt), Err(Halt::Interrupted)));
+        let member = lockstep.member(0);
+        assert!(matches!(member.meet(&interrupt), Err(Abort::Interrupted)));
+        assert!(matches!(member.turn(&interrupt), Err(Abort::Interrupted)));
     }
 }

@@ -23,18 +23,18 @@ use gatebench_store::{
     Timestamp, TrialRecord, TrialWriter,
 };
 
-use crate::context::Scene;
+use crate::context::TrialContext;
 use crate::error::RunnerError;
 use crate::interrupt::Interrupt;
 use crate::plan::identity;
 use crate::plan::selection::Prepared;
 use crate::progress::{Observer, Progress, RunSummary};
 use crate::testbed::cores::Kept;
-use crate::testbed::force_stop::Hurry;
-use crate::trial::{self, Ended};
+use crate::testbed::force_stop::ForceStop;
+use crate::trial::{self, TrialResult};
 use crate::warning::Warning;
-use early_stop::{Early, Over};
-use eta::Left;
+use early_stop::{EarlyStop, Over};
+use eta::Eta;
 
 /// So many trials in a row that failed because of the environment end the run: the next would too.
 const ENVIRONMENT_FAILURES_MAX: u32 = 2;
@@ -83,13 +83,13 @@ pub fn run(
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
     let _kept = Kept::on(&[&placement.engine[..], &placement.upstream].concat());
-    let hurry = Hurry::default();
-    let mut conductor = Conductor::new(request, interrupt, &hurry, observer, opened);
-    let conducted = thread::scope(|scope| {
-        let _watching = hurry.watch(scope, interrupt);
-        conductor.go()
+    let force_stop = ForceStop::default();
+    let mut run_loop = RunLoop::new(request, interrupt, &force_stop, observer, opened);
+    let ended = thread::scope(|scope| {
+        let _watching = force_stop.watch(scope, interrupt);
+        run_loop.go()
     });
-    conductor.conclude(conducted)
+    run_loop.conclude(ended)
 }
 
 /// A run directory, and what its trials are measured with.
@@ -175,26 +175,26 @@ fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
 }
 
 /// Goes through the trials.
-struct Conductor<'a> {
+struct RunLoop<'a> {
     request: &'a RunRequest,
     interrupt: &'a Interrupt,
-    hurry: &'a Hurry,
+    force_stop: &'a ForceStop,
     observer: &'a dyn Observer,
     writer: RunWriter,
     backend: Option<Backend>,
     changes: Vec<Warning>,
     done: BTreeSet<u32>,
-    left: Left,
+    eta: Eta,
     summary: RunSummary,
     environment_failures: u32,
-    early: Early,
+    early_stop: EarlyStop,
 }
 
-impl<'a> Conductor<'a> {
+impl<'a> RunLoop<'a> {
     fn new(
         request: &'a RunRequest,
         interrupt: &'a Interrupt,
-        hurry: &'a Hurry,
+        force_stop: &'a ForceStop,
         observer: &'a dyn Observer,
         opened: Opened,
     ) -> Self {
@@ -217,20 +217,20 @@ impl<'a> Conductor<'a> {
             .iter()
             .for_each(|record| summary.count(&record.outcome));
         let done = finished.iter().map(|record| record.trial.number).collect();
-        let left = Left::new(Duration::from_secs_f64(plan.trial_seconds()));
+        let eta = Eta::new(Duration::from_secs_f64(plan.trial_seconds()));
         Self {
             request,
             interrupt,
-            hurry,
+            force_stop,
             observer,
             writer,
             backend,
             changes,
             done,
-            left,
+            eta,
             summary,
             environment_failures: 0,
-            early: Early::new(plan.study.clone(), request.budget),
+            early_stop: EarlyStop::new(plan.study.clone(), request.budget),
         }
     }
 
@@ -270,14 +270,14 @@ impl<'a> Conductor<'a> {
             let further = trials[index + 1..].iter().copied();
             let further = further.filter(|it| !self.done.contains(&it.number));
             let further: Vec<&Trial> = further.collect();
-            let company = self.company_of(trial, &further);
-            if company.is_empty() {
+            let partners = self.partners_of(trial, &further);
+            if partners.is_empty() {
                 self.until_it_succeeds(trial, &further)?;
                 continue;
             }
-            let left = further.iter().filter(|it| !company.contains(it));
+            let left = further.iter().filter(|it| !partners.contains(it));
             let left: Vec<&Trial> = left.copied().collect();
-            self.together(&[&[*trial][..], &company].concat(), &left)?;
+            self.together(&[&[*trial][..], &partners].concat(), &left)?;
         }
         Ok(())
     }
@@ -325,10 +325,10 @@ impl<'a> Conductor<'a> {
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);
-        if !self.early.is_at_a_boundary(done) {
+        if !self.early_stop.is_at_a_boundary(done) {
             return Ok(());
         }
-        let over = self.early.over(done, trial.block, self.writer.dir())?;
+        let over = self.early_stop.over(done, trial.block, self.writer.dir())?;
         let Some(over) = over else { return Ok(()) };
         let is_all = matches!(over, Over::Run(_));
         let (Over::Deciding(why) | Over::Run(why)) = over;
@@ -352,35 +352,35 @@ impl<'a> Conductor<'a> {
 
     /// Runs one trial and writes it; whether it failed.
     fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<bool, RunnerError> {
-        let scene = self.scene(trial, self.earlier(trial)?)?;
+        let context = self.context(trial, self.earlier(trial)?)?;
         let trial_writer = match self.writer.begin_trial(trial) {
             Ok(writer) => writer,
             Err(error) => return self.lost(trial, error).map(|()| false),
         };
-        let ended = trial::run(&scene, &trial_writer);
-        self.keep(trial, ended, trial_writer, (1, further))
+        let result = trial::run(&context, &trial_writer);
+        self.keep(trial, result, trial_writer, (1, further))
     }
 
     /// Writes a trial that took its time together with others, so many with itself; whether it failed.
     fn keep(
         &mut self,
         trial: &Trial,
-        ended: Ended,
+        result: TrialResult,
         trial_writer: TrialWriter,
         (together, further): (u32, &[&Trial]),
     ) -> Result<bool, RunnerError> {
-        let Ended {
+        let TrialResult {
             record,
             histograms,
             series,
             summaries,
-        } = ended;
+        } = result;
         if !matches!(record.outcome, Outcome::NotSupported { .. }) {
             let took = record
                 .finished
                 .duration_since(record.started)
                 .unsigned_abs();
-            self.left.took(took / together.max(1));
+            self.eta.took(took / together.max(1));
         }
         let outcome = record.outcome.clone();
         for text in &record.warnings {
@@ -420,11 +420,11 @@ impl<'a> Conductor<'a> {
         Ok(repeats)
     }
 
-    fn scene<'t>(
+    fn context<'t>(
         &self,
         trial: &'t Trial,
         earlier: Vec<TrialRecord>,
-    ) -> Result<Scene<'t>, RunnerError>
+    ) -> Result<TrialContext<'t>, RunnerError>
     where
         'a: 't,
     {
@@ -439,7 +439,7 @@ impl<'a> Conductor<'a> {
         })
     }
 
-    fn planned<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Option<Scene<'t>>
+    fn planned<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Option<TrialContext<'t>>
     where
         'a: 't,
     {
@@ -450,7 +450,7 @@ impl<'a> Conductor<'a> {
         if matches!(variant, Variant::Gateway { .. }) && gateway.is_none() {
             return None;
         }
-        Some(Scene {
+        Some(TrialContext {
             plan: &prepared.plan,
             trial,
             scenario: prepared.plan.scenario(&trial.scenario)?,
@@ -460,17 +460,17 @@ impl<'a> Conductor<'a> {
             engine: prepared.engine.as_ref(),
             backend: self.backend,
             interrupt: self.interrupt,
-            hurry: self.hurry,
+            force_stop: self.force_stop,
             observer: self.observer,
             earlier,
-            company: None,
+            lockstep: None,
         })
     }
 
     /// How long these trials will take, or what is left of the run's time where that is less.
     fn left(&self, trials: &[&Trial]) -> Duration {
-        let expected = self.left.for_trials(self.that_run(trials));
-        self.early
+        let expected = self.eta.for_trials(self.that_run(trials));
+        self.early_stop
             .left()
             .map_or(expected, |left| left.min(expected))
     }
@@ -529,13 +529,13 @@ impl<'a> Conductor<'a> {
     }
 
     /// Writes how far the run came.
-    fn conclude(mut self, conducted: Result<(), RunnerError>) -> Result<RunSummary, RunnerError> {
+    fn conclude(mut self, ended: Result<(), RunnerError>) -> Result<RunSummary, RunnerError> {
         let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
         // The segment of a soak that was stopped is kept as it is.
         let study = &self.request.prepared.plan.study;
         let is_stopped = accounted < self.summary.planned || study.is_in_segments();
         self.summary.interrupted = self.interrupt.is_raised() && is_stopped;
-        let status = match &conducted {
+        let status = match &ended {
             Err(_) => Status::Failed,
             Ok(()) if self.summary.interrupted => Status::Interrupted,
             // A trial that could not be written is missing: --resume measures it.
@@ -544,7 +544,7 @@ impl<'a> Conductor<'a> {
         };
         let written = self.writer.set_status(status);
         // What ended the run is the better reason.
-        conducted?;
+        ended?;
         written?;
         self.observer
             .observe(Progress::RunFinished(self.summary.clone()));

@@ -13,7 +13,7 @@ use crate::error::RunnerError;
 
 /// The load of a trial, besides its phases.
 #[derive(Clone, Debug)]
-pub(crate) struct Demand {
+pub(crate) struct Workload {
     /// Never none. Floor and null gateway strip no prefixes, so their paths are stripped here.
     groups: Vec<Group>,
     data: Arc<DataSet>,
@@ -23,7 +23,7 @@ pub(crate) struct Demand {
     pub(crate) answered_by_gateway: Vec<Vec<bool>>,
 }
 
-impl Demand {
+impl Workload {
     /// The load of a scenario on a variant.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ pub(crate) fn check(
 
 /// Why a scenario cannot be asked for, and what to do.
 fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
-    if let Err(error) = Demand::of(scenario, &Variant::Floor) {
+    if let Err(error) = Workload::of(scenario, &Variant::Floor) {
         let remedy = "correct the scenario's `data`, or the template that names it";
         return Some((error.to_string(), remedy.into()));
     }
@@ -210,8 +210,8 @@ groups:
         let target = Target::new(std::net::SocketAddr::from(([127, 0, 0, 1], 9)), "h");
         let gateway = Variant::gateway("g", "g");
         for (variant, prefix) in [(gateway, "/r"), (Variant::Floor, "")] {
-            let demand = Demand::of(&scenario(), &variant).unwrap();
-            let groups = demand.in_phase(&phases(8)[0], &target).unwrap();
+            let workload = Workload::of(&scenario(), &variant).unwrap();
+            let groups = workload.in_phase(&phases(8)[0], &target).unwrap();
             let told: Vec<_> = groups
                 .iter()
                 .map(|group| (group.name.as_str(), most(&group.shape)))
@@ -219,9 +219,9 @@ groups:
             assert_eq!(told, [("good", 6), ("failing", 2), ("own", 9)]);
             let path = format!("{prefix}/resource/{{{{ id }}}}");
             assert_eq!(groups[0].requests[0].path, path);
-            assert_eq!(demand.samples[0].path, format!("{prefix}/resource/7"));
-            assert_eq!(demand.samples.len(), 3);
-            let answered = demand.answered_by_gateway;
+            assert_eq!(workload.samples[0].path, format!("{prefix}/resource/7"));
+            assert_eq!(workload.samples.len(), 3);
+            let answered = workload.answered_by_gateway;
             assert_eq!(answered, [[false], [true], [false]]);
         }
     }

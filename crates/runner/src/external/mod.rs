@@ -70,7 +70,7 @@ impl PreparedGenerator {
     ///
     /// # Errors
     /// Everything in the plan that it cannot do at all.
-    fn rehearse(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
+    fn check(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
         if let Some(scenario) = plan.scenarios.iter().find(|it| !it.transport.is_plain()) {
             let (generator, name) = (self.generator, &scenario.scenario);
             return Err(RunnerError::words(

@@ -29,7 +29,7 @@ pub(crate) fn resolve(
     plan: &mut Plan,
 ) -> Result<(PreparedGenerator, Vec<Warning>), RunnerError> {
     let engine = find(choice.generator, choice.script.as_deref(), Some(plan))?;
-    let warnings = engine.rehearse(plan)?;
+    let warnings = engine.check(plan)?;
     Ok((engine, warnings))
 }
 

@@ -1,4 +1,4 @@
-//! Where requests outside a load go, and a connection there: plain, or over TLS.
+//! The address of requests outside a load, and a connection to it: plain, or over TLS.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};

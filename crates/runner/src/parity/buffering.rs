@@ -1,4 +1,4 @@
-//! Whether a gateway passes on what it has of a message, tried once before the load.
+//! Tries, once before the load, whether a gateway passes on a message in parts.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use gatebench_store::Buffering;
 use gatebench_upstream::PAUSE_HEADER;
 
 use super::Place;
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::http_probe::render;
 use crate::http_probe::wire::Line;
 use crate::testbed::ledger;
@@ -29,7 +29,7 @@ pub(crate) fn buffering(
     scenario: &Scenario,
     samples: &[Request],
     place: &Place<'_>,
-) -> Result<Buffering, Halt> {
+) -> Result<Buffering, Abort> {
     let Some(upstream) = &place.upstream else {
         return Ok(Buffering::default());
     };
@@ -54,8 +54,8 @@ pub(crate) fn buffering(
 fn sees_the_beginning(
     request: &Request,
     place: &Place<'_>,
-    begun: impl Fn() -> Result<u64, Halt>,
-) -> Result<Option<bool>, Halt> {
+    begun: impl Fn() -> Result<u64, Abort>,
+) -> Result<Option<bool>, Abort> {
     let bytes = render(request, &place.target.address.to_string(), None);
     let (most, last) = bytes.split_at(bytes.len().saturating_sub(1));
     let before = begun()?;

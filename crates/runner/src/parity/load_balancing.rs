@@ -1,10 +1,10 @@
-//! Whether a gateway shares requests out between all targets of the upstream.
+//! Proves that a gateway distributes requests over all targets of the upstream.
 
 use gatebench_model::{Request, Scenario};
 use gatebench_store::ParityCaseRecord;
 
 use super::Place;
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::http_probe::wire::Wire;
 use crate::http_probe::{exchange, render};
 use crate::testbed::ledger;
@@ -22,7 +22,7 @@ pub(crate) fn prove(
     scenario: &Scenario,
     samples: &[Request],
     place: &Place<'_>,
-) -> Result<Option<ParityCaseRecord>, Halt> {
+) -> Result<Option<ParityCaseRecord>, Abort> {
     let upstream = place.upstream.as_ref().filter(|_| scenario.targets > 1);
     let mut cases = scenario.parity.iter().filter(|it| it.reaches_upstream);
     let case = || cases.next().map(|it| &it.request);
@@ -44,7 +44,7 @@ pub(crate) fn prove(
             place.interrupt,
         );
         if place.interrupt.is_raised() {
-            return Err(Halt::Interrupted);
+            return Err(Abort::Interrupted);
         }
     }
     let after = begun(targets, place)?;
@@ -57,7 +57,7 @@ pub(crate) fn prove(
 }
 
 /// Requests that each target has begun with.
-fn begun(targets: &[Wire], place: &Place<'_>) -> Result<Vec<u64>, Halt> {
+fn begun(targets: &[Wire], place: &Place<'_>) -> Result<Vec<u64>, Abort> {
     let of = |wire| ledger::of_target(wire, place.interrupt).map(|ledger| ledger.begun);
     targets.iter().map(of).collect()
 }

@@ -18,7 +18,7 @@ use gatebench_net::trace::Nonce;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 use gatebench_upstream::Snapshot;
 
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::http_probe::wire::Wire;
 use crate::http_probe::{ANSWER_TIMEOUT, Answer, exchange, render, shorten};
 use crate::interrupt::Interrupt;
@@ -72,7 +72,7 @@ pub(crate) fn prove(
     scenario: &Scenario,
     samples: &[Request],
     place: &Place<'_>,
-) -> Result<ParityRecord, Halt> {
+) -> Result<ParityRecord, Abort> {
     let due = scenario
         .parity
         .iter()
@@ -156,7 +156,7 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
 
 /// Sends a sample of each request of the load straight to the upstream: there is no gateway whose
 /// policies could be proven, but the answers that everything is compared with must be right.
-pub(crate) fn prove_floor(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Halt> {
+pub(crate) fn prove_floor(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();
     for request in requests {
@@ -212,7 +212,7 @@ struct Prover<'a> {
 }
 
 impl<'a> Prover<'a> {
-    fn new(place: &'a Place<'a>) -> Result<Self, Halt> {
+    fn new(place: &'a Place<'a>) -> Result<Self, Abort> {
         let ledger = place
             .upstream
             .as_ref()
@@ -228,7 +228,7 @@ impl<'a> Prover<'a> {
     }
 
     /// Runs a case; tells beside its record whether there was an answer at all.
-    fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Halt> {
+    fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Abort> {
         let before = self.body_bytes_seen(case)?;
         let (mut sent, mut answer, mut reached) = self.ask(&case.request)?;
         if reached && !case.reaches_upstream && self.place.is_after {
@@ -268,7 +268,7 @@ impl<'a> Prover<'a> {
 
     /// How many of these requests, one for each route, are answered by it. All are asked at once; those whose answers
     /// do not say that they come from the upstream are asked once more, each by itself.
-    fn routes_answering(&mut self, requests: &[Request]) -> Result<u32, Halt> {
+    fn routes_answering(&mut self, requests: &[Request]) -> Result<u32, Abort> {
         let first = self.sequence;
         self.sequence += requests.len() as u64;
         let part = requests.len().div_ceil(ASKERS).max(1);
@@ -305,7 +305,7 @@ impl<'a> Prover<'a> {
 
     /// Sends a request with a fresh nonce; tells what was sent, what came back, and whether it
     /// reached the upstream.
-    fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Answer>, bool), Halt> {
+    fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Answer>, bool), Abort> {
         let nonce = Nonce::new(self.place.tag, 0, self.sequence);
         self.sequence += 1;
         let sent = render(request, &self.host, Some(nonce));
@@ -316,7 +316,7 @@ impl<'a> Prover<'a> {
             self.place.interrupt,
         );
         if self.place.interrupt.is_raised() {
-            return Err(Halt::Interrupted);
+            return Err(Abort::Interrupted);
         }
         let came_back = answer
             .as_ref()
@@ -332,7 +332,7 @@ impl<'a> Prover<'a> {
     }
 
     /// How many bytes of body the upstream has seen so far, where the case asks and the upstream is ours.
-    fn body_bytes_seen(&self, case: &Case) -> Result<Option<u64>, Halt> {
+    fn body_bytes_seen(&self, case: &Case) -> Result<Option<u64>, Abort> {
         let upstream = self.place.upstream.as_ref();
         let upstream = upstream.filter(|_| case.upstream_body_bytes.is_some());
         let ledger = upstream.map(|it| ledger::read(it, self.place.interrupt));
@@ -340,7 +340,7 @@ impl<'a> Prover<'a> {
     }
 
     /// Whether the upstream saw more requests than those whose answers say so.
-    fn reached_unseen(&mut self) -> Result<bool, Halt> {
+    fn reached_unseen(&mut self) -> Result<bool, Abort> {
         let (Some(upstream), Some(before)) = (&self.place.upstream, &mut self.ledger) else {
             return Ok(false);
         };

@@ -1,5 +1,5 @@
-//! Sees from when on a gateway that was configured anew acts as its scenario then says, asked on a new
-//! connection each time: those that were open before may be served as before for as long as they last.
+//! Measures how long a changed configuration takes to act. Each request uses a new connection: an
+//! open connection may keep the old configuration as long as it lasts.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -16,14 +16,14 @@ use crate::interrupt::Interrupt;
 const ASK_EVERY: Duration = Duration::from_millis(10);
 
 /// Somebody who asks until the answer is right.
-pub(crate) struct Effect {
+pub(crate) struct Propagation {
     began_ns: u64,
     /// Ends the asking, also in the middle of an answer.
     enough: Arc<Interrupt>,
     asking: JoinHandle<Option<u64>>,
 }
 
-impl Effect {
+impl Propagation {
     /// Begins to ask; a change began at `began_ns`.
     pub(crate) fn of(began_ns: u64, wire: Wire, case: &ParityCase) -> Self {
         let enough = Arc::new(Interrupt::new());

@@ -1,4 +1,4 @@
-//! What the bare network carries, before a load of the floor.
+//! Measures the rate that the bare network carries, before a load without a gateway.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use gatebench_net::trace::Nonce;
 use gatebench_store::CeilingRecord;
 
 use super::Loading;
-use crate::context::Scene;
+use crate::context::TrialContext;
 use crate::http_probe::{exchange, render};
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 
 /// The longest that it is measured: it is steady from the first moment.
 const MEASURE_MAX: Duration = Duration::from_secs(2);
@@ -24,15 +24,15 @@ const NOBODY: u8 = u8::MAX;
 /// Measures it where the plan asks for it, by the sizes of the load's first request and of the answer to it; none
 /// for loads that keep no number of connections. What goes wrong is told and spoils nothing else.
 pub(crate) fn measure(
-    scene: &Scene<'_>,
-    stage: &Stage,
+    context: &TrialContext<'_>,
+    testbed: &Testbed,
     loading: &Loading<'_>,
     warnings: &mut Vec<String>,
 ) -> Option<CeilingRecord> {
-    let is_asked = scene.plan.network_ceiling && *scene.variant == Variant::Floor;
-    let connections = connections(scene, loading).filter(|_| is_asked)?;
-    let sizes = sizes(scene, stage, loading)?;
-    let record = sizes.and_then(|sizes| carry(scene, loading, connections, sizes));
+    let is_asked = context.plan.network_ceiling && *context.variant == Variant::Floor;
+    let connections = connections(context, loading).filter(|_| is_asked)?;
+    let sizes = sizes(context, testbed, loading)?;
+    let record = sizes.and_then(|sizes| carry(context, loading, connections, sizes));
     let told = |error: &std::io::Error| {
         let phase = &loading.phase.name;
         format!(
@@ -44,8 +44,8 @@ pub(crate) fn measure(
 }
 
 /// Connections of a load that keeps them, over all groups.
-fn connections(scene: &Scene<'_>, loading: &Loading<'_>) -> Option<u32> {
-    let shapes = divide(&loading.phase.shape, &scene.scenario.groups()).ok()?;
+fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32> {
+    let shapes = divide(&loading.phase.shape, &context.scenario.groups()).ok()?;
     let each = shapes.iter().map(|shape| match shape {
         Shape::Closed(closed) if closed.stages.is_empty() => Some(closed.connections),
         Shape::Closed(_) | Shape::Open(_) => None,
@@ -55,29 +55,29 @@ fn connections(scene: &Scene<'_>, loading: &Loading<'_>) -> Option<u32> {
 
 /// Bytes of a request and of its answer, as the load has them; none where nothing is sent in the clear.
 fn sizes(
-    scene: &Scene<'_>,
-    stage: &Stage,
+    context: &TrialContext<'_>,
+    testbed: &Testbed,
     loading: &Loading<'_>,
 ) -> Option<std::io::Result<(usize, usize)>> {
-    if !scene.scenario.transport.is_plain() {
+    if !context.scenario.transport.is_plain() {
         return None;
     }
-    let (target, request) = (stage.target()?, loading.demand.samples.first()?);
+    let (target, request) = (testbed.target()?, loading.workload.samples.first()?);
     let nonce = Nonce::new(loading.tag, NOBODY, 0);
-    let nonce = scene.plan.is_traced().then_some(nonce);
+    let nonce = context.plan.is_traced().then_some(nonce);
     let asked = render(request, &target.address.to_string(), nonce);
-    let answer = exchange(&target, &asked, request.method == "HEAD", scene.interrupt);
+    let answer = exchange(&target, &asked, request.method == "HEAD", context.interrupt);
     Some(answer.map(|answer| (asked.len(), answer.head.len() + answer.body_bytes)))
 }
 
 fn carry(
-    scene: &Scene<'_>,
+    context: &TrialContext<'_>,
     loading: &Loading<'_>,
     connections: u32,
     (asked_bytes, answered_bytes): (usize, usize),
 ) -> std::io::Result<CeilingRecord> {
-    let placement = &scene.plan.placement;
-    let length = scene.plan.length.as_ref().map(|it| it.length);
+    let placement = &context.plan.placement;
+    let length = context.plan.length.as_ref().map(|it| it.length);
     let measure_max = match length {
         Some(Length::Smoke) => SMOKE,
         _ => MEASURE_MAX,
@@ -91,7 +91,7 @@ fn carry(
         client_cores: placement.engine.clone(),
         server_cores: placement.upstream.clone(),
         spin: placement.engine_is_alone(),
-        backend: scene.backend,
+        backend: context.backend,
     };
     let carried = bare.carry()?;
     Ok(CeilingRecord {

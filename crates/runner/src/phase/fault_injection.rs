@@ -1,12 +1,12 @@
-//! A target of the upstream that is ill for a while under load, and which target saw how many requests
-//! before, meanwhile and after.
+//! Lets one target of the upstream fail for a while under load, and counts the requests that each
+//! target gets before, during and after the failure.
 
 use gatebench_model::load::{Ill, TargetFailure};
 use gatebench_store::{FailureRecord, TargetShare};
 
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::interrupt::Interrupt;
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 use crate::testbed::ledger;
 
 /// A moment of the measurement, and what each target had seen by then.
@@ -18,7 +18,7 @@ struct Mark {
 
 /// A failure of a phase on its way.
 #[derive(Debug)]
-pub(crate) struct Illness<'a> {
+pub(crate) struct FaultInjection<'a> {
     failure: &'a TargetFailure,
     interrupt: &'a Interrupt,
     before_load: Vec<u64>,
@@ -26,27 +26,27 @@ pub(crate) struct Illness<'a> {
     over: Option<Mark>,
 }
 
-impl<'a> Illness<'a> {
+impl<'a> FaultInjection<'a> {
     /// Before the load.
     pub(crate) fn new(
         failure: &'a TargetFailure,
-        stage: &Stage,
+        testbed: &Testbed,
         interrupt: &'a Interrupt,
-    ) -> Result<Self, Halt> {
+    ) -> Result<Self, Abort> {
         Ok(Self {
             failure,
             interrupt,
-            before_load: seen(stage, interrupt)?,
+            before_load: seen(testbed, interrupt)?,
             began: None,
             over: None,
         })
     }
 
     /// Makes the first target ill, or well again, when it is time.
-    pub(crate) fn go_on(&mut self, stage: &mut Stage, now_ns: u64) -> Result<(), Halt> {
+    pub(crate) fn go_on(&mut self, testbed: &mut Testbed, now_ns: u64) -> Result<(), Abort> {
         if self.began.is_none() && now_ns >= self.failure.from.as_nanos() {
-            let mut seen = seen(stage, self.interrupt)?;
-            let last = stage.make_ill(self.failure, self.interrupt)?;
+            let mut seen = seen(testbed, self.interrupt)?;
+            let last = testbed.make_ill(self.failure, self.interrupt)?;
             // What it saw while the others were asked, it saw as well as ever.
             if let Some((first, last)) = seen.first_mut().zip(last) {
                 *first = last.begun;
@@ -61,7 +61,7 @@ impl<'a> Illness<'a> {
             && self.over.is_none()
             && now_ns >= self.failure.until.as_nanos()
         {
-            let mut seen = seen(stage, self.interrupt)?;
+            let mut seen = seen(testbed, self.interrupt)?;
             if self.failure.how == Ill::Refusing {
                 // It is not there to be asked, and saw nothing since.
                 seen.insert(0, began.seen.first().copied().unwrap_or(0));
@@ -70,18 +70,22 @@ impl<'a> Illness<'a> {
                 at_ns: now_ns,
                 seen,
             });
-            return stage.make_well(self.failure.how, self.interrupt);
+            return testbed.make_well(self.failure.how, self.interrupt);
         }
         Ok(())
     }
 
     /// After the load, in which `ended` requests were answered or failed, the warm-up's among them; none
     /// where it was over before the failure was.
-    pub(crate) fn record(self, stage: &Stage, ended: u64) -> Result<Option<FailureRecord>, Halt> {
+    pub(crate) fn record(
+        self,
+        testbed: &Testbed,
+        ended: u64,
+    ) -> Result<Option<FailureRecord>, Abort> {
         let Some((began, mut over)) = self.began.zip(self.over) else {
             return Ok(None);
         };
-        let end = seen(stage, self.interrupt)?;
+        let end = seen(testbed, self.interrupt)?;
         let during = gained(&began.seen, &over.seen);
         if self.failure.how == Ill::Refusing
             && let Some(first) = over.seen.first_mut()
@@ -116,8 +120,8 @@ impl<'a> Illness<'a> {
 }
 
 /// Requests that each target that is up has seen.
-pub(crate) fn seen(stage: &Stage, interrupt: &Interrupt) -> Result<Vec<u64>, Halt> {
-    let targets = stage.targets();
+pub(crate) fn seen(testbed: &Testbed, interrupt: &Interrupt) -> Result<Vec<u64>, Abort> {
+    let targets = testbed.targets();
     let saw = |target| ledger::of_target(target, interrupt).map(|ledger| ledger.begun);
     targets.iter().map(saw).collect()
 }

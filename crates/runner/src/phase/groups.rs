@@ -1,4 +1,4 @@
-//! The groups of a load as they are stored.
+//! Turns the groups of a load into their records.
 
 use gatebench_engine::{GroupOutcome, Metric, Outcome, Recording, RouteRecord as EngineRoute};
 use gatebench_model::Shape;
@@ -6,7 +6,7 @@ use gatebench_store::{GroupRecord, Histogram, RouteRecord, TimeFigures};
 
 use super::figures::{answered, counts, sums};
 use super::timeline::BEYOND_MIN;
-use crate::workload::Demand;
+use crate::workload::Workload;
 
 /// The record of each group, where there is more to tell than of the phase: several groups, or several
 /// requests. `shapes` are the groups' loads.
@@ -91,8 +91,8 @@ fn time_figures(
 }
 
 /// Answers of the measurement to requests that the gateway is to answer by itself.
-pub(crate) fn meant_for_gateway(outcome: &Outcome, demand: &Demand) -> u64 {
-    let groups = outcome.groups.iter().zip(&demand.answered_by_gateway);
+pub(crate) fn meant_for_gateway(outcome: &Outcome, workload: &Workload) -> u64 {
+    let groups = outcome.groups.iter().zip(&workload.answered_by_gateway);
     groups
         .map(|(group, by_gateway)| of_group(group, by_gateway))
         .sum()

@@ -39,23 +39,23 @@ use gatebench_store::{
 };
 use gatebench_upstream::Snapshot;
 
-use crate::abort::{Failure, Halt};
-use crate::context::Scene;
+use crate::abort::{Abort, Failure};
+use crate::context::TrialContext;
 use crate::progress::{PhaseSummary, Progress};
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 use crate::testbed::ledger;
 use crate::testbed::sampler::Outside;
-use crate::workload::Demand;
+use crate::workload::Workload;
 use admin::Calling;
 use bins::Glance;
-use fault_injection::Illness;
+use fault_injection::FaultInjection;
 pub use figures::judge_outcome;
 use figures::{summary, usages};
 use profile::Profiling;
-use reconfiguration::Changing;
+use reconfiguration::Reconfiguration;
 use samples::{Moment, Pss, Samplers};
 use scrape::{Scrape, Scraping};
-use timeline::Seconds;
+use timeline::Timeline;
 use trace::Seen;
 use warming::Warming;
 use watch::{Shared, Watch, Watched};
@@ -69,14 +69,14 @@ pub(crate) struct Measured {
     /// What was sampled of the gateway's stacks, where the plan wants it.
     pub(crate) profile: Option<Profile>,
     /// What ended it before its time, where what there is of it is kept.
-    pub(crate) halt: Option<Halt>,
+    pub(crate) abort: Option<Abort>,
 }
 
 /// What is loaded, and how.
 pub(crate) struct Loading<'a> {
     pub(crate) phase: &'a Phase,
     /// Who sends what.
-    pub(crate) demand: &'a Demand,
+    pub(crate) workload: &'a Workload,
     /// Tag of the nonces.
     pub(crate) tag: u16,
     /// Begin of the trial on `CLOCK_MONOTONIC`, nanoseconds.
@@ -106,35 +106,36 @@ struct Raw {
 
 /// Runs a load to its end. Who dies in it, and an interrupt, end it.
 pub(crate) fn measure(
-    scene: &Scene<'_>,
-    stage: &mut Stage,
+    context: &TrialContext<'_>,
+    testbed: &mut Testbed,
     loading: &Loading<'_>,
-) -> Result<Measured, Halt> {
+) -> Result<Measured, Abort> {
     let phase = loading.phase;
-    let load = load(scene, stage, loading)?;
-    let before = stage.ledger(scene.interrupt)?;
-    let mut samplers = Samplers::new(stage, scene.cores().gateway);
+    let load = load(context, testbed, loading)?;
+    let before = testbed.ledger(context.interrupt)?;
+    let mut samplers = Samplers::new(testbed, context.cores().gateway);
     let pss_before = samplers.pss();
     let outside = samplers.outside();
-    let warming = Warming::of(scene, phase);
+    let warming = Warming::of(context, phase);
     let shared = Shared::new(load.cores.len(), warming.fixed_ns());
-    let mut seconds = Seconds::new(load.cores.len()).in_stretches_of(stretch_seconds(scene, phase));
-    scene.observer.observe(Progress::PhaseStarted {
+    let mut timeline =
+        Timeline::new(load.cores.len()).in_stretches_of(stretch_seconds(context, phase));
+    context.observer.observe(Progress::PhaseStarted {
         name: phase.name.clone(),
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
     });
     let beside = Beside {
-        scraping: scraping(scene, stage, phase),
-        calling: Calling::of(scene, stage, phase),
-        profiling: Profiling::of(scene, &samplers, loading),
-        kept_awake: match phase.keep_awake && !scene.plan.placement.gateway_is_elsewhere {
-            true => scene.gateway_cores(),
+        scraping: scraping(context, testbed, phase),
+        calling: Calling::of(context, testbed, phase),
+        profiling: Profiling::of(context, &samplers, loading),
+        kept_awake: match phase.keep_awake && !context.plan.placement.gateway_is_elsewhere {
+            true => context.gateway_cores(),
             false => &[],
         },
     };
-    let watch = watch(scene, stage, &mut samplers, &shared, (phase, warming))?;
-    meet(scene, phase)?;
+    let watch = watch(context, testbed, &mut samplers, &shared, (phase, warming))?;
+    meet(context, phase)?;
     let Run {
         outcome,
         watched,
@@ -142,12 +143,12 @@ pub(crate) fn measure(
         admin,
         profile,
         kept_awake,
-    } = run_watched(&load, &shared, &mut seconds, watch, beside);
-    let halt = ended_by(scene, &watched, profile.as_ref(), phase)?;
-    let outcome = undisturbed(outcome, kept_awake, scene);
+    } = run_watched(&load, &shared, &mut timeline, watch, beside);
+    let abort = ended_by(context, &watched, profile.as_ref(), phase)?;
+    let outcome = undisturbed(outcome, kept_awake, context);
     let outcome = outcome.map_err(|failure| failure.in_phase(&phase.name))?;
-    let after = match &halt {
-        None => stage.ledger(scene.interrupt)?,
+    let after = match &abort {
+        None => testbed.ledger(context.interrupt)?,
         // What was interrupted has not been heard to the end.
         Some(_) => None,
     };
@@ -165,12 +166,12 @@ pub(crate) fn measure(
         ledger: before.zip(after),
         answers: shared.completed(),
     };
-    let mut measured = assemble(scene, loading, raw, seconds);
-    measured.halt = halt;
+    let mut measured = assemble(context, loading, raw, timeline);
+    measured.abort = abort;
     measured.record.admin = admin;
     let failed = |error: ProfileError| Failure::from(&error).in_phase(&phase.name);
     measured.profile = profile.transpose().map_err(failed)?;
-    scene
+    context
         .observer
         .observe(Progress::PhaseFinished(measured.summary.clone()));
     Ok(measured)
@@ -178,35 +179,35 @@ pub(crate) fn measure(
 
 /// Who watches the load, and what is done meanwhile.
 fn watch<'a>(
-    scene: &'a Scene<'_>,
-    stage: &'a mut Stage,
+    context: &'a TrialContext<'_>,
+    testbed: &'a mut Testbed,
     samplers: &'a mut Samplers,
     shared: &'a Shared,
     (phase, warming): (&'a Phase, Warming<'a>),
-) -> Result<Watch<'a>, Halt> {
-    let failure = phase.failure.as_ref().filter(|_| scene.gateway.is_some());
-    let illness = failure.map(|it| Illness::new(it, stage, scene.interrupt));
+) -> Result<Watch<'a>, Abort> {
+    let failure = phase.failure.as_ref().filter(|_| context.gateway.is_some());
+    let fault_injection = failure.map(|it| FaultInjection::new(it, testbed, context.interrupt));
     Ok(Watch {
-        illness: illness.transpose()?,
+        fault_injection: fault_injection.transpose()?,
         shared,
-        stage,
+        testbed,
         samplers,
-        variant: scene.variant,
-        interrupt: scene.interrupt,
-        observer: scene.observer,
+        variant: context.variant,
+        interrupt: context.interrupt,
+        observer: context.observer,
         warming,
         measure_ns: phase.measure.as_nanos(),
         late_glances: 0,
-        changing: scene
+        reconfiguration: context
             .gateway
-            .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
+            .and_then(|_| Reconfiguration::of(phase, context.scenario, context.interrupt)),
     })
 }
 
 /// Before a phase that gateways go through side by side all of them are ready.
-fn meet(scene: &Scene<'_>, phase: &Phase) -> Result<(), Halt> {
+fn meet(context: &TrialContext<'_>, phase: &Phase) -> Result<(), Abort> {
     if phase.side_by_side {
-        scene.meet()
+        context.meet()
     } else {
         Ok(())
     }
@@ -216,8 +217,8 @@ fn meet(scene: &Scene<'_>, phase: &Phase) -> Result<(), Halt> {
 const STRETCHES_MAX: u64 = 120;
 
 /// Over how many seconds a histogram goes: one, but in a soak as many as make a bounded number of them.
-fn stretch_seconds(scene: &Scene<'_>, phase: &Phase) -> u32 {
-    if !scene.plan.study.is_in_segments() {
+fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
+    if !context.plan.study.is_in_segments() {
         return 1;
     }
     let seconds = phase.measure.0.as_secs().div_ceil(STRETCHES_MAX).max(1);
@@ -227,59 +228,67 @@ fn stretch_seconds(scene: &Scene<'_>, phase: &Phase) -> u32 {
 /// What ended the load before its time, where what there is of it is kept all the same: of a soak every second
 /// counts, however it ended, and of a profile every sample.
 fn ended_by(
-    scene: &Scene<'_>,
+    context: &TrialContext<'_>,
     watched: &Watched,
     profile: Option<&Result<Profile, ProfileError>>,
     phase: &Phase,
-) -> Result<Option<Halt>, Halt> {
+) -> Result<Option<Abort>, Abort> {
     let death = watched.death.clone();
-    let halt = if scene.interrupt.is_raised() {
-        Some(Halt::Interrupted)
+    let abort = if context.interrupt.is_raised() {
+        Some(Abort::Interrupted)
     } else {
         death.map(|death| death.in_phase(&phase.name).into())
     };
     let has_samples = matches!(profile, Some(Ok(_)));
-    let says_something = scene.plan.study.is_in_segments() || has_samples;
+    let says_something = context.plan.study.is_in_segments() || has_samples;
     let is_worth_keeping = says_something && watched.moments.len() > 1;
-    match halt {
-        Some(halt) if !is_worth_keeping => Err(halt),
-        halt => Ok(halt),
+    match abort {
+        Some(abort) if !is_worth_keeping => Err(abort),
+        abort => Ok(abort),
     }
 }
 
-fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
-    let wire = stage.target().ok_or(Halt::Interrupted)?;
+fn load(
+    context: &TrialContext<'_>,
+    testbed: &Testbed,
+    loading: &Loading<'_>,
+) -> Result<Load, Abort> {
+    let wire = testbed.target().ok_or(Abort::Interrupted)?;
     let phase = loading.phase;
-    let streams = scene.scenario.transport.http2_streams;
+    let streams = context.scenario.transport.http2_streams;
     let target = wire
         .target(streams)
         .map_err(|error| Failure::of_certificate(&error))?;
-    let groups = loading.demand.in_phase(phase, &target);
+    let groups = loading.workload.in_phase(phase, &target);
     // Seen before the start, so only a manifest that was changed gets here.
     let groups = groups.map_err(|error| Failure::of_manifest(&error).in_phase(&phase.name))?;
     Ok(Load {
         groups,
-        data: loading.demand.data(),
-        warm_up: Duration::from_nanos(Warming::of(scene, phase).at_most_ns()),
+        data: loading.workload.data(),
+        warm_up: Duration::from_nanos(Warming::of(context, phase).at_most_ns()),
         measure: phase.measure.0,
         drain: phase.drain.0,
-        cores: scene.plan.placement.engine.clone(),
-        backend: scene.backend,
-        trace_tag: scene.plan.is_traced().then_some(loading.tag),
-        spin: scene.plan.placement.engine_is_alone() && scene.company.is_none(),
+        cores: context.plan.placement.engine.clone(),
+        backend: context.backend,
+        trace_tag: context.plan.is_traced().then_some(loading.tag),
+        spin: context.plan.placement.engine_is_alone() && context.lockstep.is_none(),
         seed: u64::from(loading.tag),
     })
 }
 
 /// What is fetched of the gateway's own metrics in a phase.
-fn scraping<'a>(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Scraping<'a>> {
-    let every = scene.scenario.metrics.as_ref()?.scrape_every?;
+fn scraping<'a>(
+    context: &TrialContext<'a>,
+    testbed: &Testbed,
+    phase: &Phase,
+) -> Option<Scraping<'a>> {
+    let every = context.scenario.metrics.as_ref()?.scrape_every?;
     Some(Scraping {
-        address: stage.metrics_address()?,
-        metrics: scene.gateway?.folder.spec.metrics.as_ref()?,
+        address: testbed.metrics_address()?,
+        metrics: context.gateway?.folder.spec.metrics.as_ref()?,
         every_ns: every.as_nanos(),
         measure_ns: phase.measure.as_nanos(),
-        interrupt: scene.interrupt,
+        interrupt: context.interrupt,
     })
 }
 
@@ -309,7 +318,7 @@ struct Run {
 fn run_watched(
     load: &Load,
     shared: &Shared,
-    seconds: &mut Seconds,
+    timeline: &mut Timeline,
     watch: Watch<'_>,
     beside: Beside<'_>,
 ) -> Run {
@@ -327,7 +336,7 @@ fn run_watched(
         let profiling = scope.spawn(|| profiling.and_then(|it| it.run(shared)));
         let over = Over(shared);
         let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
-            if let Some(median_ns) = seconds.take(worker, interval) {
+            if let Some(median_ns) = timeline.take(worker, interval) {
                 shared.response_p50_ns.store(median_ns, Ordering::Relaxed);
             }
         });
@@ -347,10 +356,10 @@ fn run_watched(
 fn undisturbed(
     outcome: Result<Outcome, gatebench_engine::EngineError>,
     kept_awake: io::Result<()>,
-    scene: &Scene<'_>,
+    context: &TrialContext<'_>,
 ) -> Result<Outcome, Failure> {
     kept_awake.map_err(|error| Failure::of_keeper(&error))?;
-    outcome.map_err(|error| Failure::of_engine(&error, scene.target_culprit()))
+    outcome.map_err(|error| Failure::of_engine(&error, context.target_culprit()))
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
@@ -369,24 +378,29 @@ impl Drop for Over<'_> {
 }
 
 /// What the nonces of answers told.
-fn seen(outcome: &Outcome, demand: &Demand, answers: u64) -> Seen {
+fn seen(outcome: &Outcome, workload: &Workload, answers: u64) -> Seen {
     Seen {
         traced: outcome.counts.traced,
         untimed: outcome.counts.untimed,
         foreign: outcome.counts.foreign,
-        meant_for_gateway: groups::meant_for_gateway(outcome, demand),
+        meant_for_gateway: groups::meant_for_gateway(outcome, workload),
         answers,
     }
 }
 
-fn traced(scene: &Scene<'_>, seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
-    match scene.plan.is_traced() {
+fn traced(context: &TrialContext<'_>, seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
+    match context.plan.is_traced() {
         true => trace::account(seen, ledger),
         false => trace::without_nonces(seen, ledger),
     }
 }
 
-fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds) -> Measured {
+fn assemble(
+    context: &TrialContext<'_>,
+    loading: &Loading<'_>,
+    raw: Raw,
+    timeline: Timeline,
+) -> Measured {
     let Raw {
         outcome,
         shapes,
@@ -406,23 +420,23 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
     let outside = outside.as_ref().map(|(before, after)| (before, after));
     let client = (answers, outcome.counts.connections_opened);
     let phase = loading.phase;
-    let machine = samples::machine(&moments, &scene.cores());
+    let machine = samples::machine(&moments, &context.cores());
     let of_engine = figures::record(&phase.name, &phase.shape, &outcome, machine);
     let measure_ns = of_engine.measure_ns;
     let (histograms, mut series) =
-        seconds.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
+        timeline.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
     scrape::into_series(&scrapes, &mut series);
-    let seen = seen(&outcome, loading.demand, answers);
+    let seen = seen(&outcome, loading.workload, answers);
     let record = PhaseRecord {
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
         groups: groups::records(&outcome, &shapes),
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
-        trace: traced(scene, seen, gained.as_ref()),
+        trace: traced(context, seen, gained.as_ref()),
         usage: usages(&moments, pss, &of_engine.engine, measure_ns),
         ledger: gained.unwrap_or_default(),
         change,
         failure,
-        side_by_side: phase.side_by_side && scene.company.is_some(),
+        side_by_side: phase.side_by_side && context.lockstep.is_some(),
         own_metrics: scrape::record(&scrapes),
         wire: Some(wire_facts::facts(client, ledger, outside)),
         adaptive_warm_up: warm_up,
@@ -436,6 +450,6 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         series,
         summary,
         profile: None,
-        halt: None,
+        abort: None,
     }
 }

@@ -13,7 +13,7 @@ use gatebench_probe::{Profile, ProfileError, Profiler};
 use super::Loading;
 use super::samples::Samplers;
 use super::watch::Shared;
-use crate::context::Scene;
+use crate::context::TrialContext;
 use crate::interrupt::{Interrupt, Urgency};
 
 /// How often it is looked whether the measurement has begun, or is over.
@@ -42,16 +42,16 @@ pub(crate) struct Profiling<'a> {
 impl<'a> Profiling<'a> {
     /// What the plan wants sampled of the gateway in a phase; none where it wants nothing, or there is no gateway.
     pub(crate) fn of(
-        scene: &Scene<'a>,
+        context: &TrialContext<'a>,
         samplers: &Samplers,
         loading: &Loading<'_>,
     ) -> Option<Self> {
         Some(Self {
-            flame: scene.plan.study.profile()?,
+            flame: context.plan.study.profile()?,
             processes: samplers.gateway_processes()?,
             data: loading.folder.join("perf.data"),
             measure_ns: loading.phase.measure.as_nanos(),
-            interrupt: scene.interrupt,
+            interrupt: context.interrupt,
         })
     }
 

@@ -1,5 +1,5 @@
-//! What is done to a gateway while it is measured, once or again and again, and which targets had how many requests
-//! between two changes of their weights.
+//! Changes a gateway while it is measured, once or repeatedly, and counts the requests that each
+//! target gets between two changes of the weights.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use gatebench_net::clock;
 use gatebench_store::{ChangeRecord, WeighedRecord};
 
 use super::fault_injection::{gained, seen};
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::interrupt::Interrupt;
-use crate::parity::propagation::Effect;
-use crate::testbed::Stage;
+use crate::parity::propagation::Propagation;
+use crate::testbed::Testbed;
 
 /// The changes of a phase on their way.
-pub(crate) struct Changing<'a> {
+pub(crate) struct Reconfiguration<'a> {
     change: &'a GatewayChange,
     /// How it is seen that the first one is done, where it can be seen.
     case: Option<&'a ParityCase>,
@@ -24,13 +24,13 @@ pub(crate) struct Changing<'a> {
     interrupt: &'a Interrupt,
     due: VecDeque<Span>,
     record: Option<ChangeRecord>,
-    effect: Option<Effect>,
+    propagation: Option<Propagation>,
     /// What each target had seen at the last change, or at the begin of the measurement.
     seen: Option<Vec<u64>>,
     weighed: Vec<WeighedRecord>,
 }
 
-impl<'a> Changing<'a> {
+impl<'a> Reconfiguration<'a> {
     /// What is done in a phase of a scenario; none where nothing is.
     pub(crate) fn of(
         phase: &'a Phase,
@@ -50,25 +50,25 @@ impl<'a> Changing<'a> {
             interrupt,
             due: change.times(phase.measure).collect(),
             record: None,
-            effect: None,
+            propagation: None,
             seen: None,
             weighed: Vec::new(),
         })
     }
 
     /// Does what is due so long after the begin of the measurement.
-    pub(crate) fn go_on(&mut self, stage: &mut Stage, since_ns: u64) -> Result<(), Halt> {
+    pub(crate) fn go_on(&mut self, testbed: &mut Testbed, since_ns: u64) -> Result<(), Abort> {
         if !self.weights.is_empty() && self.seen.is_none() {
-            self.seen = Some(seen(stage, self.interrupt)?);
+            self.seen = Some(seen(testbed, self.interrupt)?);
         }
         if self.due.front().is_none_or(|at| at.as_nanos() > since_ns) {
             return Ok(());
         }
         self.due.pop_front();
-        self.weigh(stage)?;
+        self.weigh(testbed)?;
         let began_ns = clock::now_ns();
-        let asked = self.case.zip(stage.target());
-        stage.change(&self.change.action)?;
+        let asked = self.case.zip(testbed.target());
+        testbed.change(&self.change.action)?;
         match &mut self.record {
             Some(record) => record.again_ns.push(since_ns),
             None => {
@@ -78,18 +78,18 @@ impl<'a> Changing<'a> {
                     took_ns: clock::now_ns() - began_ns,
                     ..ChangeRecord::default()
                 });
-                self.effect = asked.map(|(case, wire)| Effect::of(began_ns, wire, case));
+                self.propagation = asked.map(|(case, wire)| Propagation::of(began_ns, wire, case));
             }
         }
         Ok(())
     }
 
     /// Notes what each target had since the last change.
-    fn weigh(&mut self, stage: &Stage) -> Result<(), Halt> {
+    fn weigh(&mut self, testbed: &Testbed) -> Result<(), Abort> {
         let Some(before) = &self.seen else {
             return Ok(());
         };
-        let now = seen(stage, self.interrupt)?;
+        let now = seen(testbed, self.interrupt)?;
         let weights = self.weights.iter().cycle().nth(self.weighed.len());
         self.weighed.push(WeighedRecord {
             weights: weights.cloned().unwrap_or_default(),
@@ -100,10 +100,10 @@ impl<'a> Changing<'a> {
     }
 
     /// After the load; none where it was over before anything was due.
-    pub(crate) fn record(mut self, stage: &Stage) -> Result<Option<ChangeRecord>, Halt> {
-        let weighed = self.weigh(stage);
+    pub(crate) fn record(mut self, testbed: &Testbed) -> Result<Option<ChangeRecord>, Abort> {
+        let weighed = self.weigh(testbed);
         // The asking ends here, whatever comes of the rest.
-        let effective_ns = self.effect.take().and_then(Effect::end);
+        let effective_ns = self.propagation.take().and_then(Propagation::end);
         weighed?;
         let (weighed, record) = (self.weighed, self.record);
         Ok(record.map(|record| ChangeRecord {

@@ -17,7 +17,7 @@ use gatebench_net::clock;
 
 use super::bins::Glance;
 use crate::context::TrialCores;
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 use crate::testbed::sampler::{GatewaySampler, Outside};
 
 /// Everything at one moment.
@@ -51,9 +51,9 @@ pub(crate) type Pss = [Option<u64>; 3];
 
 impl Samplers {
     /// Samplers of what is up, with the gateway on these cores of this machine.
-    pub(crate) fn new(stage: &Stage, gateway_cores: Vec<usize>) -> Self {
-        let gateway = stage.gateway_sampler();
-        let upstream = stage.upstream_root();
+    pub(crate) fn new(testbed: &Testbed, gateway_cores: Vec<usize>) -> Self {
+        let gateway = testbed.gateway_sampler();
+        let upstream = testbed.upstream_root();
         let supervisor = match &gateway {
             Some(GatewaySampler::Here { supervisor, .. }) => *supervisor,
             _ => None,

@@ -13,7 +13,7 @@ pub(crate) const BEYOND_MIN: f64 = 10.0;
 
 /// Gathers what workers hand out, second by second.
 #[derive(Debug, Default)]
-pub(crate) struct Seconds {
+pub(crate) struct Timeline {
     workers: usize,
     /// The next second of each worker.
     next: BTreeMap<usize, u32>,
@@ -38,7 +38,7 @@ struct Second {
     response_p99_ns: Option<u64>,
 }
 
-impl Seconds {
+impl Timeline {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             workers: workers.max(1),
@@ -239,26 +239,26 @@ mod tests {
 
     #[test]
     fn a_second_is_whole_when_every_worker_has_handed_it_out() {
-        let mut seconds = Seconds::new(2);
-        assert_eq!(seconds.take(0, &interval(0, &[1_000; 30])), None);
-        assert_eq!(seconds.take(0, &interval(1, &[2_000; 30])), None);
-        assert_eq!(seconds.take(1, &interval(0, &[1_000; 30])), Some(1_000));
-        assert_eq!(seconds.take(1, &interval(1, &[2_000; 30])), Some(2_000));
-        assert!(seconds.open.is_empty());
-        assert_eq!(seconds.done.len(), 2);
+        let mut timeline = Timeline::new(2);
+        assert_eq!(timeline.take(0, &interval(0, &[1_000; 30])), None);
+        assert_eq!(timeline.take(0, &interval(1, &[2_000; 30])), None);
+        assert_eq!(timeline.take(1, &interval(0, &[1_000; 30])), Some(1_000));
+        assert_eq!(timeline.take(1, &interval(1, &[2_000; 30])), Some(2_000));
+        assert!(timeline.open.is_empty());
+        assert_eq!(timeline.done.len(), 2);
     }
 
     #[test]
     fn a_phase_becomes_rows_and_tagged_histograms() {
-        let mut seconds = Seconds::new(1);
+        let mut timeline = Timeline::new(1);
         for second in [
             interval(0, &[1_000; 30]),
             interval(1, &[3_000; 10]),
             interval(2, &[9_000]),
         ] {
-            seconds.take(0, &second);
+            timeline.take(0, &second);
         }
-        let (intervals, rows) = seconds.finish("steady", 1_500_000_000, 40_000_000, &moments(3));
+        let (intervals, rows) = timeline.finish("steady", 1_500_000_000, 40_000_000, &moments(3));
         assert_eq!(rows.len(), 2, "the drain has no row");
         assert_eq!(
             (
@@ -299,11 +299,11 @@ mod tests {
 
     #[test]
     fn seconds_of_a_stretch_share_their_histograms_and_keep_their_rows() {
-        let mut seconds = Seconds::new(1).in_stretches_of(2);
+        let mut timeline = Timeline::new(1).in_stretches_of(2);
         for second in 0..5 {
-            seconds.take(0, &interval(second, &[1_000; 30]));
+            timeline.take(0, &interval(second, &[1_000; 30]));
         }
-        let (intervals, rows) = seconds.finish("soak", 4_500_000_000, 0, &[]);
+        let (intervals, rows) = timeline.finish("soak", 4_500_000_000, 0, &[]);
         assert_eq!(rows.len(), 5);
         let response: Vec<_> = intervals
             .iter()
@@ -323,9 +323,9 @@ mod tests {
 
     #[test]
     fn a_worker_that_never_speaks_loses_nothing() {
-        let mut seconds = Seconds::new(2);
-        seconds.take(0, &interval(0, &[1_000; 30]));
-        let (intervals, rows) = seconds.finish("p", 1_000_000_000, 0, &[]);
+        let mut timeline = Timeline::new(2);
+        timeline.take(0, &interval(0, &[1_000; 30]));
+        let (intervals, rows) = timeline.finish("p", 1_000_000_000, 0, &[]);
         assert_eq!((rows.len(), intervals.is_empty()), (1, false));
     }
 }

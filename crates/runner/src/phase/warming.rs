@@ -9,7 +9,7 @@ use gatebench_stats::settled::{self, Total};
 use gatebench_store::WarmUpRecord;
 
 use super::bins::{BIN_NS, Glance};
-use crate::context::Scene;
+use crate::context::TrialContext;
 use crate::lockstep::Member;
 
 /// The longest warm-up of a gateway whose folder sets none.
@@ -29,19 +29,19 @@ pub(crate) struct Warming<'a> {
     min_ns: u64,
     max_ns: u64,
     /// The loads that begin to measure at the same time.
-    company: Option<&'a Member<'a>>,
+    lockstep: Option<&'a Member<'a>>,
     ticket: Option<u64>,
     settled: bool,
     glances: Vec<Glance>,
 }
 
 impl<'a> Warming<'a> {
-    pub(crate) fn of(scene: &'a Scene<'_>, phase: &Phase) -> Self {
+    pub(crate) fn of(context: &'a TrialContext<'_>, phase: &Phase) -> Self {
         let min_ns = phase.warm_up.as_nanos();
-        let folder = scene.gateway.map(|gateway| &gateway.folder.spec);
+        let folder = context.gateway.map(|gateway| &gateway.folder.spec);
         let own = folder.and_then(|spec| spec.warmup.as_ref());
         let max = own.map_or(WARM_UP_MAX, |warmup| warmup.max);
-        let adapts = min_ns > 0 && scene.gateway.is_some() && is_adaptive(scene, phase);
+        let adapts = min_ns > 0 && context.gateway.is_some() && is_adaptive(context, phase);
         Self {
             min_ns,
             max_ns: if adapts {
@@ -49,7 +49,7 @@ impl<'a> Warming<'a> {
             } else {
                 min_ns
             },
-            company: scene.company.as_ref().filter(|_| phase.side_by_side),
+            lockstep: context.lockstep.as_ref().filter(|_| phase.side_by_side),
             ticket: None,
             settled: false,
             glances: Vec::new(),
@@ -58,7 +58,7 @@ impl<'a> Warming<'a> {
 
     /// The length of the warm-up, unless it is ended earlier.
     pub(crate) fn at_most_ns(&self) -> u64 {
-        match self.company {
+        match self.lockstep {
             Some(_) if self.is_adaptive() => self.max_ns + WAIT_MAX_NS,
             _ => self.max_ns,
         }
@@ -92,13 +92,13 @@ impl<'a> Warming<'a> {
                 return None;
             }
         }
-        let Some(company) = self.company else {
+        let Some(lockstep) = self.lockstep else {
             return Some(glance.at_ns + AHEAD_NS);
         };
         let ticket = *self
             .ticket
-            .get_or_insert_with(|| company.is_ready(glance.at_ns + AGREED_AHEAD_NS));
-        company.begin_ns(ticket, glance.at_ns + AGREED_AHEAD_NS)
+            .get_or_insert_with(|| lockstep.is_ready(glance.at_ns + AGREED_AHEAD_NS));
+        lockstep.begin_ns(ticket, glance.at_ns + AGREED_AHEAD_NS)
     }
 
     /// The outcome; none for a warm-up of fixed length.
@@ -113,13 +113,13 @@ impl<'a> Warming<'a> {
 
 /// Reports whether the cost of the load settles. Users who think, and a fixed number of requests,
 /// are over before it does; the steps of a search follow a load that has warmed up.
-fn is_adaptive(scene: &Scene<'_>, phase: &Phase) -> bool {
-    let is_step = !scene.phases().iter().any(|it| it.name == phase.name);
+fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
+    let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {
         Shape::Closed(closed) => closed.think.is_some() || closed.requests_max.is_some(),
         Shape::Open(open) => open.requests_max.is_some(),
     };
-    !is_step && !paces_itself && !scene.plan.study.is_in_segments() && scene.plan.is_traced()
+    !is_step && !paces_itself && !context.plan.study.is_in_segments() && context.plan.is_traced()
 }
 
 /// Reports whether the cost has settled, by the CPU time that is watched; never where there is none.

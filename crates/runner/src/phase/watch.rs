@@ -11,14 +11,14 @@ use gatebench_probe::MachineSample;
 use gatebench_store::{ChangeRecord, FailureRecord, WarmUpRecord};
 
 use super::bins::{self, Glance};
-use super::fault_injection::Illness;
-use super::reconfiguration::Changing;
+use super::fault_injection::FaultInjection;
+use super::reconfiguration::Reconfiguration;
 use super::samples::{Moment, Samplers};
 use super::warming::Warming;
-use crate::abort::{Failure, Halt};
+use crate::abort::{Abort, Failure};
 use crate::interrupt::Interrupt;
 use crate::progress::{Observer, Progress};
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How often an interrupt is looked for; the longest sleep.
@@ -28,7 +28,7 @@ const LIVENESS_EVERY: Duration = Duration::from_millis(100);
 /// How often displays hear how it goes.
 const LIVE_EVERY: Duration = Duration::from_millis(250);
 
-/// What the watching thread and the conductor share.
+/// What the watching thread shares with the threads that load and measure.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) control: Control,
@@ -81,7 +81,7 @@ impl Shared {
 /// Watches one load.
 pub(crate) struct Watch<'a> {
     pub(crate) shared: &'a Shared,
-    pub(crate) stage: &'a mut Stage,
+    pub(crate) testbed: &'a mut Testbed,
     pub(crate) samplers: &'a mut Samplers,
     pub(crate) variant: &'a Variant,
     pub(crate) interrupt: &'a Interrupt,
@@ -89,9 +89,9 @@ pub(crate) struct Watch<'a> {
     pub(crate) warming: Warming<'a>,
     pub(crate) measure_ns: u64,
     /// What is done to the gateway meanwhile.
-    pub(crate) changing: Option<Changing<'a>>,
+    pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// What happens to the upstream meanwhile.
-    pub(crate) illness: Option<Illness<'a>>,
+    pub(crate) fault_injection: Option<FaultInjection<'a>>,
     /// Glances that were due and that a later one replaces.
     pub(crate) late_glances: usize,
 }
@@ -142,11 +142,11 @@ impl Watch<'_> {
                 watched.moments.push(self.samplers.sample());
                 continue;
             }
-            if let Err(Halt::Failed(failure)) = self.go_on() {
+            if let Err(Abort::Failed(failure)) = self.go_on() {
                 self.give_up(&mut watched, failure);
             }
             if liveness.is_due() {
-                watched.death = watched.death.or_else(|| self.stage.death(self.variant));
+                watched.death = watched.death.or_else(|| self.testbed.death(self.variant));
                 if watched.death.is_some() {
                     self.shared.control.stop();
                 }
@@ -163,7 +163,7 @@ impl Watch<'_> {
             watched.moments.push(self.samplers.sample());
         }
         // Who died in the last moment is found here.
-        watched.death = watched.death.or_else(|| self.stage.death(self.variant));
+        watched.death = watched.death.or_else(|| self.testbed.death(self.variant));
         self.conclude(&mut watched);
         watched
     }
@@ -211,22 +211,28 @@ impl Watch<'_> {
     /// Takes the records of what was done meanwhile. Who interrupts wants none.
     fn conclude(&mut self, watched: &mut Watched) {
         watched.warm_up = self.warming.record();
-        let change = self.changing.take().map(|it| it.record(self.stage));
+        let change = self
+            .reconfiguration
+            .take()
+            .map(|it| it.record(self.testbed));
         let ended = self.shared.ended();
-        let failure = self.illness.take().map(|it| it.record(self.stage, ended));
+        let failure = self
+            .fault_injection
+            .take()
+            .map(|it| it.record(self.testbed, ended));
         match change {
             Some(Ok(record)) => watched.change = record,
-            Some(Err(Halt::Failed(failure))) => {
+            Some(Err(Abort::Failed(failure))) => {
                 watched.death.get_or_insert(failure);
             }
-            Some(Err(Halt::Interrupted)) | None => {}
+            Some(Err(Abort::Interrupted)) | None => {}
         }
         match failure {
             Some(Ok(record)) => watched.failure = record,
-            Some(Err(Halt::Failed(failure))) => {
+            Some(Err(Abort::Failed(failure))) => {
                 watched.death.get_or_insert(failure);
             }
-            Some(Err(Halt::Interrupted)) | None => {}
+            Some(Err(Abort::Interrupted)) | None => {}
         }
     }
 
@@ -237,16 +243,16 @@ impl Watch<'_> {
     }
 
     /// Changes the gateway and makes the upstream ill when it is time.
-    fn go_on(&mut self) -> Result<(), Halt> {
+    fn go_on(&mut self) -> Result<(), Abort> {
         let begin_ns = self.shared.begin_ns();
         let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
             return Ok(());
         };
-        if let Some(changing) = &mut self.changing {
-            changing.go_on(self.stage, since_ns)?;
+        if let Some(reconfiguration) = &mut self.reconfiguration {
+            reconfiguration.go_on(self.testbed, since_ns)?;
         }
-        match &mut self.illness {
-            Some(illness) => illness.go_on(self.stage, since_ns),
+        match &mut self.fault_injection {
+            Some(fault_injection) => fault_injection.go_on(self.testbed, since_ns),
             None => Ok(()),
         }
     }

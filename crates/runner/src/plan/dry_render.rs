@@ -19,7 +19,7 @@ const REDIS_PORT: u16 = 48_613;
 ///
 /// # Errors
 /// Every mistake in the templates, each once.
-pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), RunnerError> {
+pub(crate) fn dry_render(prepared: &Prepared, launcher: &Launcher) -> Result<(), RunnerError> {
     let mut mistakes: Vec<RunnerError> = Vec::new();
     for (label, gateway) in &prepared.gateways {
         let setup = prepared.plan.variant(label).and_then(Variant::setup);

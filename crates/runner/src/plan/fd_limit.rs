@@ -22,7 +22,7 @@ const ROUND: u64 = 100;
 ///
 /// # Errors
 /// The environment does not allow it.
-pub(crate) fn make(connections: u64) -> Result<(), RunnerError> {
+pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     let needed = needed(connections);
     allow_descriptors(needed).map_err(|allowed| {
         RunnerError::environment(

@@ -76,7 +76,7 @@ pub(crate) struct Places<'a> {
 
 /// The variants found so far.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct GatewaySelection {
     pub(crate) variants: Vec<Variant>,
     pub(crate) gateways: BTreeMap<String, PreparedGateway>,
     pub(crate) warnings: Vec<Warning>,
@@ -85,7 +85,7 @@ pub(crate) struct Found {
     labels: BTreeMap<String, String>,
 }
 
-impl Found {
+impl GatewaySelection {
     /// Nothing yet. Gateways of some words have labels that the user gave them; some hosts are connected already.
     pub(crate) fn called(labels: &BTreeMap<String, String>, hosts: RemoteHosts) -> Self {
         let labels = labels.iter();

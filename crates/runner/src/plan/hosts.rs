@@ -13,7 +13,7 @@ use crate::testbed::resolve_gateway;
 use crate::warning::Warning;
 
 /// The machines of a run.
-pub(crate) struct Site {
+pub(crate) struct Hosts {
     /// Cores that this process may use.
     here: Topology,
     /// The other host that the gateways run on: what the user calls it, and the cores that may be used there.
@@ -21,19 +21,19 @@ pub(crate) struct Site {
     host: Option<Arc<RemoteHost>>,
 }
 
-impl Site {
+impl Hosts {
     /// Connects to the host that a user asks for.
     ///
     /// # Errors
     /// It is not reached.
     pub(crate) fn of(
         selection: &Selection,
-        hosts: &mut RemoteHosts,
+        remote_hosts: &mut RemoteHosts,
         launcher: &Launcher,
     ) -> Result<Self, RunnerError> {
         let elsewhere = selection.elsewhere.as_ref();
         let host = elsewhere
-            .map(|elsewhere| hosts.at(elsewhere, launcher))
+            .map(|elsewhere| remote_hosts.at(elsewhere, launcher))
             .transpose()?;
         Ok(Self {
             here: crate::testbed::cores::topology(),
@@ -127,35 +127,35 @@ mod tests {
     const SUITE: &str = "{suite: s, title: t, gateways: [nginx], scenarios: [proxy-json], load: tour, blocks: 1, \
                          cpus: [1, 4, 16]}";
 
-    fn sizes(site: &Site) -> (Vec<String>, Option<Warning>) {
+    fn sizes(hosts: &Hosts) -> (Vec<String>, Option<Warning>) {
         let suite: Suite = parse("s.yaml", SUITE).unwrap();
-        let (had, warning) = site.sizes(&Selection::default(), &suite).unwrap();
+        let (had, warning) = hosts.sizes(&Selection::default(), &suite).unwrap();
         (had.iter().map(ToString::to_string).collect(), warning)
     }
 
     #[test]
     fn sizes_are_those_of_the_host_that_gateways_run_on() {
-        let mut site = Site {
+        let mut hosts = Hosts {
             here: Topology::flat(&[0, 1]),
             there: None,
             host: None,
         };
-        let (had, warning) = sizes(&site);
+        let (had, warning) = sizes(&hosts);
         assert_eq!(had, ["1 CPU"]);
         let told = warning.unwrap().to_string();
         assert!(
             told.starts_with("4 CPU and 16 CPU left out: this machine has 2 cores"),
             "{told}"
         );
-        site.there = Some(("far".into(), (0..8).collect()));
-        let (had, warning) = sizes(&site);
+        hosts.there = Some(("far".into(), (0..8).collect()));
+        let (had, warning) = sizes(&hosts);
         assert_eq!(had, ["1 CPU", "4 CPU"]);
         let told = warning.unwrap().to_string();
         assert!(
             told.starts_with("16 CPU left out: far has 8 cores"),
             "{told}"
         );
-        let placement = site
+        let placement = hosts
             .placement(
                 &Selection::default(),
                 &[Limits {
@@ -170,7 +170,7 @@ mod tests {
             gateway_cores: Some(9),
             ..Selection::default()
         };
-        let error = site.placement(&asked, &[]).unwrap_err().to_string();
+        let error = hosts.placement(&asked, &[]).unwrap_err().to_string();
         assert!(
             error.contains("the gateway cannot have 9 of 8 cores of far"),
             "{error}"

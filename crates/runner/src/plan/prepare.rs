@@ -7,11 +7,11 @@ use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{Length, Limits, Phase, Plan, Scenario, Suite, Variant};
 use gatebench_store::{Manifest, Run};
 
-use super::dry_render::rehearse;
+use super::dry_render::dry_render;
 use super::duration_mode::{self, Asked, of_length};
 use super::fd_limit;
-use super::gateway_selection::{Found, Places, Wanted};
-use super::hosts::Site;
+use super::gateway_selection::{GatewaySelection, Places, Wanted};
+use super::hosts::Hosts;
 use super::identity;
 use super::library::{Library, Listed};
 use super::selection::{Prepared, Selection};
@@ -46,11 +46,11 @@ pub fn prepare(
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
-    let scenarios = chosen(selection, &suite, &base, library)?;
+    let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let mut hosts = RemoteHosts::default();
-    let site = Site::of(selection, &mut hosts, launcher)?;
-    let (sizes, too_large) = site.sizes(selection, &suite)?;
+    let mut remote_hosts = RemoteHosts::default();
+    let hosts = Hosts::of(selection, &mut remote_hosts, launcher)?;
+    let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
         selection,
         suite: &suite,
@@ -71,14 +71,14 @@ pub fn prepare(
         catalogue,
         launcher,
     };
-    let found = found(selection, (&suite, &base), (&wanted, &places), hosts)?;
-    let placement = site.placement(selection, &wanted.sizes)?;
+    let found = select_gateways(selection, (&suite, &base), (&wanted, &places), remote_hosts)?;
+    let placement = hosts.placement(selection, &wanted.sizes)?;
     let (scenarios, files): (Vec<_>, Vec<_>) = scenarios
         .into_iter()
         .map(|listed| (listed.document, listed.source.path().to_owned()))
         .unzip();
     let seed = selection.seed.unwrap_or(DEFAULT_SEED);
-    let Found {
+    let GatewaySelection {
         variants,
         gateways,
         mut warnings,
@@ -97,14 +97,14 @@ pub fn prepare(
         .of_plan(&plan, selection.length, (tests, others))?;
     study::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
-    check_demand(&plan, &files, engine.as_ref())?;
+    check_workload(&plan, &files, engine.as_ref())?;
     let prepared = Prepared {
         plan,
         gateways,
         engine,
         warnings,
     };
-    rehearse(&prepared, launcher)?;
+    dry_render(&prepared, launcher)?;
     Ok(prepared)
 }
 
@@ -196,7 +196,7 @@ fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
 }
 
 /// Renders every request once. The script of an external load generator sends its own requests.
-fn check_demand(
+fn check_workload(
     plan: &Plan,
     files: &[PathBuf],
     engine: Option<&PreparedGenerator>,
@@ -213,12 +213,12 @@ fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
     own.chain(plan.study.known_load()).collect()
 }
 
-fn found(
+fn select_gateways(
     selection: &Selection,
     (suite, base): (&Suite, &Path),
     (wanted, places): (&Wanted, &Places<'_>),
     hosts: RemoteHosts,
-) -> Result<Found, RunnerError> {
+) -> Result<GatewaySelection, RunnerError> {
     let named = !selection.gateways.is_empty();
     let words: Vec<String> = match (named, &selection.attach) {
         _ if suite.gateways.is_empty() => Vec::new(),
@@ -230,7 +230,7 @@ fn found(
             .map(|word| beside(word, base))
             .collect(),
     };
-    let mut found = Found::called(&selection.labels, hosts);
+    let mut found = GatewaySelection::called(&selection.labels, hosts);
     for word in &words {
         found.add_word(word, named, wanted, places)?;
     }
@@ -248,7 +248,7 @@ fn found(
 }
 
 /// The scenarios that were asked for, or those of the suite.
-fn chosen(
+fn select_scenarios(
     selection: &Selection,
     suite: &Suite,
     base: &Path,

@@ -10,7 +10,7 @@ use gatebench_model::Study;
 use crate::error::RunnerError;
 
 /// When a run may end.
-pub(crate) struct Early {
+pub(crate) struct EarlyStop {
     /// The study that the run is made for.
     study: Study,
     budget: Option<Duration>,
@@ -30,7 +30,7 @@ pub(crate) enum Over {
     Run(String),
 }
 
-impl Early {
+impl EarlyStop {
     pub(crate) fn new(study: Study, budget: Option<Duration>) -> Self {
         Self {
             study,
@@ -82,21 +82,21 @@ mod tests {
 
     #[test]
     fn each_block_is_asked_about_once() {
-        let mut early = Early::new(Study::default(), None);
+        let mut early_stop = EarlyStop::new(Study::default(), None);
         // Three trials a block.
-        let asked = [0, 0, 0, 1, 1, 1, 2].map(|done| early.is_at_a_boundary(done));
+        let asked = [0, 0, 0, 1, 1, 1, 2].map(|done| early_stop.is_at_a_boundary(done));
         assert_eq!(asked, [false, false, false, true, false, false, true]);
-        let mut resumed = Early::new(Study::default(), None);
+        let mut resumed = EarlyStop::new(Study::default(), None);
         let asked = [4, 4, 5].map(|done| resumed.is_at_a_boundary(done));
         assert_eq!(asked, [false, false, true], "the fourth was done before");
     }
 
     #[test]
     fn a_budget_ends_it_before_the_block_that_would_exceed_it() {
-        let mut early = Early::new(Study::default(), Some(Duration::from_secs(3600)));
-        early.is_at_a_boundary(0);
-        assert_eq!(early.over(5, 6, Path::new("/")).unwrap(), None);
-        let mut over = Early::new(Study::default(), Some(Duration::ZERO));
+        let mut early_stop = EarlyStop::new(Study::default(), Some(Duration::from_secs(3600)));
+        early_stop.is_at_a_boundary(0);
+        assert_eq!(early_stop.over(5, 6, Path::new("/")).unwrap(), None);
+        let mut over = EarlyStop::new(Study::default(), Some(Duration::ZERO));
         over.is_at_a_boundary(0);
         let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
         let said = "Ended after 5 blocks: the time for it was used up.";

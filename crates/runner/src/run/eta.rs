@@ -4,13 +4,13 @@ use std::time::Duration;
 
 /// An estimate that begins with the plan's and learns from what trials really took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
+pub(crate) struct Eta {
     planned: Duration,
     total: Duration,
     count: u32,
 }
 
-impl Left {
+impl Eta {
     /// One that expects each trial to take as long as `planned`.
     pub(crate) fn new(planned: Duration) -> Self {
         Self {
@@ -39,11 +39,11 @@ mod tests {
 
     #[test]
     fn what_trials_took_replaces_what_was_planned() {
-        let mut left = Left::new(Duration::from_secs(8));
-        assert_eq!(left.for_trials(3), Duration::from_secs(24));
-        left.took(Duration::from_secs(9));
-        left.took(Duration::from_secs(11));
-        assert_eq!(left.for_trials(3), Duration::from_secs(30));
-        assert_eq!(left.for_trials(0), Duration::ZERO);
+        let mut eta = Eta::new(Duration::from_secs(8));
+        assert_eq!(eta.for_trials(3), Duration::from_secs(24));
+        eta.took(Duration::from_secs(9));
+        eta.took(Duration::from_secs(11));
+        assert_eq!(eta.for_trials(3), Duration::from_secs(30));
+        assert_eq!(eta.for_trials(0), Duration::ZERO);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
     let of_scenario =
         |scenario: &Scenario| connections(scenario, &plan.load_of(&scenario.scenario).phases);
     let most = plan.scenarios.iter().map(of_scenario).max().unwrap_or(0);
-    fd_limit::make(u64::from(most))
+    fd_limit::raise_for(u64::from(most))
 }
 
 /// The plan's cores that something else uses now.

@@ -6,16 +6,16 @@ use std::thread;
 use gatebench_model::{LoadProfile, Trial, Variant};
 use gatebench_store::TrialWriter;
 
-use super::Conductor;
-use crate::context::Scene;
+use super::RunLoop;
+use crate::context::TrialContext;
 use crate::error::RunnerError;
-use crate::lockstep::Company;
+use crate::lockstep::Lockstep;
 use crate::progress::{Observer, Progress};
-use crate::trial::{self, Ended};
+use crate::trial::{self, TrialResult};
 
-impl<'a> Conductor<'a> {
+impl<'a> RunLoop<'a> {
     /// The trials that are to go with this one, of those that are left.
-    pub(super) fn company_of<'t>(&self, trial: &Trial, further: &[&'t Trial]) -> Vec<&'t Trial> {
+    pub(super) fn partners_of<'t>(&self, trial: &Trial, further: &[&'t Trial]) -> Vec<&'t Trial> {
         let prepared = &self.request.prepared;
         let plan = &prepared.plan;
         let phases = &plan.load_of(&trial.scenario).phases;
@@ -42,7 +42,7 @@ impl<'a> Conductor<'a> {
         let left = self.left(&[trials, further].concat());
         let (observer, of) = (self.observer, self.last_number());
         let turns = self.request.prepared.plan.turns(trials);
-        let company = Company::of(trials.len(), turns);
+        let lockstep = Lockstep::of(trials.len(), turns);
         let heard: Vec<Heard> = trials
             .iter()
             .enumerate()
@@ -58,19 +58,19 @@ impl<'a> Conductor<'a> {
             })
             .collect();
         heard[0].observer.observe(heard[0].begin.clone());
-        let mut begun: Vec<(&Trial, Scene<'_>, TrialWriter)> = Vec::new();
+        let mut begun: Vec<(&Trial, TrialContext<'_>, TrialWriter)> = Vec::new();
         for (place, (trial, heard)) in trials.iter().zip(&heard).enumerate() {
-            let mut scene = self.scene(trial, Vec::new())?;
-            scene.observer = heard;
-            scene.company = Some(company.member(place));
+            let mut context = self.context(trial, Vec::new())?;
+            context.observer = heard;
+            context.lockstep = Some(lockstep.member(place));
             match self.writer.begin_trial(trial) {
-                Ok(writer) => begun.push((*trial, scene, writer)),
+                Ok(writer) => begun.push((*trial, context, writer)),
                 Err(error) => self.lost(trial, error)?,
             }
         }
-        let ended: Vec<(&Trial, Ended, TrialWriter)> = thread::scope(|scope| {
-            let run = |(trial, scene, writer): (_, Scene<'_>, TrialWriter)| {
-                (trial, trial::run(&scene, &writer), writer)
+        let results: Vec<(&Trial, TrialResult, TrialWriter)> = thread::scope(|scope| {
+            let run = |(trial, context, writer): (_, TrialContext<'_>, TrialWriter)| {
+                (trial, trial::run(&context, &writer), writer)
             };
             let threads: Vec<_> = begun
                 .into_iter()
@@ -82,10 +82,10 @@ impl<'a> Conductor<'a> {
             });
             joined.collect()
         });
-        let share = u32::try_from(ended.len()).unwrap_or(1);
-        for (trial, ended, writer) in ended {
+        let share = u32::try_from(results.len()).unwrap_or(1);
+        for (trial, result, writer) in results {
             self.done.insert(trial.number);
-            self.keep(trial, ended, writer, (share, further))?;
+            self.keep(trial, result, writer, (share, further))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Making what is being started or stopped end at once: the conductor is blocked meanwhile.
+//! Ends at once what is being started or stopped, while the thread that does it is blocked.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,15 +17,15 @@ const EVERY: Duration = Duration::from_millis(20);
 /// What supervisors call themselves.
 const SUPERVISOR: &str = "gb-supervisor";
 
-/// What the conductor tells the thread that hurries.
+/// What the run shares with the thread that ends what is being started.
 #[derive(Debug, Default)]
-pub(crate) struct Hurry {
+pub(crate) struct ForceStop {
     /// How many are being started.
     starting: AtomicUsize,
     over: AtomicBool,
 }
 
-impl Hurry {
+impl ForceStop {
     /// Until the guard is dropped, the first interrupt ends whatever is being started.
     pub(crate) fn while_starting(&self) -> impl Drop + '_ {
         self.starting.fetch_add(1, Ordering::Relaxed);

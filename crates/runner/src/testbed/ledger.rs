@@ -6,7 +6,7 @@ use gatebench_model::{Culprit, Request};
 use gatebench_store::LedgerDelta;
 use gatebench_upstream::{HEALTH_PATH, LEDGER_PATH, Snapshot};
 
-use crate::abort::{Failure, Halt};
+use crate::abort::{Abort, Failure};
 use crate::http_probe::wire::Wire;
 use crate::http_probe::{exchange, render};
 use crate::interrupt::Interrupt;
@@ -19,7 +19,7 @@ pub(crate) struct Origins {
 }
 
 /// Asks all targets for their ledgers, and adds them up.
-pub(crate) fn read(upstream: &Origins, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
+pub(crate) fn read(upstream: &Origins, interrupt: &Interrupt) -> Result<Snapshot, Abort> {
     let mut sum = upstream.past.clone();
     for wire in &upstream.wires {
         sum.add(&of_target(wire, interrupt)?);
@@ -28,13 +28,13 @@ pub(crate) fn read(upstream: &Origins, interrupt: &Interrupt) -> Result<Snapshot
 }
 
 /// Makes a target `well`, `resetting` or `slow/200` from now on.
-pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result<(), Halt> {
+pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result<(), Abort> {
     let request = Request::new("POST", format!("{HEALTH_PATH}{health}"));
     let bytes = render(&request, &target.address.to_string(), None);
     let reason = match exchange(target, &bytes, false, interrupt) {
         Ok(answer) if answer.status == 200 => return Ok(()),
         Ok(answer) => format!("it answers {}", answer.status),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(Halt::Interrupted),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(Abort::Interrupted),
         Err(error) => error.to_string(),
     };
     let reason = format!("the upstream does not become {health}: {reason}");
@@ -45,18 +45,18 @@ pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result
 const REMEDY: &str = "look into its logs in the trial's folder";
 
 /// Asks one target for its ledger.
-pub(crate) fn of_target(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
+pub(crate) fn of_target(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Abort> {
     let request = Request::new("GET", LEDGER_PATH);
     let bytes = render(&request, &upstream.address.to_string(), None);
     let failed = |reason: String| {
         let reason = format!("the upstream does not tell its ledger: {reason}");
-        Halt::from(Failure::new(Culprit::Upstream, reason, REMEDY))
+        Abort::from(Failure::new(Culprit::Upstream, reason, REMEDY))
     };
     match exchange(upstream, &bytes, false, interrupt) {
         Ok(answer) => {
             serde_json::from_slice(&answer.body).map_err(|error| failed(error.to_string()))
         }
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Halt::Interrupted),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Abort::Interrupted),
         Err(error) => Err(failed(error.to_string())),
     }
 }

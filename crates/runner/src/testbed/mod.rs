@@ -1,7 +1,7 @@
 //! The processes that a trial needs, brought up and down: the upstream, the gateway in front of it,
 //! further upstreams and a Redis.
 //!
-//! The gateway runs on this machine or on another host ([`remote`]). A [`Stage`] owns what is up,
+//! The gateway runs on this machine or on another host ([`remote`]). A [`Testbed`] owns what is up,
 //! and dropping it ends everything in reverse order. It must not know loads, plans or records of
 //! phases, and it never measures: it hands out samplers and addresses.
 
@@ -31,7 +31,7 @@ use gatebench_net::tls::Identity;
 use gatebench_probe::Scope;
 use gatebench_store::{FileDigest, GatewayFacts};
 
-use crate::abort::{Failure, Halt};
+use crate::abort::{Abort, Failure};
 use crate::http_probe::wire::Wire;
 use crate::interrupt::Interrupt;
 use gateway::Gateway;
@@ -42,7 +42,7 @@ use targets::{Starting, Targets};
 
 /// What is up. Dropping it ends the gateway first, then the upstream and Redis: fields drop in this order.
 #[derive(Debug, Default)]
-pub(crate) struct Stage {
+pub(crate) struct Testbed {
     gateway: Option<Gateway>,
     attached: Option<Attached>,
     upstream: Targets,
@@ -57,7 +57,7 @@ pub(crate) struct Stage {
 }
 
 /// Everything needed to bring a gateway up.
-pub(crate) struct Bringing<'a> {
+pub(crate) struct GatewaySpec<'a> {
     pub(crate) gateway: &'a PreparedGateway,
     pub(crate) scenario: &'a Scenario,
     pub(crate) work: &'a Path,
@@ -73,7 +73,7 @@ pub(crate) struct Bringing<'a> {
 
 /// How a gateway came down.
 #[derive(Debug)]
-pub(crate) struct Down {
+pub(crate) struct ShutdownReport {
     /// In words, for the record.
     pub(crate) words: String,
     /// What the reader must know.
@@ -82,7 +82,7 @@ pub(crate) struct Down {
     pub(crate) crashed: Option<Exit>,
 }
 
-impl Stage {
+impl Testbed {
     /// Starts so many targets of the upstream on their cores, each in a folder of its own.
     pub(crate) fn bring_upstream_up(
         &mut self,
@@ -92,7 +92,7 @@ impl Stage {
         (cores, work): (&[usize], &Path),
         launcher: &Launcher,
         listen: IpAddr,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), Abort> {
         self.upstream_has_tls = has_tls;
         for number in 1..=targets {
             let work = match number {
@@ -118,7 +118,7 @@ impl Stage {
         name: Option<&str>,
         has_tls: bool,
         mut starting: Starting,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), Abort> {
         if has_tls {
             self.put_certificate(&starting.work)?;
             let words = ["--tls", "--cert", CERTIFICATE_FILE, "--key", KEY_FILE];
@@ -130,19 +130,19 @@ impl Stage {
     /// Renders, checks and starts the gateway, and waits until it answers.
     pub(crate) fn bring_gateway_up(
         &mut self,
-        bringing: &Bringing<'_>,
-    ) -> Result<GatewayFacts, Halt> {
-        let prepared = bringing.gateway;
+        spec: &GatewaySpec<'_>,
+    ) -> Result<GatewayFacts, Abort> {
+        let prepared = spec.gateway;
         let targets = self.upstream.addresses();
-        let target = *targets.first().ok_or(Halt::Interrupted)?;
-        let transport = bringing.scenario.transport;
+        let target = *targets.first().ok_or(Abort::Interrupted)?;
+        let transport = spec.scenario.transport;
         if transport.tls || transport.upstream_tls {
-            self.put_certificate(bringing.work)?;
+            self.put_certificate(spec.work)?;
         }
         let more = self.upstream.named();
         let gateway = match &prepared.host {
-            None => Gateway::Here(Box::new(start(bringing, &targets, &more)?)),
-            Some(host) => Gateway::There(Box::new(RemoteGateway::start(host, bringing, target)?)),
+            None => Gateway::Here(Box::new(start(spec, &targets, &more)?)),
+            Some(host) => Gateway::There(Box::new(RemoteGateway::start(host, spec, target)?)),
         };
         let binary = &prepared.binary;
         let (commands, rendered) = gateway.made_of();
@@ -158,29 +158,27 @@ impl Stage {
                     sha256: file.sha256.clone(),
                 })
                 .collect(),
-            workers: u32::try_from(bringing.cores.len())
-                .unwrap_or(u32::MAX)
-                .max(1),
+            workers: u32::try_from(spec.cores.len()).unwrap_or(u32::MAX).max(1),
             processes: 0,
             processes_ended: 0,
             access_log_lines: None,
             error_log: None,
             started_in_ms: u64::try_from(gateway.ready_after().as_millis()).unwrap_or(u64::MAX),
-            limits: bringing.limits,
-            limited_by: prepared.limited_by(bringing.limits).map(str::to_owned),
+            limits: spec.limits,
+            limited_by: prepared.limited_by(spec.limits).map(str::to_owned),
             stopped: String::new(),
         };
-        self.access_log = gateway.access_log(&prepared.folder.spec, bringing.work);
+        self.access_log = gateway.access_log(&prepared.folder.spec, spec.work);
         self.gateway = Some(gateway);
         self.gateway_has_tls = transport.tls;
         if transport.tls {
-            self.await_answer(bringing)?;
+            self.await_answer(spec)?;
         }
         Ok(facts)
     }
 
     /// Finds a gateway that someone else started.
-    pub(crate) fn attach(&mut self, url: &str, pid: Option<u32>) -> Result<GatewayFacts, Halt> {
+    pub(crate) fn attach(&mut self, url: &str, pid: Option<u32>) -> Result<GatewayFacts, Abort> {
         self.attached = Some(Attached::new(url, pid)?);
         Ok(GatewayFacts {
             version: "unknown".into(),
@@ -283,23 +281,23 @@ impl Stage {
         &mut self,
         stop_signal: &str,
         stop_timeout: Duration,
-    ) -> Option<Down> {
+    ) -> Option<ShutdownReport> {
         let mut gateway = self.gateway.take()?;
         let begun = Instant::now();
         let ended = gateway.stop();
         let took_ms = begun.elapsed().as_millis();
         Some(match ended {
-            Err(error) => Down {
+            Err(error) => ShutdownReport {
                 words: format!("by itself: {error}"),
                 warning: Some(error.to_string()),
                 crashed: None,
             },
-            Ok(Ended::Stopped) => Down {
+            Ok(Ended::Stopped) => ShutdownReport {
                 words: format!("on SIG{stop_signal} after {took_ms} ms"),
                 warning: None,
                 crashed: None,
             },
-            Ok(Ended::Killed) => Down {
+            Ok(Ended::Killed) => ShutdownReport {
                 words: format!("killed after {took_ms} ms"),
                 warning: Some(format!(
                     "the gateway did not end on SIG{stop_signal} within {stop_timeout:?} and was killed; \
@@ -307,7 +305,7 @@ impl Stage {
                 )),
                 crashed: None,
             },
-            Ok(Ended::Crashed(exit)) => Down {
+            Ok(Ended::Crashed(exit)) => ShutdownReport {
                 words: format!("by itself, {}", exit_words(exit)),
                 warning: None,
                 crashed: Some(exit),
@@ -325,26 +323,26 @@ impl Stage {
 
 /// Starts a gateway on this machine.
 fn start(
-    bringing: &Bringing<'_>,
+    spec: &GatewaySpec<'_>,
     targets: &[SocketAddr],
     more_upstreams: &[(String, SocketAddr)],
 ) -> Result<Running, DriverError> {
-    let gateway = bringing.gateway;
+    let gateway = spec.gateway;
     GatewayStart {
         folder: &gateway.folder,
         binary: &gateway.binary,
-        scenario: bringing.scenario,
-        work: bringing.work,
-        cores: bringing.cores,
+        scenario: spec.scenario,
+        work: spec.work,
+        cores: spec.cores,
         limits: &gateway.limits,
         amounts: &gateway.amounts,
         listen: Ipv4Addr::LOCALHOST.into(),
         targets,
         more_upstreams,
-        keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
-        access_log: bringing.scenario.access_log,
+        keepalive: UPSTREAM_KEEPALIVE.max(spec.connections),
+        access_log: spec.scenario.access_log,
         ports: Ports::default(),
-        launcher: bringing.launcher,
+        launcher: spec.launcher,
     }
     .start()
 }

@@ -7,10 +7,10 @@ use gatebench_drivers::{Launcher, RedisStart};
 use gatebench_model::Scenario;
 
 use super::targets::Starting;
-use super::{Stage, upstream_command};
-use crate::abort::Halt;
+use super::{Testbed, upstream_command};
+use crate::abort::Abort;
 
-impl Stage {
+impl Testbed {
     /// Starts the further upstreams of a scenario beside its own, which is up, and the Redis that its limits
     /// count in.
     pub(crate) fn bring_the_rest_up(
@@ -18,7 +18,7 @@ impl Stage {
         scenario: &Scenario,
         (cores, work): (&[usize], &Path),
         launcher: &Launcher,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), Abort> {
         for (name, kind) in &scenario.more_upstreams {
             let starting = Starting {
                 command: upstream_command(launcher, *kind, cores),

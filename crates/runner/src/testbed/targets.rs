@@ -8,9 +8,9 @@ use gatebench_drivers::{Exit, Launcher, UpstreamProcess, UpstreamStart};
 use gatebench_model::load::{Ill, TargetFailure};
 use gatebench_upstream::Snapshot;
 
-use super::Stage;
+use super::Testbed;
 use super::ledger::{self, Origins};
-use crate::abort::Halt;
+use crate::abort::Abort;
 use crate::http_probe::wire::Wire;
 use crate::interrupt::Interrupt;
 
@@ -46,7 +46,7 @@ pub(super) struct Targets {
 }
 
 impl Starting {
-    fn start(&self, listen: SocketAddr) -> Result<UpstreamProcess, Halt> {
+    fn start(&self, listen: SocketAddr) -> Result<UpstreamProcess, Abort> {
         let mut command = self.command.clone();
         command.extend(["--listen".into(), listen.to_string().into()]);
         let start = UpstreamStart {
@@ -61,7 +61,7 @@ impl Starting {
 
 impl Targets {
     /// Starts one more, on a free port: of the scenario's own upstream, or of one with a name.
-    pub(super) fn add(&mut self, name: Option<String>, starting: Starting) -> Result<(), Halt> {
+    pub(super) fn add(&mut self, name: Option<String>, starting: Starting) -> Result<(), Abort> {
         let process = starting.start(SocketAddr::new(starting.listen, 0))?;
         self.all.push(Target {
             name,
@@ -109,7 +109,7 @@ impl Targets {
     }
 
     /// Starts the first one again where it was.
-    pub(super) fn start_first_again(&mut self) -> Result<(), Halt> {
+    pub(super) fn start_first_again(&mut self) -> Result<(), Abort> {
         if let Some(target) = self.all.first_mut() {
             target.process = Some(target.starting.start(target.address)?);
         }
@@ -126,7 +126,7 @@ impl Targets {
     }
 }
 
-impl Stage {
+impl Testbed {
     /// The upstream's targets that are up, where it is ours.
     pub(crate) fn targets(&self) -> Vec<Wire> {
         let wire = |address| self.wire(address, self.upstream_has_tls);
@@ -143,7 +143,7 @@ impl Stage {
     }
 
     /// The ledger of the upstream, where it is ours.
-    pub(crate) fn ledger(&self, interrupt: &Interrupt) -> Result<Option<Snapshot>, Halt> {
+    pub(crate) fn ledger(&self, interrupt: &Interrupt) -> Result<Option<Snapshot>, Abort> {
         self.upstream()
             .map(|upstream| ledger::read(&upstream, interrupt))
             .transpose()
@@ -154,7 +154,7 @@ impl Stage {
         &mut self,
         failure: &TargetFailure,
         interrupt: &Interrupt,
-    ) -> Result<Option<Snapshot>, Halt> {
+    ) -> Result<Option<Snapshot>, Abort> {
         let Some(first) = self.targets().into_iter().next() else {
             return Ok(None);
         };
@@ -172,7 +172,7 @@ impl Stage {
     }
 
     /// Makes the first target well again.
-    pub(crate) fn make_well(&mut self, how: Ill, interrupt: &Interrupt) -> Result<(), Halt> {
+    pub(crate) fn make_well(&mut self, how: Ill, interrupt: &Interrupt) -> Result<(), Abort> {
         if how == Ill::Refusing {
             return self.upstream.start_first_again();
         }

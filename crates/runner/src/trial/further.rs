@@ -4,33 +4,33 @@ use gatebench_analysis::study::{Next, after_load};
 use gatebench_model::{Blame, Culprit};
 use gatebench_store::{StoreError, Timestamp, TrialWriter};
 
-use super::{Course, Setting};
-use crate::abort::{Failure, Halt};
+use super::{Setting, TrialRunner};
+use crate::abort::{Abort, Failure};
 
-impl Course<'_> {
+impl TrialRunner<'_> {
     /// Offers the loads that the study adds to those of the profile, each decided after the one
     /// before it. Every step of a search is on disk before the next one.
-    pub(super) fn further_loads(&mut self, setting: &mut Setting<'_>) -> Result<(), Halt> {
-        let scene = self.scene;
-        let planned = scene.phases().len();
+    pub(super) fn further_loads(&mut self, setting: &mut Setting<'_>) -> Result<(), Abort> {
+        let context = self.context;
+        let planned = context.phases().len();
         let first_slot = self.slot_after_phases();
-        for number in 0..scene.plan.study.further_loads_max() {
-            let further = match after_load(scene.plan, &scene.earlier, &self.ended.record) {
+        for number in 0..context.plan.study.further_loads_max() {
+            let further = match after_load(context.plan, &context.earlier, &self.result.record) {
                 Next::Load(further) => further,
                 Next::Continue => break,
                 Next::Stop(why) => {
-                    self.ended.record.warnings.push(why);
+                    self.result.record.warnings.push(why);
                     break;
                 }
             };
             if further.is_step() {
                 // Of all steps the summary has the last one.
-                self.ended.summaries.truncate(planned);
+                self.result.summaries.truncate(planned);
             }
             self.load(setting, &further.phase, first_slot + number)?;
-            let ended = &mut self.ended;
-            if let Some(record) = ended.record.phases.last_mut() {
-                further.mark(record, &ended.histograms);
+            let result = &mut self.result;
+            if let Some(record) = result.record.phases.last_mut() {
+                further.mark(record, &result.histograms);
             }
             if further.is_step() {
                 self.keep(setting.writer)?;
@@ -39,10 +39,10 @@ impl Course<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, writer: &TrialWriter) -> Result<(), Halt> {
-        self.ended.record.finished = Timestamp::now();
-        let ended = &self.ended;
-        let kept = writer.checkpoint(&ended.record, &ended.histograms, &ended.series);
+    fn keep(&mut self, writer: &TrialWriter) -> Result<(), Abort> {
+        self.result.record.finished = Timestamp::now();
+        let result = &self.result;
+        let kept = writer.checkpoint(&result.record, &result.histograms, &result.series);
         kept.map_err(|error: StoreError| {
             let (reason, remedy) = (error.to_string(), error.remedy());
             Failure::new(Culprit::Environment, reason, remedy).into()

@@ -18,18 +18,18 @@ use gatebench_store::{
     SeriesRow, SettleRecord, TaggedInterval, Timestamp, TrialRecord, TrialWriter,
 };
 
-use crate::abort::{Failure, Halt};
-use crate::context::Scene;
+use crate::abort::{Abort, Failure};
+use crate::context::TrialContext;
 use crate::parity::{self, Place, buffering};
 use crate::phase::{self, Loading, admin, ceiling, external, trace};
 use crate::progress::{PhaseSummary, Progress, Step};
 use crate::testbed::log;
 use crate::testbed::sampler::GatewaySampler;
-use crate::testbed::{self, Stage};
-use crate::workload::Demand;
+use crate::testbed::{self, Testbed};
+use crate::workload::Workload;
 
 /// A trial that has ended, to be written.
-pub(crate) struct Ended {
+pub(crate) struct TrialResult {
     pub(crate) record: TrialRecord,
     pub(crate) histograms: Vec<TaggedInterval>,
     pub(crate) series: Vec<SeriesRow>,
@@ -37,24 +37,24 @@ pub(crate) struct Ended {
 }
 
 /// Runs a trial. When this returns, everything it started is down.
-pub(crate) fn run(scene: &Scene<'_>, writer: &TrialWriter) -> Ended {
-    let mut course = Course::new(scene);
-    if let Some(policies) = unsupported::unsupported(scene) {
-        course.ended.record.outcome = Outcome::NotSupported { policies };
-        return course.ended;
+pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResult {
+    let mut runner = TrialRunner::new(context);
+    if let Some(policies) = unsupported::unsupported(context) {
+        runner.result.record.outcome = Outcome::NotSupported { policies };
+        return runner.result;
     }
     // Declared before anything is started, so that it ends what is up also on a panic.
-    let mut stage = Stage::default();
-    let outcome = match course.go(&mut stage, writer) {
+    let mut testbed = Testbed::default();
+    let outcome = match runner.go(&mut testbed, writer) {
         Ok(()) => Outcome::Completed,
-        Err(Halt::Interrupted) if course.keeps_what_it_has() => Outcome::Completed,
-        Err(halt) => halt.into(),
+        Err(Abort::Interrupted) if runner.keeps_what_it_has() => Outcome::Completed,
+        Err(abort) => abort.into(),
     };
-    course.ended.record.outcome = course.take_down(&mut stage, outcome);
-    course.keep_error_log(writer);
-    course.keep_clock_source();
-    course.ended.record.finished = Timestamp::now();
-    course.ended
+    runner.result.record.outcome = runner.take_down(&mut testbed, outcome);
+    runner.keep_error_log(writer);
+    runner.keep_clock_source();
+    runner.result.record.finished = Timestamp::now();
+    runner.result
 }
 
 /// Writes what was sampled in a phase beside the trial's record.
@@ -73,23 +73,23 @@ fn keep_profile(
 }
 
 /// Whether a phase gives the gateway the routes under `later`.
-fn is_configured_anew(scene: &Scene<'_>) -> bool {
-    let phases = scene.phases().iter();
+fn is_configured_anew(context: &TrialContext<'_>) -> bool {
+    let phases = context.phases().iter();
     phases
         .filter_map(|phase| phase.change.as_ref())
         .any(|change| change.action == CONFIGURE)
 }
 
 /// The tag of the nonces of a part of the trial.
-fn tag(scene: &Scene<'_>, slot: u32) -> u16 {
+fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     // As many for every trial, so that tags differ between them.
-    let loads = std::iter::once(&scene.plan.load).chain(scene.plan.scenario_loads.values());
+    let loads = std::iter::once(&context.plan.load).chain(context.plan.scenario_loads.values());
     let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
     let slots = u32::try_from(most)
         .unwrap_or(u32::MAX)
         .saturating_add(FIRST_PHASE_SLOT)
-        .saturating_add(scene.plan.study.further_loads_max());
-    trace::tag(scene.plan.seed, scene.trial.number, slots, slot)
+        .saturating_add(context.plan.study.further_loads_max());
+    trace::tag(context.plan.seed, context.trial.number, slots, slot)
 }
 
 /// Where a gateway's standard error goes, to which its folder has it log: in the trial's folder.
@@ -101,28 +101,28 @@ const FIRST_PHASE_SLOT: u32 = 2;
 
 /// The target of a trial's loads, their requests, and the place of their files.
 struct Setting<'s> {
-    stage: &'s mut Stage,
-    demand: &'s Demand,
+    testbed: &'s mut Testbed,
+    workload: &'s Workload,
     writer: &'s TrialWriter,
 }
 
 /// A trial on its way.
-struct Course<'a> {
-    scene: &'a Scene<'a>,
+struct TrialRunner<'a> {
+    context: &'a TrialContext<'a>,
     began_ns: u64,
     /// The clock source at its begin, where the kernel shows it.
     clock_source: Option<String>,
-    ended: Ended,
+    result: TrialResult,
     /// Of the gateway's processes, from readiness to the end of the trial.
     processes: Option<GatewaySampler>,
 }
 
-impl<'a> Course<'a> {
-    fn new(scene: &'a Scene<'a>) -> Self {
+impl<'a> TrialRunner<'a> {
+    fn new(context: &'a TrialContext<'a>) -> Self {
         let now = Timestamp::now();
         let record = TrialRecord {
             schema: SCHEMA_VERSION,
-            trial: scene.trial.clone(),
+            trial: context.trial.clone(),
             started: now,
             finished: now,
             outcome: Outcome::Interrupted,
@@ -135,111 +135,123 @@ impl<'a> Course<'a> {
             clock_source: None,
             warnings: Vec::new(),
         };
-        let ended = Ended {
+        let result = TrialResult {
             record,
             histograms: Vec::new(),
             series: Vec::new(),
             summaries: Vec::new(),
         };
         Self {
-            scene,
+            context,
             began_ns: clock::now_ns(),
             clock_source: gatebench_probe::clock_source(),
-            ended,
+            result,
             processes: None,
         }
     }
 
-    fn go(&mut self, stage: &mut Stage, writer: &TrialWriter) -> Result<(), Halt> {
-        let scene = self.scene;
-        let demand = Demand::of(scene.scenario, scene.variant)
+    fn go(&mut self, testbed: &mut Testbed, writer: &TrialWriter) -> Result<(), Abort> {
+        let context = self.context;
+        let workload = Workload::of(context.scenario, context.variant)
             .map_err(|error| Failure::of_manifest(&error))?;
-        self.bring_up(stage, writer)?;
-        scene.step(Step::ParityBefore)?;
-        let before = self.prove(stage, &demand, PARITY_BEFORE_SLOT)?;
+        self.bring_up(testbed, writer)?;
+        context.step(Step::ParityBefore)?;
+        let before = self.prove(testbed, &workload, PARITY_BEFORE_SLOT)?;
         let failure = parity::failure(&before);
-        self.ended.record.parity_before = Some(before);
+        self.result.record.parity_before = Some(before);
         if let Some(reason) = failure {
-            return Err(self.parity_failure(stage, reason, writer).into());
+            return Err(self.parity_failure(testbed, reason, writer).into());
         }
-        self.ended.record.buffering = Some(self.try_buffering(stage, &demand)?);
-        scene.meet()?;
+        self.result.record.buffering = Some(self.try_buffering(testbed, &workload)?);
+        context.meet()?;
         let mut setting = Setting {
-            stage: &mut *stage,
-            demand: &demand,
+            testbed: &mut *testbed,
+            workload: &workload,
             writer,
         };
-        for (slot, phase) in (FIRST_PHASE_SLOT..).zip(scene.plan.phases_of(scene.trial)) {
+        for (slot, phase) in (FIRST_PHASE_SLOT..).zip(context.plan.phases_of(context.trial)) {
             self.load(&mut setting, phase, slot)?;
         }
         self.further_loads(&mut setting)?;
-        self.ended.record.admin = admin::rounds(scene, stage, &mut self.ended.record.warnings)?;
-        scene.meet()?;
-        scene.step(Step::ParityAfter)?;
+        self.result.record.admin =
+            admin::rounds(context, testbed, &mut self.result.record.warnings)?;
+        context.meet()?;
+        context.step(Step::ParityAfter)?;
         // What it says is a finding: a gate of the analysis, not the end of the trial.
-        self.ended.record.parity_after = Some(self.prove(stage, &demand, PARITY_AFTER_SLOT)?);
+        self.result.record.parity_after =
+            Some(self.prove(testbed, &workload, PARITY_AFTER_SLOT)?);
         self.count_processes_ended();
-        match stage.death(scene.variant) {
+        match testbed.death(context.variant) {
             Some(death) => Err(death.into()),
             None => Ok(()),
         }
     }
 
-    fn bring_up(&mut self, stage: &mut Stage, writer: &TrialWriter) -> Result<(), Halt> {
+    fn bring_up(&mut self, testbed: &mut Testbed, writer: &TrialWriter) -> Result<(), Abort> {
         let facts = {
-            let _starting = self.scene.hurry.while_starting();
-            start::start_testbed(self.scene, stage, writer)
+            let _starting = self.context.force_stop.while_starting();
+            start::start_testbed(self.context, testbed, writer)
         };
         // What was ended because of an interrupt did not fail.
-        if self.scene.interrupt.is_raised() {
-            return Err(Halt::Interrupted);
+        if self.context.interrupt.is_raised() {
+            return Err(Abort::Interrupted);
         }
-        self.ended.record.gateway = facts?;
-        if let Variant::Attached { pid: None, .. } = self.scene.variant {
+        self.result.record.gateway = facts?;
+        if let Variant::Attached { pid: None, .. } = self.context.variant {
             let unknown =
                 "what the attached gateway costs cannot be read; give its process with --pid";
-            self.ended.record.warnings.push(unknown.into());
+            self.result.record.warnings.push(unknown.into());
         }
-        if let Some(facts) = &mut self.ended.record.gateway {
-            self.processes = stage.gateway_sampler();
+        if let Some(facts) = &mut self.result.record.gateway {
+            self.processes = testbed.gateway_sampler();
             let ready = self.processes.as_mut().map(GatewaySampler::sample);
             facts.processes = ready.map_or(0, |sample| sample.processes);
         }
         Ok(())
     }
 
-    fn place<'s>(&'s self, stage: &Stage, slot: u32) -> Result<Place<'s>, Halt> {
+    fn place<'s>(&'s self, testbed: &Testbed, slot: u32) -> Result<Place<'s>, Abort> {
         Ok(Place {
-            target: stage.target().ok_or(Halt::Interrupted)?,
-            upstream: stage.upstream(),
-            tag: tag(self.scene, slot),
+            target: testbed.target().ok_or(Abort::Interrupted)?,
+            upstream: testbed.upstream(),
+            tag: tag(self.context, slot),
             is_after: slot == PARITY_AFTER_SLOT,
-            is_attached: matches!(self.scene.variant, Variant::Attached { .. }),
-            interrupt: self.scene.interrupt,
+            is_attached: matches!(self.context.variant, Variant::Attached { .. }),
+            interrupt: self.context.interrupt,
         })
     }
 
-    fn try_buffering(&self, stage: &Stage, demand: &Demand) -> Result<Buffering, Halt> {
-        let place = self.place(stage, PARITY_BEFORE_SLOT)?;
-        buffering::buffering(self.scene.scenario, &demand.samples, &place)
+    fn try_buffering(&self, testbed: &Testbed, workload: &Workload) -> Result<Buffering, Abort> {
+        let place = self.place(testbed, PARITY_BEFORE_SLOT)?;
+        buffering::buffering(self.context.scenario, &workload.samples, &place)
     }
 
-    fn prove(&self, stage: &Stage, demand: &Demand, slot: u32) -> Result<ParityRecord, Halt> {
-        let scene = self.scene;
-        let place = self.place(stage, slot)?;
-        match scene.variant {
-            Variant::Floor => parity::prove_floor(&demand.samples, &place),
-            variant if variant.is_null() => parity::prove_floor(&demand.samples, &place),
-            _ if place.is_after && is_configured_anew(scene) => {
-                parity::prove(&scene.scenario.changed(), &demand.samples, &place)
+    fn prove(
+        &self,
+        testbed: &Testbed,
+        workload: &Workload,
+        slot: u32,
+    ) -> Result<ParityRecord, Abort> {
+        let context = self.context;
+        let place = self.place(testbed, slot)?;
+        match context.variant {
+            Variant::Floor => parity::prove_floor(&workload.samples, &place),
+            variant if variant.is_null() => parity::prove_floor(&workload.samples, &place),
+            _ if place.is_after && is_configured_anew(context) => {
+                parity::prove(&context.scenario.changed(), &workload.samples, &place)
             }
-            _ => parity::prove(scene.scenario, &demand.samples, &place),
+            _ => parity::prove(context.scenario, &workload.samples, &place),
         }
     }
 
     /// A gateway that died fails every case, and then its death is the reason.
-    fn parity_failure(&self, stage: &mut Stage, reason: String, writer: &TrialWriter) -> Failure {
-        let remedy = match self.scene.variant {
+    fn parity_failure(
+        &self,
+        testbed: &mut Testbed,
+        reason: String,
+        writer: &TrialWriter,
+    ) -> Failure {
+        let remedy = match self.context.variant {
             Variant::Floor => {
                 "correct the scenario's checks, or name the upstream that it needs".into()
             }
@@ -252,97 +264,97 @@ impl<'a> Course<'a> {
                 writer.gateway_folder().display()
             ),
         };
-        let stderr = stage.gateway_stderr();
+        let stderr = testbed.gateway_stderr();
         let reason = if stderr.is_empty() {
             reason
         } else {
             format!("{reason}\nthe gateway's last words:\n{stderr}")
         };
-        stage
-            .death(self.scene.variant)
-            .unwrap_or_else(|| Failure::new(self.scene.target_culprit(), reason, remedy))
+        testbed
+            .death(self.context.variant)
+            .unwrap_or_else(|| Failure::new(self.context.target_culprit(), reason, remedy))
     }
 
     /// A worker that crashed in a warm-up or between two loads is seen here only.
     fn count_processes_ended(&mut self) {
         let last = self.processes.as_mut().map(GatewaySampler::sample);
-        if let Some((facts, last)) = self.ended.record.gateway.as_mut().zip(last) {
+        if let Some((facts, last)) = self.result.record.gateway.as_mut().zip(last) {
             facts.processes_ended = last.processes_ended;
         }
     }
 
     /// The slot after those of the loads of the profile.
     fn slot_after_phases(&self) -> u32 {
-        let phases = self.scene.phases().len();
+        let phases = self.context.phases().len();
         FIRST_PHASE_SLOT + u32::try_from(phases).unwrap_or(u32::MAX)
     }
 
     /// Measures a load in this slot of the trial.
-    fn load(&mut self, setting: &mut Setting<'_>, phase: &Phase, slot: u32) -> Result<(), Halt> {
+    fn load(&mut self, setting: &mut Setting<'_>, phase: &Phase, slot: u32) -> Result<(), Abort> {
         let loading = Loading {
             phase,
-            demand: setting.demand,
-            tag: tag(self.scene, slot),
+            workload: setting.workload,
+            tag: tag(self.context, slot),
             trial_began_ns: self.began_ns,
             folder: setting.writer.folder(),
         };
-        self.measure(setting.stage, &loading, setting.writer)
+        self.measure(setting.testbed, &loading, setting.writer)
     }
 
     fn measure(
         &mut self,
-        stage: &mut Stage,
+        testbed: &mut Testbed,
         loading: &Loading<'_>,
         writer: &TrialWriter,
-    ) -> Result<(), Halt> {
-        if self.scene.interrupt.is_raised() {
-            return Err(Halt::Interrupted);
+    ) -> Result<(), Abort> {
+        if self.context.interrupt.is_raised() {
+            return Err(Abort::Interrupted);
         }
-        let company = self.scene.company.as_ref();
-        let is_alone = company.filter(|_| !loading.phase.side_by_side);
+        let lockstep = self.context.lockstep.as_ref();
+        let is_alone = lockstep.filter(|_| !loading.phase.side_by_side);
         let _turn = is_alone
-            .map(|it| it.turn(self.scene.interrupt))
+            .map(|it| it.turn(self.context.interrupt))
             .transpose()?;
-        let settled = self.settle(loading)?;
-        let warnings = &mut self.ended.record.warnings;
-        let ceiling = ceiling::measure(self.scene, stage, loading, warnings);
-        let mut measured = match self.scene.engine {
-            None => phase::measure(self.scene, stage, loading)?,
+        let settled = self.wait_for_idle(loading)?;
+        let warnings = &mut self.result.record.warnings;
+        let ceiling = ceiling::measure(self.context, testbed, loading, warnings);
+        let mut measured = match self.context.engine {
+            None => phase::measure(self.context, testbed, loading)?,
             Some(engine) => {
                 let work = writer.folder().join("engine").join(&loading.phase.name);
-                external::measure(self.scene, stage, loading, engine, &work)?
+                external::measure(self.context, testbed, loading, engine, &work)?
             }
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
         measured.record.profile = keep_profile(writer, &loading.phase.name, measured.profile)?;
         let warnings = external::warnings(&measured.record);
-        self.ended.record.warnings.extend(warnings);
+        self.result.record.warnings.extend(warnings);
         let called = admin::warnings(&measured.record);
-        self.ended.record.warnings.extend(called);
-        self.ended.record.phases.push(measured.record);
-        self.ended.histograms.extend(measured.histograms);
-        self.ended.series.extend(measured.series);
-        self.ended.summaries.push(measured.summary);
+        self.result.record.warnings.extend(called);
+        self.result.record.phases.push(measured.record);
+        self.result.histograms.extend(measured.histograms);
+        self.result.series.extend(measured.series);
+        self.result.summaries.push(measured.summary);
         if loading.phase.side_by_side {
-            self.scene.meet()?;
+            self.context.meet()?;
         }
-        measured.halt.map_or(Ok(()), Err)
+        measured.abort.map_or(Ok(()), Err)
     }
 
     /// Waits until the machine is quiet, where the plan asks for it.
-    fn settle(&mut self, loading: &Loading<'_>) -> Result<Option<SettleRecord>, Halt> {
-        let scene = self.scene;
-        let Some(settle) = scene.plan.settle() else {
+    fn wait_for_idle(&mut self, loading: &Loading<'_>) -> Result<Option<SettleRecord>, Abort> {
+        let context = self.context;
+        let Some(settle) = context.plan.settle() else {
             return Ok(None);
         };
-        scene.step(Step::Settling)?;
-        let record = wait_for_idle::wait(&settle, scene.interrupt);
-        if scene.interrupt.is_raised() {
-            return Err(Halt::Interrupted);
+        context.step(Step::Settling)?;
+        let record = wait_for_idle::wait(&settle, context.interrupt);
+        if context.interrupt.is_raised() {
+            return Err(Abort::Interrupted);
         }
         let warning = record.and_then(|it| wait_for_idle::warning(&loading.phase.name, &it));
-        self.ended.record.warnings.extend(warning);
+        self.result.record.warnings.extend(warning);
         Ok(record)
     }
 
@@ -352,12 +364,12 @@ impl<'a> Course<'a> {
             .clock_source
             .take()
             .zip(gatebench_probe::clock_source());
-        self.ended.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
+        self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
     }
 
     /// Notes where the gateway's complaints are kept.
     fn keep_error_log(&mut self, writer: &TrialWriter) {
-        let Some(facts) = &mut self.ended.record.gateway else {
+        let Some(facts) = &mut self.result.record.gateway else {
             return;
         };
         let lines = log::lines(&writer.folder().join(ERROR_LOG)).unwrap_or(0);
@@ -371,39 +383,41 @@ impl<'a> Course<'a> {
     /// has fewer samples.
     fn keeps_what_it_has(&mut self) -> bool {
         let is_kept =
-            self.scene.plan.study.may_be_stopped() && !self.ended.record.phases.is_empty();
+            self.context.plan.study.may_be_stopped() && !self.result.record.phases.is_empty();
         if is_kept {
             let stopped =
                 "it was stopped before its time was over, and parity was not proven after it";
-            self.ended.record.warnings.push(stopped.into());
+            self.result.record.warnings.push(stopped.into());
         }
         is_kept
     }
 
     /// Ends what is up and gives the trial's outcome, which a gateway that had ended by itself changes.
-    fn take_down(&mut self, stage: &mut Stage, outcome: Outcome) -> Outcome {
-        self.scene
+    fn take_down(&mut self, testbed: &mut Testbed, outcome: Outcome) -> Outcome {
+        self.context
             .observer
             .observe(Progress::StepStarted(Step::Down));
         let stop = self
-            .scene
+            .context
             .gateway
             .map(|gateway| gateway.folder.spec.stop.clone())
             .unwrap_or_default();
-        let down = stage.bring_gateway_down(&stop.signal, stop.timeout.0);
-        stage.bring_upstream_down();
-        let Some(down) = down else { return outcome };
-        if let Some(facts) = &mut self.ended.record.gateway {
-            facts.stopped = down.words;
-            facts.access_log_lines = stage.access_log_lines();
+        let shutdown = testbed.bring_gateway_down(&stop.signal, stop.timeout.0);
+        testbed.bring_upstream_down();
+        let Some(shutdown) = shutdown else {
+            return outcome;
+        };
+        if let Some(facts) = &mut self.result.record.gateway {
+            facts.stopped = shutdown.words;
+            facts.access_log_lines = testbed.access_log_lines();
         }
         // What was hurried did not have the time it asks for.
-        if !self.scene.interrupt.is_raised() {
-            self.ended.record.warnings.extend(down.warning);
+        if !self.context.interrupt.is_raised() {
+            self.result.record.warnings.extend(shutdown.warning);
         }
-        match (outcome, down.crashed) {
+        match (outcome, shutdown.crashed) {
             (Outcome::Completed, Some(exit)) => {
-                Halt::from(testbed::crashed(self.scene.variant.label(), exit)).into()
+                Abort::from(testbed::crashed(self.context.variant.label(), exit)).into()
             }
             (outcome, _) => outcome,
         }

@@ -3,67 +3,67 @@
 use gatebench_model::Variant;
 use gatebench_store::{GatewayFacts, TrialWriter};
 
-use crate::abort::{Failure, Halt};
-use crate::context::Scene;
+use crate::abort::{Abort, Failure};
+use crate::context::TrialContext;
 use crate::progress::Step;
 use crate::testbed::resolve_gateway::upstream_address;
-use crate::testbed::{Bringing, Stage};
+use crate::testbed::{GatewaySpec, Testbed};
 use crate::workload;
 
 /// Brings up what the variant needs; the facts of its gateway, if it has one.
 pub(super) fn start_testbed(
-    scene: &Scene<'_>,
-    stage: &mut Stage,
+    context: &TrialContext<'_>,
+    testbed: &mut Testbed,
     writer: &TrialWriter,
-) -> Result<Option<GatewayFacts>, Halt> {
-    if let Variant::Attached { url, pid, .. } = scene.variant {
-        scene.step(Step::GatewayUp)?;
-        if !scene.scenario.transport.is_plain() {
-            return Err(Failure::not_attachable(&scene.scenario.scenario).into());
+) -> Result<Option<GatewayFacts>, Abort> {
+    if let Variant::Attached { url, pid, .. } = context.variant {
+        context.step(Step::GatewayUp)?;
+        if !context.scenario.transport.is_plain() {
+            return Err(Failure::not_attachable(&context.scenario.scenario).into());
         }
-        return stage.attach(url, *pid).map(Some);
+        return testbed.attach(url, *pid).map(Some);
     }
-    let placement = &scene.plan.placement;
-    scene.step(Step::UpstreamUp)?;
+    let placement = &context.plan.placement;
+    context.step(Step::UpstreamUp)?;
     let work = writer.folder().join("upstream");
-    let transport = scene.scenario.transport;
+    let transport = context.scenario.transport;
     // Without a gateway the upstream speaks what the gateway would.
-    let upstream_has_tls = match scene.variant {
+    let upstream_has_tls = match context.variant {
         Variant::Floor => transport.tls,
         _ => transport.upstream_tls,
     };
-    let targets = match scene.variant {
+    let targets = match context.variant {
         Variant::Floor => 1,
-        _ => scene.scenario.targets,
+        _ => context.scenario.targets,
     };
-    stage.bring_upstream_up(
-        scene.scenario.upstream,
+    testbed.bring_upstream_up(
+        context.scenario.upstream,
         upstream_has_tls,
         targets,
         (&placement.upstream, &work),
-        scene.launcher,
-        upstream_address(scene.gateway),
+        context.launcher,
+        upstream_address(context.gateway),
     )?;
-    let Some(gateway) = scene.gateway else {
+    let Some(gateway) = context.gateway else {
         return Ok(None);
     };
     let rest = (&placement.upstream[..], work.as_path());
-    stage.bring_the_rest_up(scene.scenario, rest, scene.launcher)?;
-    let scenario = stage.as_started(scene.scenario);
-    scene.step(Step::GatewayUp)?;
-    let bringing = Bringing {
+    testbed.bring_the_rest_up(context.scenario, rest, context.launcher)?;
+    let scenario = testbed.as_started(context.scenario);
+    context.step(Step::GatewayUp)?;
+    let spec = GatewaySpec {
         gateway,
         scenario: &scenario,
         work: &writer.gateway_folder(),
-        cores: scene.gateway_cores(),
-        limits: scene
+        cores: context.gateway_cores(),
+        limits: context
             .variant
             .setup()
             .map(|setup| setup.limits)
             .unwrap_or_default(),
-        connections: workload::connections(scene.scenario, scene.phases()),
-        launcher: scene.launcher,
-        interrupt: scene.interrupt,
+        connections: workload::connections(context.scenario, context.phases()),
+        launcher: context.launcher,
+        interrupt: context.interrupt,
     };
-    stage.bring_gateway_up(&bringing).map(Some)
+    testbed.bring_gateway_up(&spec).map(Some)
 }

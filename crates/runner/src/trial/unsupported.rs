@@ -2,16 +2,16 @@
 
 use gatebench_model::{Scenario, Variant};
 
-use crate::context::Scene;
+use crate::context::TrialContext;
 
 /// What the gateway has no native means for: policies, and changes while it runs. Of a gateway that
 /// runs already it is not known how it would be changed.
-pub(super) fn unsupported(scene: &Scene<'_>) -> Option<Vec<String>> {
-    let phases = scene.phases().iter();
+pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
+    let phases = context.phases().iter();
     let changes = phases.filter_map(|phase| phase.change.as_ref());
-    let mut lacking: Vec<String> = match (scene.variant, scene.gateway) {
+    let mut lacking: Vec<String> = match (context.variant, context.gateway) {
         (Variant::Attached { .. }, _) => {
-            let failures = scene.phases().iter().filter_map(|it| it.failure.as_ref());
+            let failures = context.phases().iter().filter_map(|it| it.failure.as_ref());
             let failures = failures.map(|it| format!("an upstream that is {}", it.how.as_str()));
             changes
                 .map(|it| it.action.clone())
@@ -21,10 +21,10 @@ pub(super) fn unsupported(scene: &Scene<'_>) -> Option<Vec<String>> {
         (_, Some(gateway)) => {
             let actions = &gateway.folder.spec.actions;
             let unknown = changes.filter(|it| !actions.contains_key(&it.action));
-            let policies = gateway.supports(scene.scenario).err();
+            let policies = gateway.supports(context.scenario).err();
             let policies = policies.map(|it| it.policies).unwrap_or_default();
-            let afar = gateway.host.is_some().then(|| not_afar(scene.scenario));
-            let is_profiled_afar = gateway.host.is_some() && scene.plan.study.profile().is_some();
+            let afar = gateway.host.is_some().then(|| not_afar(context.scenario));
+            let is_profiled_afar = gateway.host.is_some() && context.plan.study.profile().is_some();
             let profile = is_profiled_afar.then(|| "a profile of another host".to_owned());
             policies
                 .into_iter()

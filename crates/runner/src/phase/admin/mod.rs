@@ -14,13 +14,13 @@ use gatebench_model::admin::{AdminRounds, AdminVerb};
 use gatebench_net::http1::{BodyLength, write_request_head};
 use gatebench_store::{AdminRecord, PhaseRecord};
 
-use crate::abort::Halt;
-use crate::context::Scene;
+use crate::abort::Abort;
+use crate::context::TrialContext;
 use crate::http_probe::wire::Wire;
 use crate::http_probe::{exchange, read_answer, render};
 use crate::interrupt::Interrupt;
 use crate::progress::Step;
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 
 pub(crate) use under_load::Calling;
 
@@ -36,17 +36,17 @@ const SHOWN_CHARS: usize = 400;
 /// Goes through the rounds of the scenario; none where it has none, or nobody to have them with. The first call that is
 /// not answered or does not act ends them: that is told, and spoils nothing that was measured before.
 pub(crate) fn rounds(
-    scene: &Scene<'_>,
-    stage: &Stage,
+    context: &TrialContext<'_>,
+    testbed: &Testbed,
     warnings: &mut Vec<String>,
-) -> Result<Option<AdminRecord>, Halt> {
-    let asked = scene.scenario.admin.as_ref();
-    let Some(((rounds, calls), target)) = asked.zip(stage.admin()).zip(stage.target()) else {
+) -> Result<Option<AdminRecord>, Abort> {
+    let asked = context.scenario.admin.as_ref();
+    let Some(((rounds, calls), target)) = asked.zip(testbed.admin()).zip(testbed.target()) else {
         return Ok(None);
     };
-    scene.step(Step::Admin)?;
+    context.step(Step::Admin)?;
     let mut record = AdminRecord {
-        routes: scene.scenario.routes.len() as u64,
+        routes: context.scenario.routes.len() as u64,
         rounds: rounds.rounds,
         ..AdminRecord::default()
     };
@@ -54,13 +54,13 @@ pub(crate) fn rounds(
         rounds,
         socket: &calls.socket,
         target,
-        interrupt: scene.interrupt,
+        interrupt: context.interrupt,
     };
     'rounds: for round in 1..=rounds.rounds {
         for (verb, request) in &calls.calls {
             let done = speaker.act(*verb, request, &mut record);
-            if scene.interrupt.is_raised() {
-                return Err(Halt::Interrupted);
+            if context.interrupt.is_raised() {
+                return Err(Abort::Interrupted);
             }
             if let Err(why) = done {
                 let failure = format!("round {round}, {}: {why}", verb.as_str());

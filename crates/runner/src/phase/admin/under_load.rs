@@ -10,10 +10,10 @@ use gatebench_net::clock;
 use gatebench_store::AdminLoadRecord;
 
 use super::call;
-use crate::context::Scene;
+use crate::context::TrialContext;
 use crate::interrupt::Interrupt;
 use crate::phase::watch::Shared;
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 
 /// The longest sleep: so often it is looked whether the load is over.
 const NAP_NS: u64 = 20_000_000;
@@ -30,14 +30,14 @@ pub(crate) struct Calling<'a> {
 
 impl<'a> Calling<'a> {
     /// None where the scenario asks for nothing of it, or there is nobody to call.
-    pub(crate) fn of(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Self> {
-        let every = scene.scenario.admin.as_ref()?.under_load_every?;
+    pub(crate) fn of(context: &TrialContext<'a>, testbed: &Testbed, phase: &Phase) -> Option<Self> {
+        let every = context.scenario.admin.as_ref()?.under_load_every?;
         Some(Self {
-            calls: stage.admin()?.clone(),
-            routes: scene.scenario.routes.len() as u64,
+            calls: testbed.admin()?.clone(),
+            routes: context.scenario.routes.len() as u64,
             every_ns: every.as_nanos(),
             measure_ns: phase.measure.as_nanos(),
-            interrupt: scene.interrupt,
+            interrupt: context.interrupt,
         })
     }
 

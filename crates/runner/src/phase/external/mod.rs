@@ -18,11 +18,11 @@ use gatebench_store::PhaseRecord;
 
 use super::samples::{Moment, Samplers};
 use super::{Loading, Measured};
-use crate::abort::{Failure, Halt};
-use crate::context::Scene;
+use crate::abort::{Abort, Failure};
+use crate::context::TrialContext;
 use crate::external::{PreparedGenerator, threads};
 use crate::progress::Progress;
-use crate::testbed::Stage;
+use crate::testbed::Testbed;
 use crate::testbed::ledger;
 use record::{Told, assemble};
 
@@ -35,24 +35,24 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a phase with an external load generator. Who dies in it, and an interrupt, end it.
 pub(crate) fn measure(
-    scene: &Scene<'_>,
-    stage: &mut Stage,
+    context: &TrialContext<'_>,
+    testbed: &mut Testbed,
     loading: &Loading<'_>,
     engine: &PreparedGenerator,
     work: &Path,
-) -> Result<Measured, Halt> {
+) -> Result<Measured, Abort> {
     let phase = loading.phase;
-    let address = stage.target().ok_or(Halt::Interrupted)?.address;
+    let address = testbed.target().ok_or(Abort::Interrupted)?.address;
     let mut running = Running {
-        scene,
-        stage,
+        context,
+        testbed,
         engine,
         url: format!("http://{address}"),
-        scenario: asked(scene),
+        scenario: asked(context),
         loading,
         work,
     };
-    scene.observer.observe(Progress::PhaseStarted {
+    context.observer.observe(Progress::PhaseStarted {
         name: phase.name.clone(),
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
@@ -62,16 +62,16 @@ pub(crate) fn measure(
         running.run(&order, "warm-up", &mut None)?;
     }
     let measured = running.measure()?;
-    scene
+    context
         .observer
         .observe(Progress::PhaseFinished(measured.summary.clone()));
     Ok(measured)
 }
 
 /// The scenario with the paths that are really asked for: the floor has no gateway to strip prefixes.
-fn asked(scene: &Scene<'_>) -> Scenario {
-    let mut scenario = scene.scenario.clone();
-    if *scene.variant != Variant::Floor {
+fn asked(context: &TrialContext<'_>) -> Scenario {
+    let mut scenario = context.scenario.clone();
+    if *context.variant != Variant::Floor {
         return scenario;
     }
     let groups = scenario
@@ -80,7 +80,7 @@ fn asked(scene: &Scene<'_>) -> Scenario {
         .flat_map(|group| &mut group.requests);
     for request in scenario.requests.iter_mut().chain(groups) {
         *request = request.at_floor();
-        if let Some(route) = scene.scenario.route_of(&request.path) {
+        if let Some(route) = context.scenario.route_of(&request.path) {
             request.path = route.upstream_path(&request.path).into_owned();
         }
     }
@@ -116,8 +116,8 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
 }
 
 struct Running<'a> {
-    scene: &'a Scene<'a>,
-    stage: &'a mut Stage,
+    context: &'a TrialContext<'a>,
+    testbed: &'a mut Testbed,
     engine: &'a PreparedGenerator,
     url: String,
     scenario: Scenario,
@@ -136,8 +136,8 @@ struct Watched {
 }
 
 impl Running<'_> {
-    fn order(&self, part: Part) -> Result<Order, Halt> {
-        let threads = threads(self.scene.plan);
+    fn order(&self, part: Part) -> Result<Order, Abort> {
+        let threads = threads(self.context.plan);
         self.engine
             .order(&self.url, &self.scenario, self.loading.phase, part, threads)
             .map_err(|refusal| {
@@ -146,10 +146,10 @@ impl Running<'_> {
             })
     }
 
-    fn measure(&mut self) -> Result<Measured, Halt> {
+    fn measure(&mut self) -> Result<Measured, Abort> {
         let order = self.order(Part::Measure)?;
-        let before = self.stage.ledger(self.scene.interrupt)?;
-        let samplers = Samplers::new(self.stage, self.scene.cores().gateway);
+        let before = self.testbed.ledger(self.context.interrupt)?;
+        let samplers = Samplers::new(self.testbed, self.context.cores().gateway);
         let pss_before = samplers.pss();
         let began_ns = clock::now_ns();
         let mut watched = Some(Watched {
@@ -159,10 +159,10 @@ impl Running<'_> {
         });
         let text = self.run(&order, "measure", &mut watched)?;
         let Some(mut watched) = watched else {
-            return Err(Halt::Interrupted);
+            return Err(Abort::Interrupted);
         };
         watched.forget_idle_cores();
-        let after = self.stage.ledger(self.scene.interrupt)?;
+        let after = self.testbed.ledger(self.context.interrupt)?;
         let figures = parse(self.engine.generator, &text).map_err(|error| {
             let what = format!(
                 "{} {}: {error}",
@@ -185,7 +185,7 @@ impl Running<'_> {
                 .map(|(before, after)| ledger::delta(&before, &after)),
         };
         Ok(assemble(
-            self.scene,
+            self.context,
             self.loading.phase,
             self.engine,
             told,
@@ -206,20 +206,20 @@ impl Running<'_> {
         order: &Order,
         part: &str,
         watched: &mut Option<Watched>,
-    ) -> Result<String, Halt> {
+    ) -> Result<String, Abort> {
         let folder = self.work.join(part);
         self.write(order, &folder)?;
         if let Some(watched) = watched {
             watched.moments.push(watched.samplers.sample());
         }
-        let placement = &self.scene.plan.placement;
+        let placement = &self.context.plan.placement;
         let mut process = GeneratorStart {
             name: self.engine.generator.as_str(),
             command: self.words(order).into_iter().map(OsString::from).collect(),
             environment: &order.environment,
             work: &folder,
             cores: &placement.engine,
-            launcher: self.scene.launcher,
+            launcher: self.context.launcher,
         }
         .start()?;
         let exit = self.until_ended(&mut process, order, watched)?;
@@ -240,7 +240,7 @@ impl Running<'_> {
         })
     }
 
-    fn write(&self, order: &Order, folder: &Path) -> Result<(), Halt> {
+    fn write(&self, order: &Order, folder: &Path) -> Result<(), Abort> {
         let written = fs::create_dir_all(folder).and_then(|()| {
             let mut files = order.files.iter();
             files.try_for_each(|file| fs::write(folder.join(file.name), &file.bytes))
@@ -258,7 +258,7 @@ impl Running<'_> {
         process: &mut GeneratorProcess,
         order: &Order,
         watched: &mut Option<Watched>,
-    ) -> Result<Exit, Halt> {
+    ) -> Result<Exit, Abort> {
         let phase = self.loading.phase;
         let limit = order.takes + phase.drain.0 + phase.timeout.0 + PATIENCE;
         let begun = Instant::now();
@@ -268,11 +268,11 @@ impl Running<'_> {
             if let Some(exit) = process.exit_status() {
                 return Ok(exit);
             }
-            if self.scene.interrupt.is_raised() {
+            if self.context.interrupt.is_raised() {
                 process.stop();
-                return Err(Halt::Interrupted);
+                return Err(Abort::Interrupted);
             }
-            if let Some(death) = self.stage.death(self.scene.variant) {
+            if let Some(death) = self.testbed.death(self.context.variant) {
                 process.stop();
                 return Err(death.in_phase(&phase.name).into());
             }
@@ -296,7 +296,7 @@ impl Running<'_> {
         }
     }
 
-    fn ended_badly(&self, exit: Exit, process: &GeneratorProcess) -> Halt {
+    fn ended_badly(&self, exit: Exit, process: &GeneratorProcess) -> Abort {
         let (generator, tail) = (self.engine.generator, process.output_tail());
         let what = format!("{generator} ended with {exit}\n{tail}");
         match self.engine.script() {
@@ -315,7 +315,12 @@ impl Running<'_> {
         }
     }
 
-    fn failed(&self, culprit: Culprit, what: impl Into<String>, remedy: impl Into<String>) -> Halt {
+    fn failed(
+        &self,
+        culprit: Culprit,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Abort {
         Failure::new(culprit, what, remedy)
             .in_phase(&self.loading.phase.name)
             .into()

@@ -10,7 +10,7 @@ use gatebench_store::{
 };
 
 use super::Watched;
-use crate::context::Scene;
+use crate::context::TrialContext;
 use crate::external::PreparedGenerator;
 use crate::phase::Measured;
 use crate::phase::samples::{self, Pss};
@@ -29,7 +29,7 @@ pub(super) struct Told {
 
 /// The record, without histograms and series: nobody told any.
 pub(super) fn assemble(
-    scene: &Scene<'_>,
+    context: &TrialContext<'_>,
     phase: &Phase,
     engine: &PreparedGenerator,
     told: Told,
@@ -37,7 +37,7 @@ pub(super) fn assemble(
 ) -> Measured {
     let measure_ns = told.figures.duration_ns;
     let usage = usages(watched, told.pss, measure_ns);
-    let facts = engine_facts(engine, &usage, scene.plan.placement.engine.len());
+    let facts = engine_facts(engine, &usage, context.plan.placement.engine.len());
     let ledger = told.ledger;
     let record = PhaseRecord {
         name: phase.name.clone(),
@@ -54,7 +54,7 @@ pub(super) fn assemble(
         trace: trace(&told.figures, ledger.as_ref()),
         engine: facts,
         usage,
-        machine: samples::machine(&watched.moments, &scene.cores()),
+        machine: samples::machine(&watched.moments, &context.cores()),
         ledger: ledger.unwrap_or_default(),
         wire: None,
         change: None,
@@ -78,7 +78,7 @@ pub(super) fn assemble(
         series: Vec::new(),
         summary,
         profile: None,
-        halt: None,
+        abort: None,
     }
 }
 

@@ -14,7 +14,7 @@ use gatebench_probe::Sample;
 use super::host::RemoteHost;
 use super::kept::{self, Texts};
 use super::protocol::{Ask, OutsidePairs, Start, Stopped, Tried};
-use crate::testbed::Bringing;
+use crate::testbed::GatewaySpec;
 use crate::testbed::sampler::Outside;
 
 /// A gateway on another host. Dropping it ends it.
@@ -34,26 +34,26 @@ impl RemoteGateway {
     /// Has it rendered, checked and started there, in front of the upstream at `target`.
     pub(crate) fn start(
         host: &Arc<RemoteHost>,
-        bringing: &Bringing<'_>,
+        spec: &GatewaySpec<'_>,
         target: SocketAddr,
     ) -> Result<Self, DriverError> {
         host.ask::<()>(&Ask::Reach { address: target })?;
-        let gateway = bringing.gateway;
+        let gateway = spec.gateway;
         let start = Start {
             folder: gateway.folder.clone(),
             binary: gateway.binary.clone(),
-            scenario: bringing.scenario.clone(),
-            files: certificate(bringing.work),
-            cores: bringing.cores.len(),
+            scenario: spec.scenario.clone(),
+            files: certificate(spec.work),
+            cores: spec.cores.len(),
             limits: gateway.limits.clone(),
             amounts: gateway.amounts.clone(),
             listen: host.there,
             target,
-            keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
+            keepalive: UPSTREAM_KEEPALIVE.max(spec.connections),
         };
-        let is_unwanted = || bringing.interrupt.is_raised();
+        let is_unwanted = || spec.interrupt.is_raised();
         let tried: Tried = host.ask_unless(&Ask::Start(Box::new(start)), is_unwanted)?;
-        keep(bringing.work, &tried.kept);
+        keep(spec.work, &tried.kept);
         let started = tried.started.map_err(|told| told.on(host.name()))?;
         let running = Self {
             host: Arc::clone(host),
@@ -61,7 +61,7 @@ impl RemoteGateway {
             ready_after: started.ready_after,
             commands: started.commands,
             rendered: started.rendered,
-            work: bringing.work.to_owned(),
+            work: spec.work.to_owned(),
             has_stopped: false,
         };
         host.must_be_reached(running.address)?;
