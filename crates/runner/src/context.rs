@@ -15,7 +15,7 @@ use crate::progress::{Observer, Progress, Step};
 use crate::testbed::force_stop::ForceStop;
 use crate::testbed::resolve_gateway::PreparedGateway;
 
-/// What a trial is made of, and who hears of it.
+/// The context of a trial, which its phases share.
 pub(crate) struct TrialContext<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) trial: &'a Trial,

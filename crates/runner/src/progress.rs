@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! The progress of a run, as its observers get it.
 
 use std::path::PathBuf;
 use std::time::Duration;

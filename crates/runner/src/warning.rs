@@ -1,4 +1,4 @@
-//! What does not stop a run and the reader must know. Each ends with what to do.
+//! Warnings: they do not stop a run, the reader must know them, and each ends with a remedy.
 
 use std::fmt;
 

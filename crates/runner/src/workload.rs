@@ -1,4 +1,4 @@
-//! What a trial asks for: the groups of its scenario, as its variant gets them, and the values that
+//! The workload of a trial: the groups of its scenario as its variant gets them, and the data that
 //! their requests are filled with.
 
 use std::path::PathBuf;

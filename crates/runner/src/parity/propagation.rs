@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 /// How long after an answer it is asked again.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 
-/// Somebody who asks until the answer is right.
+/// A thread that asks until the response is right.
 pub(crate) struct Propagation {
     began_ns: u64,
     /// Ends the asking, also in the middle of an answer.

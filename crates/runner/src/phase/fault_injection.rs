@@ -16,7 +16,7 @@ struct Mark {
     seen: Vec<u64>,
 }
 
-/// A failure of a phase on its way.
+/// The failure of a target in a phase, while it is under way.
 #[derive(Debug)]
 pub(crate) struct FaultInjection<'a> {
     failure: &'a TargetFailure,
@@ -42,7 +42,7 @@ impl<'a> FaultInjection<'a> {
         })
     }
 
-    /// Makes the first target ill, or well again, when it is time.
+    /// Lets the first target fail, or work again, when it is time.
     pub(crate) fn go_on(&mut self, testbed: &mut Testbed, now_ns: u64) -> Result<(), Abort> {
         if self.began.is_none() && now_ns >= self.failure.from.as_nanos() {
             let mut seen = seen(testbed, self.interrupt)?;

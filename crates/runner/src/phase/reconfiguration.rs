@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::parity::propagation::Propagation;
 use crate::testbed::Testbed;
 
-/// The changes of a phase on their way.
+/// The changes of a phase, while they are under way.
 pub(crate) struct Reconfiguration<'a> {
     change: &'a GatewayChange,
     /// How it is seen that the first one is done, where it can be seen.

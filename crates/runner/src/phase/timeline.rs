@@ -1,4 +1,4 @@
-//! Seconds of workers to the histograms, series and live figures of a phase.
+//! Merges the seconds of all workers into histograms, series and live figures of a phase.
 
 use std::collections::BTreeMap;
 

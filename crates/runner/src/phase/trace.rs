@@ -1,4 +1,4 @@
-//! What the nonces told: which answers came from the upstream, and which only look like it.
+//! Separates responses of the upstream from others by the nonces that came back.
 
 use gatebench_store::{LedgerDelta, TraceCounts};
 

@@ -1,4 +1,4 @@
-//! Beside a load: who dies, who interrupts, what is used, how it goes.
+//! Watches a load: deaths, interrupts, resource usage, progress, and the changes that are due.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! What goes over the wire, beside what the scenario asks for: counted around each load.
+//! Counts what goes over the wire during a load in addition to what the scenario asks for.
 
 use gatebench_store::{UpstreamWire, WireFacts};
 use gatebench_upstream::Snapshot;

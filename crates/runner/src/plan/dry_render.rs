@@ -1,4 +1,4 @@
-//! Every gateway of a plan rendered for every scenario, before anything starts.
+//! Renders every gateway of a plan for every scenario, before anything starts.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;

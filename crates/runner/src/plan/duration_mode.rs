@@ -1,4 +1,4 @@
-//! The loads of a run, as long as was asked for, and what that changes.
+//! The loads of a run in the length that was asked for, and the changes that this makes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Room for a load's connections among the descriptors that a process may have open.
+//! The limit of open descriptors: raised for a load's connections, or the load is fitted to it.
 //!
 //! Gateways inherit this process's limit, and a proxy needs more than the engine: a descriptor on either
 //! side of each connection.
@@ -18,7 +18,7 @@ const PER_PROXIED: u64 = 2;
 /// A number of connections that stands in for others is a multiple of this, where it is larger.
 const ROUND: u64 = 100;
 
-/// Makes room for so many connections, by raising this process's limit.
+/// Raises this process's limit for this number of connections.
 ///
 /// # Errors
 /// The environment does not allow it.

@@ -1,4 +1,4 @@
-//! The gateways of a run: found, missing, or already running.
+//! The gateways of a run: those that were found, are missing, or run already.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -74,7 +74,7 @@ pub(crate) struct Places<'a> {
     pub(crate) launcher: &'a Launcher,
 }
 
-/// The variants found so far.
+/// The variants selected so far.
 #[derive(Default)]
 pub(crate) struct GatewaySelection {
     pub(crate) variants: Vec<Variant>,

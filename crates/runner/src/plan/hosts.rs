@@ -1,4 +1,4 @@
-//! Where gateways run, on this machine or on another host: the sizes that it has, and who gets which cores.
+//! The machines that gateways run on, this one or another: their sizes, and the cores of each part.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which gateway it was, exactly.
+//! The identity of a gateway: version, digests of its program and its folder.
 
 use std::path::Path;
 

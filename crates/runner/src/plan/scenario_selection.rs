@@ -1,4 +1,4 @@
-//! One scenario under one load, by the words of a user, without a run.
+//! Selects one scenario and one load by the words of a user, without a run.
 
 use std::path::Path;
 

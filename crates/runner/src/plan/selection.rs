@@ -1,4 +1,4 @@
-//! What a user asked for, and what it was resolved to.
+//! The request of a user, and the resolved plan with everything that it names.
 
 use std::collections::BTreeMap;
 

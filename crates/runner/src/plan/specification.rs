@@ -1,4 +1,4 @@
-//! A specification as what a run is made of: its scenarios, its load and its suite.
+//! Turns a specification into the scenarios, the load and the suite of a run.
 
 use gatebench_external::Generator;
 use gatebench_model::{Plan, Scenario, Specification};

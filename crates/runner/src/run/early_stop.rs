@@ -9,7 +9,7 @@ use gatebench_model::Study;
 
 use crate::error::RunnerError;
 
-/// When a run may end.
+/// Decides when a run may end before its plan does.
 pub(crate) struct EarlyStop {
     /// The study that the run is made for.
     study: Study,

@@ -1,4 +1,4 @@
-//! How long a run still takes.
+//! Estimates the time that a run still takes.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ impl Eta {
         }
     }
 
-    /// A trial took so long.
+    /// Adds the duration of a trial.
     pub(crate) fn took(&mut self, duration: Duration) {
         self.total += duration;
         self.count += 1;
     }
 
-    /// How long so many trials take: each the mean of those that were run.
+    /// Returns the expected duration of this number of trials, each the mean of those that were run.
     pub(crate) fn for_trials(&self, trials: u32) -> Duration {
         let each = self.total.checked_div(self.count).unwrap_or(self.planned);
         each.saturating_mul(trials)

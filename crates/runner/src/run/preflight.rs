@@ -1,4 +1,4 @@
-//! What the machine must be able to do, asked before anything starts.
+//! Checks, before anything starts, that the machine can do what the plan needs.
 
 use std::thread;
 use std::time::Duration;

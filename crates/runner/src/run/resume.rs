@@ -1,4 +1,4 @@
-//! What a resumed run takes over from its begin, and what is no longer as it was.
+//! The settings that a resumed run takes over, and the changes since it began.
 
 use gatebench_net::{Backend, choose};
 use gatebench_probe::EnvironmentFacts;

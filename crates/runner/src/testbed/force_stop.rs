@@ -20,7 +20,7 @@ const SUPERVISOR: &str = "gb-supervisor";
 /// What the run shares with the thread that ends what is being started.
 #[derive(Debug, Default)]
 pub(crate) struct ForceStop {
-    /// How many are being started.
+    /// The number of testbeds that are being started.
     starting: AtomicUsize,
     over: AtomicBool,
 }

@@ -1,4 +1,4 @@
-//! What the upstream says that it saw.
+//! Reads the upstream's ledger, the count of the requests that it received.
 
 use std::io;
 

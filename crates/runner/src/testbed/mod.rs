@@ -40,7 +40,8 @@ use resolve_gateway::PreparedGateway;
 use sampler::GatewaySampler;
 use targets::{Starting, Targets};
 
-/// What is up. Dropping it ends the gateway first, then the upstream and Redis: fields drop in this order.
+/// The processes that are up. Dropping it ends the gateway first, then the upstream and Redis: fields
+/// drop in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Testbed {
     gateway: Option<Gateway>,
@@ -71,7 +72,7 @@ pub(crate) struct GatewaySpec<'a> {
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// How a gateway came down.
+/// The way a gateway came down.
 #[derive(Debug)]
 pub(crate) struct ShutdownReport {
     /// In words, for the record.

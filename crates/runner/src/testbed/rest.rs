@@ -1,4 +1,4 @@
-//! What a scenario needs besides its own upstream: further ones, and a Redis.
+//! Starts what a scenario needs in addition to its own upstream: further upstreams, and a Redis.
 
 use std::net::Ipv4Addr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is needed where a scenario asks for TLS: a certificate of the trial, and an answer over TLS.
+//! The trial's certificate, and the wait for a gateway that listens with TLS.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The processes of the upstream: several where the gateway is to share requests out between them.
+//! The processes of the upstream: several if the gateway distributes requests over targets.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};

@@ -28,7 +28,7 @@ use crate::testbed::sampler::GatewaySampler;
 use crate::testbed::{self, Testbed};
 use crate::workload::Workload;
 
-/// A trial that has ended, to be written.
+/// The result of a trial, ready to be written.
 pub(crate) struct TrialResult {
     pub(crate) record: TrialRecord,
     pub(crate) histograms: Vec<TaggedInterval>,
@@ -106,7 +106,7 @@ struct Setting<'s> {
     writer: &'s TrialWriter,
 }
 
-/// A trial on its way.
+/// Runs one trial.
 struct TrialRunner<'a> {
     context: &'a TrialContext<'a>,
     began_ns: u64,

@@ -1,4 +1,4 @@
-//! Brings up what a trial needs.
+//! Brings up the testbed of a trial.
 
 use gatebench_model::Variant;
 use gatebench_store::{GatewayFacts, TrialWriter};

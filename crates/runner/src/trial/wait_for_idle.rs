@@ -1,4 +1,4 @@
-//! Waiting until the machine is quiet, before a load.
+//! Waits until the machine is idle, before a load.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Tests of isolation: each scenario beside its healthy twins.
+//! Tests of isolation: each scenario next to its healthy twins.
 
 use gatebench_model::{Isolation, Scenario};
 
