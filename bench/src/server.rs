@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gatebench_probe::{Sample, Sampler, Scope};
+use gatebench_testbed::probe::{Sample, Sampler, Scope};
 
 use super::SERVER_CORE;
 use super::folder::Folder;

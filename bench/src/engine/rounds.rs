@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gatebench_probe::MachineSample;
+use gatebench_testbed::probe::MachineSample;
 
 use super::cells::Cell;
 use super::syscalls::{self, Counter, Syscalls};
@@ -113,7 +113,7 @@ fn busy_seconds(machine: &MachineSample) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use gatebench_probe::CoreTimes;
+    use gatebench_testbed::probe::CoreTimes;
 
     use super::*;
 

@@ -1,11 +1,11 @@
 //! Errors as a user reads them: whose fault, what happened, what to do.
 
 use gatebench_config::Diagnostics;
-use gatebench_drivers::DriverError;
 use gatebench_model::{Blame, Culprit};
 use gatebench_net::workers::WorkersError;
 use gatebench_runner::RunnerError;
 use gatebench_store::StoreError;
+use gatebench_testbed::DriverError;
 
 use crate::exit::Exit;
 

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     let part = words.next().unwrap_or_default();
     match part.to_str() {
-        Some("supervise") => gatebench_drivers::supervise(words),
+        Some("supervise") => gatebench_testbed::supervise(words),
         Some("upstream") => upstream(
             words
                 .map(|word| word.to_string_lossy().into_owned())

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use gatebench_drivers::DriverError;
 use gatebench_engine::EngineError;
 use gatebench_model::{Blame, Culprit};
 use gatebench_net::tls::SettingsError;
 use gatebench_store::Outcome;
+use gatebench_testbed::DriverError;
 
 /// What ends a trial before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gatebench_config::parse;
-use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup};
 use gatebench_net::clock;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
+use gatebench_testbed::{Catalogue, Launcher};
 
 use crate::abort::{Abort, Failure};
 use crate::error::RunnerError;

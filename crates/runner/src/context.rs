@@ -2,10 +2,10 @@
 //!
 //! The trial, its phases and what runs next to them read it. It must not start anything.
 
-use gatebench_drivers::Launcher;
 use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::Backend;
 use gatebench_store::TrialRecord;
+use gatebench_testbed::Launcher;
 
 use crate::abort::Abort;
 use crate::external::PreparedGenerator;

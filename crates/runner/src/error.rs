@@ -1,9 +1,9 @@
 //! The errors for which a run cannot be prepared or cannot go on.
 
 use gatebench_config::{Diagnostics, ReadError};
-use gatebench_drivers::DriverError;
 use gatebench_model::{Blame, Culprit};
 use gatebench_store::StoreError;
+use gatebench_testbed::DriverError;
 
 /// An error that ends the command. Its text says what happened; [`RunnerError::culprit`] says whose
 /// fault it is, and [`RunnerError::remedy`] what to do.

@@ -14,14 +14,14 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_drivers::Launcher;
 use gatebench_model::{Blame, Culprit, Trial, Variant};
 use gatebench_net::{Backend, choose};
-use gatebench_probe::{Accounting, EnvironmentFacts, FrequencySource};
 use gatebench_store::{
     GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
     Timestamp, TrialRecord, TrialWriter,
 };
+use gatebench_testbed::Launcher;
+use gatebench_testbed::probe::{Accounting, EnvironmentFacts, FrequencySource};
 
 use crate::context::TrialContext;
 use crate::error::RunnerError;

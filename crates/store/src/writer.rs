@@ -143,7 +143,7 @@ impl TrialWriter {
         &self.folder
     }
 
-    /// The folder in which drivers render the gateway's files and keep its logs; it exists.
+    /// The folder in which the testbed renders the gateway's files and keeps its logs; it exists.
     pub fn gateway_folder(&self) -> PathBuf {
         self.folder.join("gateway")
     }

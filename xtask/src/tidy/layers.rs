@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Finding, SourceFile};
 
 /// Crate and the crates directly below it.
-const BELOW: [(&str, &[&str]); 18] = [
+const BELOW: [(&str, &[&str]); 17] = [
     ("config", &[]),
     ("model", &["config"]),
     ("stats", &[]),
@@ -16,8 +16,7 @@ const BELOW: [(&str, &[&str]); 18] = [
     ("upstream", &["net", "model"]),
     ("gateway", &["net", "xml", "model", "config"]),
     ("faulty", &["gateway"]),
-    ("drivers", &["net", "probe", "model"]),
-    ("probe", &["model"]),
+    ("testbed", &["net", "model"]),
     ("external", &["model"]),
     ("store", &["model"]),
     ("audit", &["stats"]),
@@ -26,8 +25,7 @@ const BELOW: [(&str, &[&str]); 18] = [
     (
         "runner",
         &[
-            "engine", "upstream", "gateway", "drivers", "external", "probe", "store", "analysis",
-            "model",
+            "engine", "upstream", "gateway", "testbed", "external", "store", "analysis", "model",
         ],
     ),
     ("cli", &["runner", "report", "external", "audit"]),

@@ -10,7 +10,7 @@ const UNSAFE_CRATES: [&str; 2] = ["net", "xml"];
 const PRINTING_CRATES: [&str; 4] = ["bench", "cli", "faulty", "xtask"];
 
 /// Files that are programs of their own and print to a log of their own.
-const PRINTING_FILES: [&str; 1] = ["crates/drivers/src/supervise.rs"];
+const PRINTING_FILES: [&str; 1] = ["crates/testbed/src/process/supervise.rs"];
 
 const PRINTS: [&str; 4] = ["println", "eprintln", "print", "eprint"];
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gatebench_probe::processes::tree;
+use gatebench_testbed::probe::processes::tree;
 
 /// What the thread is called.
 const THREAD: &str = "xml-refresher";

@@ -16,6 +16,6 @@ pub struct Supervise {
 impl Supervise {
     /// The exit code is the command's.
     pub fn run(self) -> ExitCode {
-        gatebench_drivers::supervise(self.words)
+        gatebench_testbed::supervise(self.words)
     }
 }

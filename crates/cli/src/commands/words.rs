@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_external::Generator;
 use gatebench_model::{DecisiveMetric, Span};
 use gatebench_net::Backend;
 use gatebench_runner::Library;
+use gatebench_testbed::{Catalogue, Launcher};
 
 use crate::failure::Failure;
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gatebench_drivers::ask_generator;
 use gatebench_external::{Generator, ScriptError, has_own_load, locate, read_execution};
 use gatebench_model::load::Closed;
 use gatebench_model::{Phase, Plan, Shape, Span};
 use gatebench_store::{ExternalGenerator, FileDigest, Manifest};
+use gatebench_testbed::ask_generator;
 
 use super::{GeneratorChoice, NOWHERE, PreparedGenerator, digest};
 use crate::error::RunnerError;

@@ -10,13 +10,13 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use gatebench_drivers::fatal_line;
 use gatebench_engine::gzip;
 use gatebench_model::Request;
 use gatebench_net::http1::{
     BodyLength, Decoder, Event, Head, Limits, ResponseReader, write_request_head,
 };
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
+use gatebench_testbed::fatal_line;
 
 use crate::interrupt::Interrupt;
 use wire::Wire;

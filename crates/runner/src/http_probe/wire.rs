@@ -9,7 +9,7 @@ use gatebench_engine::{Protocol, Target};
 use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Session, SettingsError, Verify};
 
 /// A name that the trial's certificate is for.
-pub(crate) use gatebench_drivers::SERVER_NAME;
+pub(crate) use gatebench_testbed::SERVER_NAME;
 
 /// What is read from the socket at once.
 const CHUNK_BYTES: usize = 16 * 1024;

@@ -32,11 +32,11 @@ use std::time::Duration;
 
 use gatebench_engine::{Load, Outcome};
 use gatebench_model::{Phase, Shape};
-use gatebench_probe::{Profile, ProfileError};
 use gatebench_store::{
     AdminLoadRecord, ChangeRecord, FailureRecord, LedgerDelta, PhaseRecord, SeriesRow,
     TaggedInterval, TraceCounts, WarmUpRecord,
 };
+use gatebench_testbed::probe::{Profile, ProfileError};
 use gatebench_upstream::Snapshot;
 
 use crate::abort::{Abort, Failure};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_model::{Flame, Stacks};
 use gatebench_net::clock;
-use gatebench_probe::{Profile, ProfileError, Profiler};
+use gatebench_testbed::probe::{Profile, ProfileError, Profiler};
 
 use super::Loading;
 use super::samples::Samplers;

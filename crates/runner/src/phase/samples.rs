@@ -5,12 +5,12 @@
 //! some 0.1 ms late, on a busy core up to a few milliseconds; each usage carries the time
 //! between its own samples, so what remains is only that this window is shifted by as much.
 
-use gatebench_probe::{
-    Accounting, FrequencySource, MachineSample, Sample, Sampler, Scope, SoftirqPayer,
-    foreign_cpu_ns,
-};
 use gatebench_store::{
     CoreFrequency, CoreUsage, FrequencyRange, MachineFacts, SeriesUsage, Throttling, Usage,
+};
+use gatebench_testbed::probe::{
+    Accounting, FrequencySource, MachineSample, Sample, Sampler, Scope, SoftirqPayer,
+    foreign_cpu_ns,
 };
 
 use gatebench_net::clock;
@@ -287,7 +287,7 @@ mod tests {
             supervisors_cpu_ns: cpu_ns / 60,
             machine: MachineSample {
                 at_ns,
-                cores: vec![gatebench_probe::CoreTimes {
+                cores: vec![gatebench_testbed::probe::CoreTimes {
                     core: 1,
                     busy_ns,
                     irq_ns: 0,

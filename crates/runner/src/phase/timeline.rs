@@ -207,7 +207,7 @@ pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_probe::Sample;
+    use gatebench_testbed::probe::Sample;
 
     use super::*;
 

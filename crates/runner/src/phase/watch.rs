@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use gatebench_engine::Control;
 use gatebench_model::Variant;
 use gatebench_net::clock;
-use gatebench_probe::MachineSample;
 use gatebench_store::{ChangeRecord, FailureRecord, WarmUpRecord};
+use gatebench_testbed::probe::MachineSample;
 
 use super::bins::{self, Glance};
 use super::fault_injection::FaultInjection;

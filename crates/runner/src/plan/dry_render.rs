@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use gatebench_drivers::{GatewayStart, Launcher, Ports, UPSTREAM_KEEPALIVE};
 use gatebench_model::Variant;
+use gatebench_testbed::{GatewayStart, Launcher, Ports, UPSTREAM_KEEPALIVE};
 
 use super::selection::Prepared;
 use crate::error::RunnerError;

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-use gatebench_drivers::{Catalogue, Folder, FoundBinary, Launcher};
 use gatebench_model::plan::NULL;
 use gatebench_model::{Blame, Elsewhere, Limits, Setup, Variant};
+use gatebench_testbed::{Catalogue, Folder, FoundBinary, Launcher};
 
 use super::library::is_path;
 use super::selection::Attach;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gatebench_drivers::Launcher;
 use gatebench_model::{Limits, Placement, Suite, Topology};
+use gatebench_testbed::Launcher;
 
 use super::duration_mode::millis;
 use super::selection::Selection;

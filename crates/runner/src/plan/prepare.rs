@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{Length, Limits, Phase, Plan, Scenario, Suite, Variant};
 use gatebench_store::{Manifest, Run};
+use gatebench_testbed::{Catalogue, Launcher};
 
 use super::dry_render::dry_render;
 use super::duration_mode::{self, Asked, of_length};

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use gatebench_model::{Blame, Plan, Scenario};
-use gatebench_probe::{MachineSample, Profiler};
+use gatebench_testbed::probe::{MachineSample, Profiler};
 
 use crate::error::RunnerError;
 use crate::plan::fd_limit;

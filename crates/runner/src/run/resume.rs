@@ -1,8 +1,8 @@
 //! The settings that a resumed run takes over, and the changes since it began.
 
 use gatebench_net::{Backend, choose};
-use gatebench_probe::EnvironmentFacts;
 use gatebench_store::Manifest;
+use gatebench_testbed::probe::EnvironmentFacts;
 
 use crate::warning::Warning;
 

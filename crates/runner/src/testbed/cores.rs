@@ -15,7 +15,7 @@ pub(crate) fn allowed() -> Vec<usize> {
 
 /// The sharing of cores and caches between them.
 pub(crate) fn topology() -> Topology {
-    gatebench_probe::topology(&allowed())
+    gatebench_testbed::probe::topology(&allowed())
 }
 
 fn listed(set: &CpuSet) -> Vec<usize> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
-use gatebench_probe::processes::children;
+use gatebench_testbed::probe::processes::children;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::interrupt::{Interrupt, Urgency};

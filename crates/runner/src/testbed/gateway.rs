@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gatebench_drivers::{AdminCalls, DriverError, Ended, Exit, RenderedFile, Root, Running};
 use gatebench_model::GatewayFolder;
-use gatebench_probe::Scope;
+use gatebench_testbed::probe::Scope;
+use gatebench_testbed::{AdminCalls, DriverError, Ended, Exit, RenderedFile, Root, Running};
 
 use super::log;
 use super::remote::RemoteGateway;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use gatebench_drivers::Running;
+use gatebench_testbed::Running;
 
 /// The word for standard output in a gateway's folder.
 const STDOUT: &str = "stdout";

@@ -22,14 +22,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use gatebench_drivers::{
+use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
+use gatebench_net::tls::Identity;
+use gatebench_store::{FileDigest, GatewayFacts};
+use gatebench_testbed::probe::Scope;
+use gatebench_testbed::{
     AdminCalls, Attached, CERTIFICATE_FILE, DriverError, Ended, Exit, GatewayStart, KEY_FILE,
     Launcher, Ports, RedisProcess, Running, UPSTREAM_KEEPALIVE,
 };
-use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
-use gatebench_net::tls::Identity;
-use gatebench_probe::Scope;
-use gatebench_store::{FileDigest, GatewayFacts};
 
 use crate::abort::{Abort, Failure};
 use crate::http_probe::wire::Wire;

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use gatebench_drivers::{
-    Amount, Catalogue, Folder, FoundBinary, Group, Launcher, Limit, Unsupported,
-};
 use gatebench_model::setup::MILLIS_PER_CPU;
 use gatebench_model::{Limits, Scenario, Setup};
-use gatebench_probe::{GroupVersion, control_groups};
+use gatebench_testbed::probe::{GroupVersion, control_groups};
+use gatebench_testbed::{
+    Amount, Catalogue, Folder, FoundBinary, Group, Launcher, Limit, Unsupported,
+};
 
 use super::remote::RemoteHost;
 use crate::error::RunnerError;
@@ -107,7 +107,7 @@ pub(crate) fn binary(
     setup: &Setup,
     launcher: &Launcher,
     host: Option<&RemoteHost>,
-) -> Result<FoundBinary, gatebench_drivers::DriverError> {
+) -> Result<FoundBinary, gatebench_testbed::DriverError> {
     match host {
         None => folder.find_binary_of(setup.version.as_deref(), launcher),
         Some(host) => host.find(folder, setup),

@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use gatebench_drivers::{Launcher, RedisStart};
 use gatebench_model::Scenario;
+use gatebench_testbed::{Launcher, RedisStart};
 
 use super::targets::Starting;
 use super::{Testbed, upstream_command};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_probe::{FileSizes, Sample, Sampler, Scope, grown_bytes};
 use gatebench_store::GatewayWire;
+use gatebench_testbed::probe::{FileSizes, Sample, Sampler, Scope, grown_bytes};
 
 use super::remote::RemoteSampler;
 

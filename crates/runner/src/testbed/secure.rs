@@ -6,9 +6,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_drivers::{CERTIFICATE_FILE, KEY_FILE, write_private};
 use gatebench_model::{Culprit, Request};
 use gatebench_net::tls::self_signed;
+use gatebench_testbed::{CERTIFICATE_FILE, KEY_FILE, write_private};
 
 use super::{GatewaySpec, Testbed};
 use crate::abort::{Abort, Failure};

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use gatebench_drivers::{Exit, Launcher, UpstreamProcess, UpstreamStart};
 use gatebench_model::load::{Ill, TargetFailure};
+use gatebench_testbed::{Exit, Launcher, UpstreamProcess, UpstreamStart};
 use gatebench_upstream::Snapshot;
 
 use super::Testbed;

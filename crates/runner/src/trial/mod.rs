@@ -12,11 +12,11 @@ mod wait_for_idle;
 use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Phase, Variant};
 use gatebench_net::clock;
-use gatebench_probe::Profile;
 use gatebench_store::{
     Buffering, ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION,
     SeriesRow, SettleRecord, TaggedInterval, Timestamp, TrialRecord, TrialWriter,
 };
+use gatebench_testbed::probe::Profile;
 
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
@@ -144,7 +144,7 @@ impl<'a> TrialRunner<'a> {
         Self {
             context,
             began_ns: clock::now_ns(),
-            clock_source: gatebench_probe::clock_source(),
+            clock_source: gatebench_testbed::probe::clock_source(),
             result,
             processes: None,
         }
@@ -363,7 +363,7 @@ impl<'a> TrialRunner<'a> {
         let both = self
             .clock_source
             .take()
-            .zip(gatebench_probe::clock_source());
+            .zip(gatebench_testbed::probe::clock_source());
         self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
     }
 

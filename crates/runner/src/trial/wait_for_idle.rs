@@ -4,8 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Settle;
-use gatebench_probe::{LoadAverage, MachineSample};
 use gatebench_store::SettleRecord;
+use gatebench_testbed::probe::{LoadAverage, MachineSample};
 
 use crate::interrupt::Interrupt;
 

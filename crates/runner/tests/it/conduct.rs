@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::common::{Bench, kill, launcher, part};
-use gatebench_drivers::Catalogue;
 use gatebench_gateway::GatewayConfig;
 use gatebench_model::{Culprit, Variant};
 use gatebench_net::Backend;
 use gatebench_runner::{Interrupt, Progress, RunnerError, Step, Warning, prepare_resume, run};
 use gatebench_store::{Outcome, RunWriter, Status, StoreError, StoredTrial};
+use gatebench_testbed::Catalogue;
 use gatebench_upstream::{Kind, UpstreamConfig};
 
 fn ignore(_: Progress) {}
@@ -60,7 +60,10 @@ fn a_run_leaves_everything_that_a_report_needs() {
                 && record.parity_after.as_ref().unwrap().holds()
         );
         let clock = record.clock_source.clone();
-        assert_eq!(clock.map(|it| it.ended), gatebench_probe::clock_source());
+        assert_eq!(
+            clock.map(|it| it.ended),
+            gatebench_testbed::probe::clock_source()
+        );
         let histograms = stored.histograms().unwrap();
         for phase in &record.phases {
             let seen = phase.machine.gateway_frequency.is_some();

@@ -1,10 +1,10 @@
 //! Runs of scenarios with several groups, many routes and requests made of data.
 
 use crate::common::{Bench, launcher};
-use gatebench_drivers::Catalogue;
 use gatebench_model::{Shape, load::Closed};
 use gatebench_runner::{Interrupt, Library, Progress, RunnerError, Selection, prepare};
 use gatebench_store::{Outcome, PhaseRecord, TrialRecord};
+use gatebench_testbed::Catalogue;
 
 fn ignore(_: Progress) {}
 

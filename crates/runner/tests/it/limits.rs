@@ -5,10 +5,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use crate::common::{Bench, launcher};
-use gatebench_drivers::Catalogue;
 use gatebench_model::{Limits, Variant};
-use gatebench_probe::control_groups;
 use gatebench_runner::{Interrupt, Library, Prepared, Progress, RunnerError, Selection, prepare};
+use gatebench_testbed::Catalogue;
+use gatebench_testbed::probe::control_groups;
 
 /// Half of a hundredth: whatever else the machine does, a busy process gets more without the limit.
 const TIGHT: Limits = Limits {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use gatebench_drivers::{Builds, Revision, RevisionError};
+use gatebench_model::Blame as _;
+use gatebench_testbed::{Builds, Revision, RevisionError};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -1,13 +1,13 @@
 //! What is looked at.
 
-use gatebench_drivers::{Catalogue, FoundRedis};
 use gatebench_gateway::library_versions;
 use gatebench_model::Blame;
 use gatebench_model::placement::{Placement, SHARED_CORE_REMEDY};
 use gatebench_net::{Backend, choose};
-use gatebench_probe::{
+use gatebench_testbed::probe::{
     Accounting, EnvironmentFacts, PingPong, Profiler, Setting, SoftirqPayer, topology,
 };
+use gatebench_testbed::{Catalogue, FoundRedis};
 
 use crate::commands::words::{Cores, launcher};
 use crate::failure::Failure;
@@ -282,7 +282,7 @@ fn gateways() -> Result<Vec<Check>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use gatebench_probe::Round;
+    use gatebench_testbed::probe::Round;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! `gatebench install`.
 
 use clap::Args;
-use gatebench_drivers::{DriverError, Folder, FoundRedis, InstallStep, install_steps};
+use gatebench_testbed::{DriverError, Folder, FoundRedis, InstallStep, install_steps};
 
 use super::words::{Overlay, launcher};
 use crate::exit::Exit;

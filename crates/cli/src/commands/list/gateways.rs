@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use console::Style;
-use gatebench_drivers::{Catalogue, DriverError, Folder, FoundBinary, Origin};
 use gatebench_model::Blame;
 use gatebench_model::gateway::Support;
+use gatebench_testbed::{Catalogue, DriverError, Folder, FoundBinary, Origin};
 use serde_json::{Value, json};
 
 use crate::commands::words::launcher;

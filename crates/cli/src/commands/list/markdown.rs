@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use gatebench_drivers::Folder;
 use gatebench_model::gateway::{GatewayFolder, Support};
 use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use gatebench_model::{Policy, Transport};
+use gatebench_testbed::Folder;
 
 const HEAD: &str = "\
 # Gateways

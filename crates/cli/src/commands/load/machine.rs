@@ -4,7 +4,7 @@ use std::net::{IpAddr, UdpSocket};
 use std::thread;
 
 use gatebench_net::workers::{WorkersError, pin_to_core};
-use gatebench_probe::{EnvironmentFacts, MachineSample};
+use gatebench_testbed::probe::{EnvironmentFacts, MachineSample};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_analysis::words::counted;
-use gatebench_drivers::{AdminRequest, connect_unix};
 use gatebench_model::Request;
 use gatebench_model::admin::{AdminRounds, AdminVerb};
 use gatebench_net::http1::{BodyLength, write_request_head};
 use gatebench_store::{AdminRecord, PhaseRecord};
+use gatebench_testbed::{AdminRequest, connect_unix};
 
 use crate::abort::Abort;
 use crate::context::TrialContext;

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_drivers::AdminCalls;
 use gatebench_model::Phase;
 use gatebench_net::clock;
 use gatebench_store::AdminLoadRecord;
+use gatebench_testbed::AdminCalls;
 
 use super::call;
 use crate::context::TrialContext;

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_drivers::{Exit, GeneratorProcess, GeneratorStart};
 use gatebench_external::{Order, Part, UNCHECKED_ANSWERS, parse};
 use gatebench_model::{Culprit, Scenario, Variant};
 use gatebench_net::clock;
-use gatebench_probe::{Sample, Sampler, Scope};
 use gatebench_store::PhaseRecord;
+use gatebench_testbed::probe::{Sample, Sampler, Scope};
+use gatebench_testbed::{Exit, GeneratorProcess, GeneratorStart};
 
 use super::samples::{Moment, Samplers};
 use super::{Loading, Measured};

@@ -120,7 +120,7 @@ fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
 /// the engine sent them, since before and after it they idle.
 fn usages(watched: &Watched, pss: (Pss, Pss), measure_ns: u64) -> BTreeMap<String, Usage> {
     let (before, after) = pss;
-    let of = |pick: fn(&samples::Moment) -> Option<gatebench_probe::Sample>| {
+    let of = |pick: fn(&samples::Moment) -> Option<gatebench_testbed::probe::Sample>| {
         watched.moments.iter().filter_map(pick).collect::<Vec<_>>()
     };
     let whole = |usage: Usage| Usage {

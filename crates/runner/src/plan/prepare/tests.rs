@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 use std::path::Path;
 
-use gatebench_drivers::{Catalogue, DriverError, Launcher};
 use gatebench_model::load::Closed;
 use gatebench_model::{Shape, Study, Variant};
+use gatebench_testbed::{Catalogue, DriverError, Launcher};
 
 use super::*;
 use crate::plan::selection::Attach;

@@ -10,8 +10,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use gatebench_drivers::{GatewayStart, LIFE_SIGN, Launcher, Limit, Ports, READY, Root, Running};
-use gatebench_probe::{Sampler, Scope};
+use gatebench_testbed::probe::{Sampler, Scope};
+use gatebench_testbed::{GatewayStart, LIFE_SIGN, Launcher, Limit, Ports, READY, Root, Running};
 use serde::Serialize;
 
 use super::folder::WorkFolder;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gatebench_drivers::{Amount, DriverError, Folder, FoundBinary, Launcher, Limit, Link};
 use gatebench_model::{Culprit, Elsewhere, Setup};
+use gatebench_testbed::{Amount, DriverError, Folder, FoundBinary, Launcher, Limit, Link};
 use serde::de::DeserializeOwned;
 
 use super::SUBCOMMAND;

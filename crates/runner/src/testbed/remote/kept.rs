@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gatebench_drivers::write_private;
+use gatebench_testbed::write_private;
 
 /// How much of a file is taken: its end, where a log says what went wrong.
 const FILE_BYTES_MAX: usize = 256 * 1024;

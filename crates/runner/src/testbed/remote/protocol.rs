@@ -4,8 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use gatebench_drivers::{Amount, DriverError, Ended, Folder, FoundBinary, Limit, RenderedFile};
 use gatebench_model::{Blame, Culprit, Scenario};
+use gatebench_testbed::{Amount, DriverError, Ended, Folder, FoundBinary, Limit, RenderedFile};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -38,13 +38,13 @@ pub(super) enum Ask {
     Reach { address: SocketAddr },
     /// A gateway: [`Tried`].
     Start(Box<Start>),
-    /// How it ended by itself: an `Option` of [`gatebench_drivers::Exit`].
+    /// How it ended by itself: an `Option` of [`gatebench_testbed::Exit`].
     Exit,
     /// The end of its standard error: a text.
     Stderr,
     /// An action of its folder: nothing.
     Act { action: String },
-    /// [`gatebench_probe::Sample`] by the sampler of this number, which is made where there is none.
+    /// [`gatebench_testbed::probe::Sample`] by the sampler of this number, which is made where there is none.
     Sample { sampler: u32 },
     /// CPU time of its threads, and the sizes of the files that it writes: two lists of pairs.
     Outside { sampler: u32 },

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatebench_drivers::{
+use gatebench_testbed::probe::Sample;
+use gatebench_testbed::{
     CERTIFICATE_FILE, DriverError, Ended, Exit, KEY_FILE, RenderedFile, UPSTREAM_KEEPALIVE,
 };
-use gatebench_probe::Sample;
 
 use super::host::RemoteHost;
 use super::kept::{self, Texts};

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_runner::{
     Interrupt, Library, Observer, Prepared, RunRequest, RunSummary, RunnerError, Selection,
     prepare, run,
 };
+use gatebench_testbed::{Catalogue, Launcher};
 
 /// Two short phases: closed and open.
 pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use gatebench_engine::{Control, Interval, Live, Metric, Recording};
 use gatebench_net::clock;
-use gatebench_probe::MachineSample;
 use gatebench_store::MachineFacts;
+use gatebench_testbed::probe::MachineSample;
 
 use self::bar::Bar;
 use self::lines::Lines;

@@ -1,0 +1,115 @@
+//! A container as the thing that a supervisor watches.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+
+use super::engine::Engine;
+use super::frames::divide;
+use super::spec::{ContainerSpec, ContainerState};
+use crate::system::owner::Owner;
+
+/// A container that was started. Dropping it ends and removes it.
+pub(crate) struct ContainerMain {
+    engine: Engine,
+    id: String,
+    /// Its exit code, or why it could not be waited for.
+    ended: Arc<OnceLock<Result<i32, String>>>,
+    logs: Option<JoinHandle<()>>,
+}
+
+impl ContainerMain {
+    /// Removes what supervisors left that were killed, makes the container and starts it. `bell` is
+    /// rung when it ends.
+    pub(crate) fn start(
+        spec: &ContainerSpec,
+        command: &[OsString],
+        cores: &[usize],
+        nofile: u64,
+        bell: UnixStream,
+    ) -> io::Result<Self> {
+        let engine = Engine::at(&spec.socket);
+        engine.remove_where(Owner::is_gone)?;
+        let words = |word: &OsString| word.to_string_lossy().into_owned();
+        let command: Vec<String> = command.iter().map(words).collect();
+        let label = Owner::this()?.to_string();
+        let id = engine.create(&spec.create(&command, cores, nofile, &label))?;
+        let mut container = Self {
+            engine,
+            id,
+            ended: Arc::default(),
+            logs: None,
+        };
+        container.engine.start(&container.id)?;
+        let state = ContainerState {
+            pid: container.engine.pid(&container.id)?,
+            id: container.id.clone(),
+        };
+        // Renamed into place, so that nobody reads half of it.
+        let new = spec.state.with_extension("new");
+        fs::write(&new, serde_json::to_string(&state)?)?;
+        fs::rename(&new, &spec.state)?;
+        let logs = container.engine.logs(&container.id)?;
+        container.logs = Some(thread::spawn(move || {
+            // An engine that ends cuts the stream off: then there is nothing more to pass on.
+            let _ = divide(logs, io::stdout(), io::stderr());
+        }));
+        container.wait_for_end(bell);
+        Ok(container)
+    }
+
+    fn wait_for_end(&self, mut bell: UnixStream) {
+        let (engine, id, ended) = (
+            self.engine.clone(),
+            self.id.clone(),
+            Arc::clone(&self.ended),
+        );
+        thread::spawn(move || {
+            let code = engine.wait(&id, None);
+            let _ = ended.set(code.map_err(|error| error.to_string()));
+            let _ = bell.write_all(&[1]);
+        });
+    }
+
+    /// Its exit code, once it has ended.
+    pub(crate) fn ended(&self) -> io::Result<Option<i32>> {
+        match self.ended.get() {
+            None => Ok(None),
+            Some(Ok(code)) => Ok(Some(*code)),
+            Some(Err(why)) => {
+                let why = format!("cannot wait for the container: {why}");
+                Err(io::Error::other(why))
+            }
+        }
+    }
+
+    /// Ends it where it has not, removes it, and passes on what it wrote last.
+    pub(crate) fn remove(&mut self) -> io::Result<()> {
+        let removed = self.engine.remove(&self.id);
+        if let Some(logs) = self.logs.take() {
+            let _ = logs.join();
+        }
+        removed.map_err(|error| {
+            io::Error::other(format!("cannot remove the container {}: {error}", self.id))
+        })
+    }
+
+    /// Sends the signal of this name, without `SIG`, to its first process.
+    pub(crate) fn signal(&self, name: &str) -> io::Result<()> {
+        match self.engine.signal(&self.id, name) {
+            // It may have ended by itself meanwhile; the wait tells.
+            Err(_) if self.engine.pid(&self.id).is_ok_and(|pid| pid == 0) => Ok(()),
+            result => result,
+        }
+    }
+}
+
+impl Drop for ContainerMain {
+    fn drop(&mut self) {
+        // Whoever wants to know whether it worked has called it before.
+        let _ = self.remove();
+    }
+}

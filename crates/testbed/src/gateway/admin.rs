@@ -1,0 +1,62 @@
+//! What is said to a gateway's admin interface, rendered.
+
+use std::path::PathBuf;
+
+use gatebench_model::admin::{Admin, AdminCall, AdminRounds, AdminVerb};
+use gatebench_model::gateway::InputRoute;
+
+use super::render::Renderer;
+use crate::error::DriverError;
+
+/// The requests of one round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdminCalls {
+    /// The Unix socket, absolute.
+    pub socket: PathBuf,
+    /// What is done, with its request, in the order of a round.
+    pub calls: Vec<(AdminVerb, AdminRequest)>,
+}
+
+/// A request to an admin interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdminRequest {
+    /// The method.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    /// The body, where it has one.
+    pub body: Option<String>,
+}
+
+/// The requests for a scenario's rounds, in a working folder.
+pub(crate) fn calls(
+    admin: &Admin,
+    rounds: &AdminRounds,
+    renderer: &Renderer<'_>,
+    work: &std::path::Path,
+    route: impl Fn(&gatebench_model::Route) -> InputRoute,
+) -> Result<AdminCalls, DriverError> {
+    let request = |verb: AdminVerb| {
+        let route = match verb {
+            AdminVerb::Create | AdminVerb::Read => route(&rounds.route),
+            AdminVerb::Update | AdminVerb::Delete => route(&rounds.updated()),
+        };
+        let of_route = renderer.with_route(&route)?;
+        let AdminCall { method, path, body } = admin.call(verb);
+        let field = format!("admin.{}", verb.as_str());
+        let body = body.as_ref().map(|body| of_route.inline(&field, body));
+        Ok((
+            verb,
+            AdminRequest {
+                method: method.clone(),
+                path: of_route.inline(&field, path)?,
+                body: body.transpose()?,
+            },
+        ))
+    };
+    let calls: Result<_, DriverError> = AdminVerb::ALL.into_iter().map(request).collect();
+    Ok(AdminCalls {
+        socket: work.join(&admin.socket),
+        calls: calls?,
+    })
+}

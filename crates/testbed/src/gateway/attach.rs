@@ -1,0 +1,85 @@
+//! A gateway that someone else started: it is measured where it is, and never ended.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::DriverError;
+use crate::system::http;
+
+/// How long a running gateway may take to answer one request.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A running gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// Root of its process tree, where CPU and memory can be read.
+    pub pid: Option<u32>,
+}
+
+impl Attached {
+    /// Finds the gateway at `http://HOST:PORT` and sees that it answers and that the process exists.
+    ///
+    /// # Errors
+    /// [`DriverError::Attach`] says which of these is not so.
+    pub fn new(url: &str, pid: Option<u32>) -> Result<Self, DriverError> {
+        let fail = |message: String| DriverError::Attach {
+            url: url.into(),
+            message,
+        };
+        let addr = resolve(url).map_err(fail)?;
+        if let Some(pid) = pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            return Err(fail(format!("there is no process {pid}")));
+        }
+        match http::status_of(addr, "/", ANSWER_TIMEOUT) {
+            Ok(_) => Ok(Self { addr, pid }),
+            Err(error) => Err(fail(format!("it does not answer: {error}"))),
+        }
+    }
+}
+
+fn resolve(url: &str) -> Result<SocketAddr, String> {
+    let authority = url
+        .strip_prefix("http://")
+        .ok_or("the URL must begin with http://")?;
+    let authority = authority.strip_suffix('/').unwrap_or(authority);
+    if authority.contains('/') {
+        return Err("the URL must not have a path".into());
+    }
+    let with_port = if authority.parse::<SocketAddr>().is_ok()
+        || authority
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+    {
+        authority.to_owned()
+    } else {
+        format!("{authority}:80")
+    };
+    let mut addresses = with_port
+        .to_socket_addrs()
+        .map_err(|error| format!("{with_port}: {error}"))?;
+    addresses
+        .next()
+        .ok_or_else(|| format!("{with_port} has no address"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_base_urls_are_taken() {
+        assert_eq!(
+            resolve("http://127.0.0.1:8080/"),
+            Ok(SocketAddr::from(([127, 0, 0, 1], 8080)))
+        );
+        assert_eq!(
+            resolve("http://127.0.0.1"),
+            Ok(SocketAddr::from(([127, 0, 0, 1], 80)))
+        );
+        assert!(resolve("https://127.0.0.1:8080").is_err());
+        assert!(resolve("http://127.0.0.1:8080/x").is_err());
+    }
+}

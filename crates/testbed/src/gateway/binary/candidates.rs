@@ -1,0 +1,85 @@
+//! Where the program of a gateway may lie.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::gateway::folder::{Folder, OWN_NAME};
+use crate::process::Launcher;
+use crate::system::installed;
+
+/// Where programs lie that a user's PATH often lacks: Debian puts daemons there.
+const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
+
+/// Where a prefix has its programs.
+const IN_PREFIX: [&str; 3] = ["bin", "sbin", ""];
+
+/// The programs that there are under the folder's names, the preferred ones first.
+pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path)
+        .chain(EXTRA_FOLDERS.iter().map(PathBuf::from))
+        .chain(installed::bin_folder())
+        .collect();
+    let names = folder.spec.binary.names.iter();
+    programs(names.flat_map(|name| match name.as_str() {
+        OWN_NAME => vec![launcher.program.clone()],
+        name if name.contains('/') => vec![folder.file_path(Path::new(name))],
+        name => folders.iter().map(|folder| folder.join(name)).collect(),
+    }))
+}
+
+/// The programs of every version that `gatebench install` has installed.
+pub(super) fn installed_beside(folder: &Folder) -> Vec<PathBuf> {
+    let gateways = installed::data_folder().map(|data| data.join("gateways"));
+    let entries = gateways.and_then(|gateways| fs::read_dir(gateways).ok());
+    let prefix = format!("{}-", folder.spec.gateway);
+    let mut homes: Vec<PathBuf> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .map(|entry| entry.path())
+        .collect();
+    homes.sort();
+    let carried = folder.spec.install.pypi.as_ref();
+    homes
+        .iter()
+        .flat_map(|home| {
+            let carried = carried.map(|package| home.join(&package.program));
+            programs(carried).into_iter().chain(below(folder, home))
+        })
+        .collect()
+}
+
+/// The programs of a prefix, or the program itself.
+pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
+    let names = || {
+        let names = folder.spec.binary.names.iter();
+        names.filter_map(|name| Path::new(name).file_name())
+    };
+    let in_prefix = IN_PREFIX
+        .iter()
+        .flat_map(|within| names().map(move |name| place.join(within).join(name)));
+    programs(std::iter::once(place.to_owned()).chain(in_prefix))
+}
+
+/// Those that can be run, each once, with links followed.
+fn programs(candidates: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for candidate in candidates {
+        if let Some(path) = is_executable(&candidate)
+            .then(|| candidate.canonicalize().ok())
+            .flatten()
+            .filter(|path| !found.contains(path))
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}

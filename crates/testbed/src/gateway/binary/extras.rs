@@ -1,0 +1,157 @@
+//! Extras: parts that policies of a gateway need in addition to its program, and the ones that can
+//! be used. They are looked for where the program is: on this machine, on the host that asks, or in
+//! the image.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use gatebench_model::gateway::Extra;
+use minijinja::{Environment, context};
+use serde::{Deserialize, Serialize};
+
+use crate::gateway::folder::Folder;
+use crate::system::command;
+use crate::system::installed;
+
+/// The place of what is on this machine; no image has an empty name.
+const HERE: &str = "";
+
+/// A test loads a library or two.
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// An extra that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FoundExtra {
+    /// It can be used.
+    Usable,
+    /// Its test failed, with this last line of output.
+    Unusable(String),
+}
+
+/// The extras of a folder that are on this machine. A path that is not absolute is of gatebench's data folder.
+pub(super) fn on_this_machine(folder: &Folder, program: &Path) -> BTreeMap<String, FoundExtra> {
+    let data = installed::data_folder().unwrap_or_default();
+    let has = |path: &str| Ok(data.join(path).exists());
+    let run = |words: &[String]| {
+        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let finished = command::run(Command::new(program).args(arguments), TEST_TIMEOUT)?;
+        Ok((finished.status.success(), finished.output))
+    };
+    found((folder, HERE), program, has, run).unwrap_or_default()
+}
+
+/// The extras of a folder that are in this image: `has` looks for a file in it, and `run` runs a
+/// command there and returns its success and output. No image has a data folder of gatebench.
+pub(super) fn in_image(
+    (folder, image): (&Folder, &str),
+    program: &Path,
+    has: impl Fn(&str) -> io::Result<bool>,
+    run: impl Fn(&[String]) -> io::Result<(bool, String)>,
+) -> io::Result<BTreeMap<String, FoundExtra>> {
+    let has = |path: &str| Ok(Path::new(path).is_absolute() && has(path)?);
+    found((folder, image), program, has, run)
+}
+
+fn found(
+    (folder, place): (&Folder, &str),
+    program: &Path,
+    has: impl Fn(&str) -> io::Result<bool>,
+    run: impl Fn(&[String]) -> io::Result<(bool, String)>,
+) -> io::Result<BTreeMap<String, FoundExtra>> {
+    let mut found = BTreeMap::new();
+    for (name, extra) in &folder.spec.extras {
+        if has(&extra.path)? {
+            found.insert(name.clone(), tested((extra, place), program, &run));
+        }
+    }
+    Ok(found)
+}
+
+/// Tests that succeeded, by the place where they ran and their words. A program is looked up for
+/// each of its variants, and again when a gateway is prepared.
+static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
+
+/// Runs the test of an extra, unless it succeeded in this process before. A test that failed runs
+/// again: `gatebench install` may have mended the extra meanwhile.
+fn tested(
+    (extra, place): (&Extra, &str),
+    program: &Path,
+    run: impl Fn(&[String]) -> io::Result<(bool, String)>,
+) -> FoundExtra {
+    if extra.test.is_empty() {
+        return FoundExtra::Usable;
+    }
+    let succeeded = || SUCCEEDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |words: Vec<String>| -> io::Result<(bool, String)> {
+        let test = (place.to_owned(), words);
+        if succeeded().contains(&test) {
+            return Ok((true, String::new()));
+        }
+        let (is_usable, output) = run(&test.1)?;
+        if is_usable {
+            succeeded().insert(test);
+        }
+        Ok((is_usable, output))
+    };
+    let binary = program.display().to_string();
+    let templates = Environment::new();
+    let word = |word: &String| templates.render_str(word, context! { binary => &binary });
+    let words: Result<Vec<String>, _> = extra.test.iter().map(word).collect();
+    match words.map_err(io::Error::other).and_then(run) {
+        Ok((true, _)) => FoundExtra::Usable,
+        Ok((false, output)) => {
+            let mut lines = output
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty());
+            let last = lines
+                .next_back()
+                .unwrap_or("its test failed and printed nothing");
+            FoundExtra::Unusable(last.to_owned())
+        }
+        Err(error) => FoundExtra::Unusable(format!("its test could not be run: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How often the test of an extra runs when it is looked up three times.
+    fn runs(name: &str, place: &str, outcome: bool) -> u32 {
+        let extra = Extra {
+            path: "/".into(),
+            test: vec![name.into(), "{{ binary }}".into()],
+            install: String::new(),
+        };
+        let runs = Cell::new(0);
+        let run = |words: &[String]| {
+            assert_eq!(words, [name, "/bin/gw"]);
+            runs.set(runs.get() + 1);
+            Ok((outcome, "why".into()))
+        };
+        let expected = match outcome {
+            true => FoundExtra::Usable,
+            false => FoundExtra::Unusable("why".into()),
+        };
+        for _ in 0..3 {
+            let found = tested((&extra, place), Path::new("/bin/gw"), run);
+            assert_eq!(found, expected);
+        }
+        runs.get()
+    }
+
+    #[test]
+    fn a_test_that_succeeded_is_not_run_again_in_the_same_place() {
+        assert_eq!(runs("works", HERE, true), 1);
+        assert_eq!(runs("works", HERE, true), 0);
+        assert_eq!(runs("works", "image:1", true), 1);
+        assert_eq!(runs("fails", HERE, false), 3);
+    }
+}

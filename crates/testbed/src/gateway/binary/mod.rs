@@ -1,0 +1,251 @@
+//! The program of a gateway: where it is, which version, which bytes.
+
+mod candidates;
+mod extras;
+mod image;
+mod version;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use gatebench_model::Scenario;
+use gatebench_model::gateway::{Binary, Extra};
+use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
+
+pub use self::image::FoundImage;
+
+use self::extras::FoundExtra;
+use super::folder::Folder;
+use crate::container;
+use crate::error::{DriverError, Unsupported};
+use crate::process::Launcher;
+use crate::system::command;
+use crate::system::digest::sha256_of_file;
+
+/// A runtime that has to warm up may take seconds to print its version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A program that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundBinary {
+    /// Absolute, with links followed.
+    pub path: PathBuf,
+    /// What it says about itself.
+    pub version: String,
+    /// SHA-256 of its bytes, in lower-case hexadecimal.
+    pub sha256: String,
+    /// Those of its folder's extras that are where it is.
+    pub extras: BTreeMap<String, FoundExtra>,
+    /// The image that it is in; none where it lies on this machine.
+    pub image: Option<FoundImage>,
+    /// The host that it is on; none where that is this machine.
+    pub host: Option<String>,
+}
+
+impl FoundBinary {
+    /// The reason why an extra of the folder cannot be used here, with its installation if it is
+    /// missing; none if it can.
+    pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
+        match self.extras.get(name) {
+            Some(FoundExtra::Usable) => None,
+            Some(FoundExtra::Unusable(why)) => Some(why.clone()),
+            None => Some(format!("missing: {}", extra.install)),
+        }
+    }
+
+    /// Where it is, in words.
+    pub fn place(&self) -> String {
+        let path = self.path.display();
+        let image = self.image.as_ref();
+        let image = image.map_or(String::new(), |image| format!(" of {}", image.name));
+        let host = self.host.as_ref();
+        let host = host.map_or(String::new(), |host| format!(" on {host}"));
+        format!("{path}{image}{host}")
+    }
+}
+
+impl Folder {
+    /// Reports whether the gateway has all that a scenario needs, and the extras of that are where
+    /// its program is. The effect of a configuration of the user's is not known beforehand: parity
+    /// proves it.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
+        self.has_all(scenario, |name, extra| binary.lacks(name, extra))
+    }
+
+    /// Finds the gateway's program and asks its version.
+    ///
+    /// # Errors
+    /// [`DriverError::BinaryMissing`] with how to install it, [`DriverError::NoVersion`].
+    pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
+        self.find_binary_of(None, launcher)
+    }
+
+    /// As [`Folder::find_binary`]; `wanted` is a version or how it begins (`1.22`), the place of a
+    /// program or of the prefix it is installed in (anything with a `/`), or an image with its tag.
+    /// Without it the first program found is taken, or else the folder's image.
+    ///
+    /// # Errors
+    /// As [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the versions there are.
+    pub fn find_binary_of(
+        &self,
+        wanted: Option<&str>,
+        launcher: &Launcher,
+    ) -> Result<FoundBinary, DriverError> {
+        match (wanted, &self.spec.container) {
+            (Some(image), _) if image.contains(':') => image::find(self, Some(image)),
+            (None, Some(container)) => match local(self, None, launcher) {
+                Err(DriverError::BinaryMissing {
+                    gateway,
+                    names,
+                    install,
+                }) if !container::has_engine() => Err(DriverError::BinaryMissing {
+                    gateway,
+                    names,
+                    install: format!(
+                        "{install}; or start docker or podman, which has its image {}",
+                        container.image
+                    ),
+                }),
+                Err(DriverError::BinaryMissing { .. }) => image::find(self, None),
+                found => found,
+            },
+            _ => local(self, wanted, launcher),
+        }
+    }
+}
+
+fn local(
+    folder: &Folder,
+    wanted: Option<&str>,
+    launcher: &Launcher,
+) -> Result<FoundBinary, DriverError> {
+    let binary = &folder.spec.binary;
+    let absent: Vec<String> = binary
+        .needs
+        .iter()
+        .filter(|file| !Path::new(file).exists())
+        .cloned()
+        .collect();
+    let found = match wanted {
+        None => first(
+            folder,
+            candidates::on_path(folder, launcher),
+            binary.names.clone(),
+        ),
+        Some(place) if place.contains('/') => {
+            let programs = candidates::below(folder, Path::new(place));
+            first(folder, programs, vec![place.to_owned()])
+        }
+        Some(version) => of_version(folder, version, launcher),
+    };
+    let (path, version) = match found {
+        Ok(_) | Err(DriverError::NoVersion { .. }) if !absent.is_empty() => {
+            return Err(missing(folder, absent));
+        }
+        found => found?,
+    };
+    if !version::is_between(&version, &binary.version_min, &binary.version_below) {
+        return Err(DriverError::WrongVersion {
+            gateway: folder.spec.gateway.clone(),
+            binary: path,
+            version,
+            wanted: version::range(&binary.version_min, &binary.version_below),
+            remedy: format!(
+                "{}; a program of another version must come after it on PATH, or not at all",
+                folder.install_hint()
+            ),
+        });
+    }
+    let sha256 =
+        sha256_of_file(&path).map_err(DriverError::io(format!("reading {}", path.display())))?;
+    Ok(FoundBinary {
+        version,
+        sha256,
+        extras: extras::on_this_machine(folder, &path),
+        path,
+        image: None,
+        host: None,
+    })
+}
+
+fn missing(folder: &Folder, names: Vec<String>) -> DriverError {
+    DriverError::BinaryMissing {
+        gateway: folder.spec.gateway.clone(),
+        names,
+        install: folder.install_hint(),
+    }
+}
+
+/// The first program there is, with its version.
+fn first(
+    folder: &Folder,
+    programs: Vec<PathBuf>,
+    names: Vec<String>,
+) -> Result<(PathBuf, String), DriverError> {
+    let path = programs.into_iter().next();
+    let path = path.ok_or_else(|| missing(folder, names))?;
+    match ask_version(&path, &folder.spec.binary) {
+        Ok(version) => Ok((path, version)),
+        Err(message) => Err(DriverError::NoVersion {
+            gateway: folder.spec.gateway.clone(),
+            binary: path,
+            message,
+        }),
+    }
+}
+
+/// The first program of a version, among all that there are.
+fn of_version(
+    folder: &Folder,
+    wanted: &str,
+    launcher: &Launcher,
+) -> Result<(PathBuf, String), DriverError> {
+    let mut others = Vec::new();
+    let mut programs = candidates::on_path(folder, launcher);
+    programs.extend(candidates::installed_beside(folder));
+    for path in programs {
+        match ask_version(&path, &folder.spec.binary) {
+            Ok(version) if version::begins_with(&version, wanted) => return Ok((path, version)),
+            Ok(version) => others.push(format!("{} is {version}", path.display())),
+            Err(_) => others.push(format!("{} does not say its version", path.display())),
+        }
+    }
+    Err(DriverError::NoSuchVersion {
+        gateway: folder.spec.gateway.clone(),
+        wanted: wanted.to_owned(),
+        others,
+    })
+}
+
+fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
+    let finished = command::run(
+        Command::new(path).args(&binary.version_args),
+        VERSION_TIMEOUT,
+    )
+    .map_err(|error| error.to_string())?;
+    version_in(&finished.output, binary)
+}
+
+/// The version in what a program printed.
+fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
+    let pattern =
+        Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
+    let version = pattern
+        .captures(printed)
+        .and_then(|captures| captures.get(1));
+    version
+        .map(|version| version.as_str().to_owned())
+        .ok_or_else(|| {
+            format!(
+                "'{}' is not in what it printed: {}",
+                binary.version_pattern,
+                printed.trim()
+            )
+        })
+}

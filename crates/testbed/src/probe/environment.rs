@@ -1,0 +1,294 @@
+//! What the machine is, for the manifest: whatever a reader must know to repeat a run or to doubt it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use rustix::process::{Resource, getrlimit};
+use serde::{Deserialize, Serialize};
+
+use super::accounting::Accounting;
+use super::cgroup;
+use super::clock::clock_source;
+use super::frequency::FrequencySource;
+use super::topology::{cpu_list, topology};
+use crate::system::processes::{field, kibibytes};
+
+/// Kernel settings that change what a network benchmark finds, as paths below `/proc/sys`.
+const SYSCTLS: [&str; 10] = [
+    "kernel/io_uring_disabled",
+    "kernel/sched_autogroup_enabled",
+    "net/core/somaxconn",
+    "net/core/netdev_max_backlog",
+    "net/ipv4/ip_local_port_range",
+    "net/ipv4/tcp_congestion_control",
+    "net/ipv4/tcp_max_syn_backlog",
+    "net/ipv4/tcp_slow_start_after_idle",
+    "net/ipv4/tcp_tw_reuse",
+    "vm/overcommit_memory",
+];
+
+/// Boot options that change timing, up to their `=`.
+const BOOT_OPTIONS: [&str; 11] = [
+    "amd_pstate",
+    "idle",
+    "intel_idle.max_cstate",
+    "intel_pstate",
+    "isolcpus",
+    "mitigations",
+    "nohz_full",
+    "nosmt",
+    "processor.max_cstate",
+    "rcu_nocbs",
+    "tsc",
+];
+
+/// The machine. What cannot be read is absent, never guessed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentFacts {
+    /// Processors.
+    pub cpu: CpuFacts,
+    /// Memory.
+    pub memory: MemoryFacts,
+    /// Kernel and clock.
+    pub kernel: KernelFacts,
+    /// Limits of this process and its control groups.
+    pub limits: LimitFacts,
+    /// Kernel settings by name, as `net.core.somaxconn`.
+    pub sysctls: BTreeMap<String, String>,
+    /// The place where the frequency of cores is read; not recorded by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<FrequencySource>,
+}
+
+/// Processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuFacts {
+    /// Model name.
+    pub model: Option<String>,
+    /// Processor architecture.
+    pub architecture: String,
+    /// Logical processors online, as `0-3`.
+    pub online: Option<String>,
+    /// Logical processors this process may use, as `0-1`.
+    pub allowed: Option<String>,
+    /// NUMA nodes online, as `0`.
+    pub numa_nodes: Option<String>,
+    /// Frequency governor of each core that has one; mixed ones are joined.
+    pub governor: Option<String>,
+    /// Lowest and highest frequency that the governor may choose, in kHz, of each core that has
+    /// them; different ones are joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_limits: Option<String>,
+    /// The CPUs of each core that may be used, by package, NUMA node and speed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub topology: Vec<String>,
+    /// Whether two threads share a core: `on`, `off`, `notsupported`, …
+    pub smt: Option<String>,
+    /// The hypervisor, where the machine says that it is a guest.
+    pub hypervisor: Option<String>,
+    /// Whether the processor clocks up at will: turbo, boost.
+    pub boost: Option<String>,
+}
+
+/// Memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryFacts {
+    /// Physical memory.
+    pub total_bytes: Option<u64>,
+    /// Swap space.
+    pub swap_bytes: Option<u64>,
+    /// The setting of transparent huge pages.
+    pub transparent_huge_pages: Option<String>,
+}
+
+/// Kernel and clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelFacts {
+    /// Release, as `uname -r` prints.
+    pub release: Option<String>,
+    /// Build, as `uname -v` prints.
+    pub version: Option<String>,
+    /// The distribution's name for itself.
+    pub distribution: Option<String>,
+    /// The clock that time is read from.
+    pub clock_source: Option<String>,
+    /// The accounting of softirq and stolen time; not recorded by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
+    /// Boot options that change timing; the rest of the command line may hold what is nobody's business.
+    pub boot_options: Vec<String>,
+}
+
+/// Limits of this process and of its control groups, innermost group first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitFacts {
+    /// Open descriptors, soft; absent where there is no limit.
+    pub nofile_soft: Option<u64>,
+    /// Open descriptors, hard.
+    pub nofile_hard: Option<u64>,
+    /// Locked memory in bytes, soft: what io_uring's rings are charged to on old kernels.
+    pub memlock_soft_bytes: Option<u64>,
+    /// CPU limits: `cpu.max` of version 2, or `cpu.cfs_quota_us` of version 1.
+    pub cgroup_cpu: Vec<String>,
+    /// Memory limits: `memory.max` or `memory.limit_in_bytes`.
+    pub cgroup_memory: Vec<String>,
+}
+
+impl EnvironmentFacts {
+    /// Reads the machine. What takes time to find out is left out: the source of frequencies, and
+    /// the accounting where the kernel's configuration cannot be read.
+    pub fn read() -> Self {
+        Self {
+            cpu: cpu(),
+            memory: memory(),
+            kernel: kernel(),
+            limits: limits(),
+            sysctls: sysctls(),
+            frequency: None,
+        }
+    }
+}
+
+fn cpu() -> CpuFacts {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let allowed_list = field(&status, "Cpus_allowed_list:");
+    let allowed = allowed_list.map(cpu_list).unwrap_or_default();
+    let boost = [
+        "/sys/devices/system/cpu/cpufreq/boost",
+        "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    ];
+    CpuFacts {
+        model: field(&cpuinfo, "model name")
+            .map(|model| model.trim_start_matches([':', ' ']).to_owned()),
+        architecture: std::env::consts::ARCH.into(),
+        online: line_of("/sys/devices/system/cpu/online"),
+        allowed: allowed_list.map(str::to_owned),
+        numa_nodes: line_of("/sys/devices/system/node/online"),
+        governor: of_cores(|core| line_of(core.join("cpufreq/scaling_governor").to_str()?)),
+        frequency_limits: of_cores(|core| {
+            let limit = |name: &str| line_of(core.join("cpufreq").join(name).to_str()?);
+            Some(format!(
+                "{}-{}",
+                limit("scaling_min_freq")?,
+                limit("scaling_max_freq")?
+            ))
+        }),
+        topology: topology(&allowed).in_words(),
+        smt: line_of("/sys/devices/system/cpu/smt/control"),
+        hypervisor: hypervisor(&cpuinfo),
+        boost: boost
+            .iter()
+            .find_map(|path| Some(format!("{}={}", path.rsplit('/').next()?, line_of(path)?))),
+    }
+}
+
+/// The values that cores have, each once.
+fn of_cores(value: impl Fn(&Path) -> Option<String>) -> Option<String> {
+    let cores = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
+    let found = cores.filter_map(|core| value(&core.path()));
+    let found: std::collections::BTreeSet<String> = found.collect();
+    (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+fn hypervisor(cpuinfo: &str) -> Option<String> {
+    let guest = field(cpuinfo, "flags")
+        .is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    let vendor =
+        line_of("/sys/class/dmi/id/sys_vendor").or_else(|| line_of("/sys/hypervisor/type"));
+    guest.then(|| vendor.unwrap_or_else(|| "of unknown kind".into()))
+}
+
+fn memory() -> MemoryFacts {
+    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    MemoryFacts {
+        total_bytes: kibibytes(&meminfo, "MemTotal:"),
+        swap_bytes: kibibytes(&meminfo, "SwapTotal:"),
+        transparent_huge_pages: line_of("/sys/kernel/mm/transparent_hugepage/enabled"),
+    }
+}
+
+fn kernel() -> KernelFacts {
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    KernelFacts {
+        release: line_of("/proc/sys/kernel/osrelease"),
+        version: line_of("/proc/sys/kernel/version"),
+        distribution: field(&release, "PRETTY_NAME=").map(|name| name.trim_matches('"').to_owned()),
+        clock_source: clock_source(),
+        accounting: Some(Accounting::configured()),
+        boot_options: boot_options(&line_of("/proc/cmdline").unwrap_or_default()),
+    }
+}
+
+fn boot_options(command_line: &str) -> Vec<String> {
+    let known = |option: &&str| BOOT_OPTIONS.contains(&option.split('=').next().unwrap_or(option));
+    command_line
+        .split_whitespace()
+        .filter(known)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn limits() -> LimitFacts {
+    let nofile = getrlimit(Resource::Nofile);
+    let either = |controller, v2, v1| {
+        [
+            cgroup::limits(controller, v2),
+            cgroup::limits(controller, v1),
+        ]
+        .concat()
+    };
+    LimitFacts {
+        nofile_soft: nofile.current,
+        nofile_hard: nofile.maximum,
+        memlock_soft_bytes: getrlimit(Resource::Memlock).current,
+        cgroup_cpu: either("cpu", "cpu.max", "cpu.cfs_quota_us"),
+        cgroup_memory: either("memory", "memory.max", "memory.limit_in_bytes"),
+    }
+}
+
+fn sysctls() -> BTreeMap<String, String> {
+    let read = |name: &&str| {
+        Some((
+            name.replace('/', "."),
+            line_of(&format!("/proc/sys/{name}"))?,
+        ))
+    };
+    SYSCTLS.iter().filter_map(read).collect()
+}
+
+/// The text of a file of one line; none where it is missing or empty.
+fn line_of(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim().replace('\t', " ");
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn only_boot_options_that_change_timing_are_told() {
+        assert_eq!(
+            boot_options("quiet isolcpus=1-3 token=secret nosmt idler=1"),
+            ["isolcpus=1-3", "nosmt"]
+        );
+    }
+
+    #[test]
+    fn this_machine_is_described_and_the_description_survives() {
+        let facts = EnvironmentFacts::read();
+        assert!(facts.kernel.release.is_some());
+        assert!(facts.memory.total_bytes.unwrap() > 0);
+        assert!(facts.cpu.online.is_some());
+        assert!(facts.sysctls.contains_key("net.core.somaxconn"));
+        let text = serde_json::to_string(&facts).unwrap();
+        assert_eq!(
+            serde_json::from_str::<EnvironmentFacts>(&text).unwrap(),
+            facts
+        );
+    }
+}

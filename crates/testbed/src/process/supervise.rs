@@ -1,0 +1,329 @@
+//! The supervisor: a small process between gatebench and a gateway, so that whatever happens to
+//! gatebench, SIGKILL included, the gateway and all it started are ended.
+//!
+//! ```text
+//! gatebench ──stdin pipe──> supervisor (subreaper) ──> gateway ──> workers, orphans, …
+//! ```
+//! It learns that gatebench is gone when its stdin ends. A pipe is used rather than the kernel's
+//! parent-death signal because that one fires when the *thread* which started the child ends.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Resource, Signal, WaitOptions, WaitStatus, getrlimit, kill_process, setrlimit, wait,
+};
+use rustix::thread::CpuSet;
+
+use crate::container::ContainerMain;
+use crate::system::limit::LimitedGroups;
+use crate::system::processes;
+
+mod orders;
+
+pub(crate) use orders::{Orders, signal_from_name, signal_name};
+
+/// Signals handed on to the gateway as they are, for its actions.
+pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::USR2, Signal::WINCH];
+
+/// Signals that ask the supervisor to end the gateway; a second one ends its patience.
+const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
+
+/// The exit code that says: it is the supervisor that could not do its part.
+pub(crate) const FAILED: u8 = 125;
+
+/// How the reason begins that is then on standard error.
+pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
+
+/// The exit code that says: killed here, not by somebody else. No signal's code reaches it.
+pub(crate) const OUT_OF_PATIENCE: u8 = 254;
+
+/// The exit code of what SIGKILL ended, as shells and container engines tell it.
+const KILLED: u8 = 128 + 9;
+
+/// How often killing what is left is repeated until nothing is.
+const SWEEP_PAUSE: Duration = Duration::from_millis(1);
+
+/// Runs a command and ends it, with everything that descends from it, when asked to or when the
+/// program at the other end of stdin is gone. The arguments are
+/// `[--cores 0,1] [--nofile N] [--limit JSON]... [--container JSON] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
+///
+/// Exits with the command's code, with 128 + N where signal N ended it, with 254 where the supervisor
+/// killed it because its time to stop was over, or with 125 where the supervisor itself failed.
+pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match Orders::parse(args)
+        .map_err(io::Error::other)
+        .and_then(|orders| run(&orders))
+    {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("{COMPLAINT}{error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(orders: &Orders) -> io::Result<u8> {
+    // Registered before the start, so that no signal falls between.
+    let mut inbox = Inbox::open()?;
+    prepare(orders)?;
+    let groups = LimitedGroups::make(&orders.limits)?;
+    let main = match &orders.container {
+        None => Main::Process(groups.inside(|| spawn(orders))?),
+        Some(spec) => Main::Container(ContainerMain::start(
+            spec,
+            &orders.command,
+            &orders.cores,
+            orders.nofile.unwrap_or(u64::MAX),
+            inbox.bell()?,
+        )?),
+    };
+    let mut watch = Watch {
+        orders,
+        inbox,
+        main,
+        deadline: None,
+        out_of_patience: false,
+    };
+    let code = watch.until_ended();
+    let removed = match &mut watch.main {
+        Main::Process(_) => Ok(()),
+        Main::Container(container) => container.remove(),
+    };
+    sweep();
+    drop(groups);
+    removed.and(code)
+}
+
+/// What the command inherits: cores and the descriptor limit; and what makes orphans ours.
+fn prepare(orders: &Orders) -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    rustix::thread::set_name(c"gb-supervisor")?;
+    if !orders.cores.is_empty() {
+        let mut set = CpuSet::new();
+        for &core in orders.cores.iter().filter(|&&core| core < CpuSet::MAX_CPU) {
+            set.set(core);
+        }
+        rustix::thread::sched_setaffinity(None, &set).map_err(|error| {
+            io::Error::other(format!("cannot run on cores {:?}: {error}", orders.cores))
+        })?;
+    }
+    if let Some(wanted) = orders.nofile {
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = Some(limit.maximum.map_or(wanted, |hard| wanted.min(hard)));
+        setrlimit(Resource::Nofile, limit)?;
+    }
+    Ok(())
+}
+
+fn spawn(orders: &Orders) -> io::Result<Pid> {
+    let (program, arguments) = orders
+        .command
+        .split_first()
+        .ok_or_else(|| io::Error::other("no command"))?;
+    let child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|error| {
+            io::Error::other(format!("cannot start {}: {error}", program.display()))
+        })?;
+    // The handle is given up: one place reaps children, orphans among them.
+    Ok(Pid::from_child(&child))
+}
+
+/// Where signals and the end of gatebench arrive, as descriptors that can be waited for together.
+struct Inbox {
+    signals: Vec<(Signal, UnixStream)>,
+    /// Gone once stdin has ended.
+    parent: Option<io::Stdin>,
+}
+
+impl Inbox {
+    fn open() -> io::Result<Self> {
+        let signals = FORWARDED.into_iter().chain(STOPPING).chain([Signal::CHILD]);
+        let signals = signals.map(|signal| {
+            let (ours, theirs) = UnixStream::pair()?;
+            ours.set_nonblocking(true)?;
+            signal_hook::low_level::pipe::register(signal.as_raw(), theirs)?;
+            Ok((signal, ours))
+        });
+        Ok(Self {
+            signals: signals.collect::<io::Result<_>>()?,
+            parent: Some(io::stdin()),
+        })
+    }
+
+    /// What to write to where something has ended that is no child of ours.
+    fn bell(&mut self) -> io::Result<UnixStream> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        self.signals.push((Signal::CHILD, ours));
+        Ok(theirs)
+    }
+
+    /// Waits for something to happen and tells which signals came; the end of gatebench reads as TERM.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Vec<Signal>> {
+        let mut descriptors: Vec<_> = self
+            .signals
+            .iter()
+            .map(|(_, pipe)| PollFd::new(pipe, PollFlags::IN))
+            .collect();
+        descriptors.extend(
+            self.parent
+                .as_ref()
+                .map(|stdin| PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)),
+        );
+        let timeout = timeout.map(|timeout| Timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        match poll(&mut descriptors, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let parent_spoke = self.parent.is_some()
+            && descriptors
+                .last()
+                .is_some_and(|descriptor| !descriptor.revents().is_empty());
+        let mut arrived = self.drain_signals();
+        if parent_spoke && self.parent_is_gone() {
+            self.parent = None;
+            arrived.push(Signal::TERM);
+        }
+        Ok(arrived)
+    }
+
+    fn drain_signals(&self) -> Vec<Signal> {
+        let mut byte = [0_u8; 1];
+        let mut arrived = Vec::new();
+        for (signal, pipe) in &self.signals {
+            let mut pipe = pipe;
+            while matches!(pipe.read(&mut byte), Ok(1)) {
+                arrived.push(*signal);
+            }
+        }
+        arrived
+    }
+
+    fn parent_is_gone(&self) -> bool {
+        let mut scratch = [0_u8; 64];
+        !matches!(
+            rustix::io::read(io::stdin(), &mut scratch),
+            Ok(1..) | Err(rustix::io::Errno::INTR)
+        )
+    }
+}
+
+/// What is watched.
+enum Main {
+    Process(Pid),
+    Container(ContainerMain),
+}
+
+impl Main {
+    /// The exit code that tells how it ended, once it did. Collects every child that ended.
+    fn ended(&self) -> io::Result<Option<u8>> {
+        match self {
+            Self::Container(container) => {
+                let code = container.ended()?;
+                Ok(code.map(|code| u8::try_from(code).unwrap_or(FAILED)))
+            }
+            Self::Process(main) => {
+                while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
+                    if pid == *main {
+                        return Ok(Some(exit_code(status)));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        match self {
+            Self::Process(main) => Ok(kill_process(*main, signal)?),
+            Self::Container(container) => container.signal(signal_name(signal)),
+        }
+    }
+}
+
+struct Watch<'a> {
+    orders: &'a Orders,
+    inbox: Inbox,
+    main: Main,
+    /// Set once the gateway was asked to stop.
+    deadline: Option<Instant>,
+    /// Once it was killed for not stopping in time.
+    out_of_patience: bool,
+}
+
+impl Watch<'_> {
+    /// The exit code that tells how the command ended.
+    fn until_ended(&mut self) -> io::Result<u8> {
+        loop {
+            match self.main.ended()? {
+                Some(KILLED) if self.out_of_patience => return Ok(OUT_OF_PATIENCE),
+                Some(code) => return Ok(code),
+                None => {}
+            }
+            let patience = self
+                .deadline
+                .map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if patience.is_some_and(|patience| patience.is_zero()) {
+                self.main.signal(Signal::KILL)?;
+                self.out_of_patience = true;
+                self.deadline = None;
+            }
+            for signal in self.inbox.wait(self.deadline.and(patience))? {
+                self.handle(signal)?;
+            }
+        }
+    }
+
+    fn handle(&mut self, signal: Signal) -> io::Result<()> {
+        if FORWARDED.contains(&signal) {
+            self.main.signal(signal)?;
+        } else if STOPPING.contains(&signal) {
+            match self.deadline {
+                None => {
+                    self.main.signal(self.orders.stop_signal)?;
+                    self.deadline = Some(Instant::now() + self.orders.stop_timeout);
+                }
+                Some(_) => self.deadline = Some(Instant::now()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Kills whatever is left. Orphans of what is killed become children of this subreaper, so that
+/// repeating it until no child is left reaches every descendant.
+fn sweep() {
+    loop {
+        for child in processes::children(std::process::id()) {
+            if let Some(pid) = Pid::from_raw(child.cast_signed()) {
+                // It may have ended by itself meanwhile.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => std::thread::sleep(SWEEP_PAUSE),
+            Err(_) => return,
+        }
+    }
+}
+
+fn exit_code(status: WaitStatus) -> u8 {
+    let code = status
+        .exit_status()
+        .or_else(|| status.terminating_signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(FAILED)
+}

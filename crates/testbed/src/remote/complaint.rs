@@ -1,0 +1,89 @@
+//! What `ssh` and the host's shell complain of, and what to do about it.
+
+use crate::error::DriverError;
+use crate::process::last_lines;
+use gatebench_model::Culprit;
+
+/// Words of a complaint, and the remedy; `HOST` is the host. The first that is found counts.
+const REMEDIES: [(&str, &str); 13] = [
+    (
+        "No space left on device",
+        "make room on HOST: gatebench is kept there in ~/.cache/gatebench",
+    ),
+    (
+        "error while loading shared libraries",
+        "install on HOST what it names; on Debian: apt-get install libxml2 libxslt1.1",
+    ),
+    (
+        "Exec format error",
+        "take a host with a processor like this machine's: gatebench sends itself there",
+    ),
+    (
+        "Could not resolve hostname",
+        "name the host as `ssh` knows it: USER@HOST, or a Host of ~/.ssh/config",
+    ),
+    (
+        "Host key verification failed",
+        "log in once by hand, `ssh HOST`, and see that the key it shows is that host's",
+    ),
+    (
+        "Permission denied (",
+        "see that `ssh HOST true` works without a password: a key of yours in your agent or in ~/.ssh, and its public half in ~/.ssh/authorized_keys of HOST",
+    ),
+    (
+        "Connection refused",
+        "see that sshd runs on HOST and on which port: `ssh HOST true`",
+    ),
+    (
+        "timed out",
+        "see that HOST is up and that a firewall lets SSH through: `ssh HOST true`",
+    ),
+    (
+        "No route to host",
+        "see that HOST is up and reached from here: `ssh HOST true`",
+    ),
+    (
+        "Read-only file system",
+        "give the user on HOST a home that it may write to, or set XDG_CACHE_HOME there",
+    ),
+    (
+        "Permission denied",
+        "give the user on HOST a home that it may write to and run programs in, or set XDG_CACHE_HOME there",
+    ),
+    (
+        "cannot create directory",
+        "give the user on HOST a home that it may write to and run programs in, or set XDG_CACHE_HOME there",
+    ),
+    ("not found", "see what is missing on HOST: `ssh HOST`"),
+];
+
+/// A host that cannot be used, or is not any more.
+pub(super) fn of(host: &str, what: &str, stderr: &str) -> DriverError {
+    let said = last_lines(stderr);
+    let known = REMEDIES.iter().find(|(words, _)| said.contains(words));
+    let remedy = known.map_or("see what `ssh HOST true` says", |(_, remedy)| remedy);
+    DriverError::Remote {
+        culprit: Culprit::Environment,
+        message: format!("{what}{}{said}", if said.is_empty() { "" } else { ": " }),
+        remedy: remedy.replace("HOST", host),
+        is_missing: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatebench_model::Blame;
+
+    use super::*;
+
+    #[test]
+    fn a_refused_key_and_a_folder_that_may_not_be_written_are_told_apart() {
+        let remedy = |stderr| of("me@far", "cannot", stderr).remedy();
+        assert!(remedy("me@far: Permission denied (publickey).\n").contains("`ssh me@far true`"));
+        assert!(remedy("mkdir: cannot create directory: Permission denied").contains("a home"));
+        assert!(remedy("head: error writing: No space left on device").contains("make room"));
+        assert_eq!(remedy(""), "see what `ssh me@far true` says");
+        let error = of("h", "h cannot be reached", "ssh: x\n");
+        assert_eq!(error.to_string(), "h cannot be reached: ssh: x");
+    }
+}

@@ -1,0 +1,382 @@
+//! Limits of what a process tree may use, and where on this machine they can be set: in a control
+//! group of its own, made below a group that this program may write to.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
+
+use super::owner::Owner;
+
+/// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
+const CPU_PERIOD_US: u64 = 100_000;
+
+/// The kernel's account of a group comes below this name, which is how it is found again.
+const NAME_PREFIX: &str = "gatebench-";
+
+/// The file that holds the processes of a group, and moves the one that is written to it.
+const PROCS: &str = "cgroup.procs";
+
+/// A control group that a process of this program is in, or one above it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Whether it is of the one hierarchy of version 2.
+    pub unified: bool,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+/// What is limited, and to how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amount {
+    /// CPU time per time, in thousandths of a CPU.
+    CpuMillis(u32),
+    /// Memory without swap.
+    MemoryBytes(u64),
+}
+
+impl Amount {
+    /// The kernel's controller of it.
+    pub fn controller(self) -> &'static str {
+        match self {
+            Self::CpuMillis(_) => "cpu",
+            Self::MemoryBytes(_) => "memory",
+        }
+    }
+
+    /// The files that set it and what is written to them; of the second ones a kernel may have none.
+    fn files(self, unified: bool) -> Vec<(&'static str, String)> {
+        match (self, unified) {
+            (Self::CpuMillis(millis), true) => {
+                vec![("cpu.max", format!("{} {CPU_PERIOD_US}", quota_us(millis)))]
+            }
+            (Self::CpuMillis(millis), false) => vec![
+                ("cpu.cfs_period_us", CPU_PERIOD_US.to_string()),
+                ("cpu.cfs_quota_us", quota_us(millis).to_string()),
+            ],
+            (Self::MemoryBytes(bytes), true) => vec![
+                ("memory.max", bytes.to_string()),
+                ("memory.swap.max", "0".into()),
+            ],
+            (Self::MemoryBytes(bytes), false) => vec![
+                ("memory.limit_in_bytes", bytes.to_string()),
+                ("memory.memsw.limit_in_bytes", bytes.to_string()),
+            ],
+        }
+    }
+}
+
+/// The CPU time of one period.
+fn quota_us(millis: u32) -> u64 {
+    u64::from(millis) * CPU_PERIOD_US / 1_000
+}
+
+/// A limit, and where it is set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// What, and how much.
+    pub amount: Amount,
+    /// Whether it is set by the interface of version 2.
+    pub unified: bool,
+    /// The group below which the limited one is made.
+    home: PathBuf,
+    /// The group that the supervisor is in, and goes back to.
+    own: PathBuf,
+}
+
+impl Limit {
+    /// Several limits of one process tree. Version 2 has a process in one group only, so that there all
+    /// limits are set in the same. `groups` gives those that this program is in for a controller,
+    /// innermost first.
+    ///
+    /// # Errors
+    /// What the system said of the innermost group.
+    pub fn find_all(
+        amounts: &[Amount],
+        groups: impl Fn(&str) -> Vec<Group>,
+    ) -> Result<Vec<Self>, String> {
+        let mut found: Vec<Self> = Vec::new();
+        for amount in amounts {
+            let first = found.iter().find(|limit| limit.unified);
+            let usable = |group: &Group| {
+                first.is_none_or(|first| !group.unified || group.folder == first.home)
+            };
+            let limit = Self::find(*amount, &groups(amount.controller()), usable)?;
+            found.push(limit);
+        }
+        Ok(found)
+    }
+
+    /// A limit that this machine lets us set, tried by making such a group and removing it. A group that
+    /// holds processes can have no groups below it in version 2, so that those above are tried next.
+    fn find(
+        amount: Amount,
+        groups: &[Group],
+        usable: impl Fn(&Group) -> bool,
+    ) -> Result<Self, String> {
+        let mut first = None;
+        let own = |unified| {
+            let own = groups.iter().find(|own| own.unified == unified);
+            own.map(|own| own.folder.clone())
+        };
+        for group in groups.iter().filter(|group| usable(group)) {
+            let limit = Self {
+                amount,
+                unified: group.unified,
+                home: group.folder.clone(),
+                own: own(group.unified).unwrap_or_else(|| group.folder.clone()),
+            };
+            match limit.attempt() {
+                Ok(()) => return Ok(limit),
+                Err(error) => {
+                    let told = || format!("{}: {error}", group.folder.display());
+                    first.get_or_insert_with(told);
+                }
+            }
+        }
+        let none = || {
+            let controller = amount.controller();
+            format!("no control group with the {controller} controller is mounted")
+        };
+        Err(first.unwrap_or_else(none))
+    }
+
+    fn attempt(&self) -> io::Result<()> {
+        // Whoever moves a process must be allowed to do so in a group above both.
+        access(self.home.join(PROCS), Access::WRITE_OK)?;
+        let made = self.make(&format!("{NAME_PREFIX}try-{}", std::process::id()))?;
+        fs::remove_dir(made)
+    }
+
+    /// Makes a group with this limit, or sets the limit in the group of that name.
+    fn make(&self, name: &str) -> io::Result<PathBuf> {
+        if self.unified {
+            self.enable()?;
+        }
+        let folder = self.home.join(name);
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let set = self.set(&folder);
+        if set.is_err() {
+            // It is empty: nothing was put into it yet.
+            let _ = fs::remove_dir(&folder);
+        }
+        set.map(|()| folder)
+    }
+
+    /// Version 2 has a controller's files only below groups that hand it down.
+    fn enable(&self) -> io::Result<()> {
+        let file = self.home.join("cgroup.subtree_control");
+        let controller = self.amount.controller();
+        let enabled = fs::read_to_string(&file)?;
+        if enabled.split_whitespace().any(|known| known == controller) {
+            return Ok(());
+        }
+        fs::write(file, format!("+{controller}"))
+    }
+
+    fn set(&self, folder: &Path) -> io::Result<()> {
+        for (index, (file, value)) in self.amount.files(self.unified).into_iter().enumerate() {
+            match fs::write(folder.join(file), value) {
+                // A kernel without an account of swap has no limit of it.
+                Err(error) if index > 0 && file.contains("sw") && is_absent(&error) => {}
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Files of control groups cannot be made, so that one which is not there is refused in either way.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+    )
+}
+
+/// The name of a supervisor's groups.
+fn group_name(supervisor: &Owner) -> String {
+    format!("{NAME_PREFIX}{supervisor}")
+}
+
+/// The folders that the supervisor of this number makes for its limits.
+pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathBuf>> {
+    if limits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let name = group_name(&Owner::of(supervisor)?);
+    let mut folders: Vec<PathBuf> = limits.iter().map(|it| it.home.join(&name)).collect();
+    folders.dedup();
+    Ok(folders)
+}
+
+/// Removes groups, as far as nothing is in them.
+pub(crate) fn remove(folders: &[PathBuf]) -> bool {
+    let gone = |folder: &PathBuf| fs::remove_dir(folder).is_ok() || !folder.exists();
+    folders.iter().filter(|folder| !gone(folder)).count() == 0
+}
+
+/// The groups of a supervisor. Dropping them removes them: everything in them must have ended.
+#[derive(Debug)]
+pub(crate) struct LimitedGroups<'a> {
+    limits: &'a [Limit],
+    folders: Vec<PathBuf>,
+}
+
+impl<'a> LimitedGroups<'a> {
+    /// Makes them, with the name of this process.
+    pub(crate) fn make(limits: &'a [Limit]) -> io::Result<Self> {
+        let groups = Self {
+            limits,
+            folders: folders(limits, std::process::id())?,
+        };
+        for limit in limits {
+            remove_leftovers(&limit.home);
+            let made = Owner::this().and_then(|this| limit.make(&group_name(&this)));
+            made.map_err(|error| {
+                let (controller, home) = (limit.amount.controller(), limit.home.display());
+                io::Error::other(format!(
+                    "no control group with a {controller} limit can be made in {home}: {error}"
+                ))
+            })?;
+        }
+        Ok(groups)
+    }
+
+    /// Does something in the groups: what is started there stays there, and this process comes back.
+    pub(crate) fn inside<T>(&self, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.folders.iter().try_for_each(|folder| move_to(folder))?;
+        let done = act();
+        for limit in self.limits {
+            move_to(&limit.own)?;
+        }
+        done
+    }
+}
+
+impl Drop for LimitedGroups<'_> {
+    fn drop(&mut self) {
+        remove(&self.folders);
+    }
+}
+
+/// 0 stands for whoever writes it.
+fn move_to(group: &Path) -> io::Result<()> {
+    fs::write(group.join(PROCS), "0")
+        .map_err(|error| io::Error::other(format!("cannot move to {}: {error}", group.display())))
+}
+
+/// Removes the groups of supervisors that were killed. What is not empty belongs to somebody and cannot be
+/// removed; what another PID namespace has made may be about to be filled.
+fn remove_leftovers(home: &Path) {
+    let Ok(entries) = fs::read_dir(home) else {
+        return;
+    };
+    let left = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(NAME_PREFIX));
+        owner.and_then(Owner::parse).is_some_and(|it| it.is_gone())
+    });
+    for entry in left {
+        let _ = fs::remove_dir(entry.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn half_a_cpu_is_half_of_each_period() {
+        let files = |amount: Amount, unified| {
+            let files = amount.files(unified).into_iter();
+            files
+                .map(|(file, value)| format!("{file}={value}"))
+                .collect::<Vec<_>>()
+        };
+        let half = Amount::CpuMillis(500);
+        assert_eq!(files(half, true), ["cpu.max=50000 100000"]);
+        assert_eq!(
+            files(half, false),
+            ["cpu.cfs_period_us=100000", "cpu.cfs_quota_us=50000"]
+        );
+        assert_eq!(
+            files(Amount::MemoryBytes(7), true),
+            ["memory.max=7", "memory.swap.max=0"]
+        );
+        assert_eq!(quota_us(16_000), 1_600_000);
+    }
+
+    /// Plain files in place of the kernel's: what would be written where, in version 2.
+    #[test]
+    fn the_controller_is_handed_down_before_its_limit_is_set() {
+        let at = tempfile::tempdir().unwrap();
+        let control = at.path().join("cgroup.subtree_control");
+        fs::write(&control, "memory pids\n").unwrap();
+        let limit = Limit {
+            amount: Amount::CpuMillis(1_500),
+            unified: true,
+            home: at.path().into(),
+            own: at.path().into(),
+        };
+        let own = std::process::id();
+        let made = limit.make(&group_name(&Owner::of(own).unwrap())).unwrap();
+        assert_eq!(fs::read_to_string(control).unwrap(), "+cpu");
+        assert_eq!(
+            folders(&[limit.clone(), limit], own).unwrap(),
+            std::slice::from_ref(&made)
+        );
+        let set = fs::read_to_string(made.join("cpu.max")).unwrap();
+        assert_eq!(set, "150000 100000");
+    }
+
+    /// Plain folders in place of the kernel's, which are removed in the same way.
+    #[test]
+    fn only_groups_of_a_supervisor_that_is_known_to_be_gone_are_removed() {
+        let at = tempfile::tempdir().unwrap();
+        let own = Owner::this().unwrap().to_string();
+        let space = own.splitn(3, '-').last().unwrap();
+        let (namespace, boot) = space.split_once('-').unwrap();
+        let kept = [
+            own.clone(),
+            format!("4000000-1-1{namespace}-{boot}"),
+            format!("4000000-1-{namespace}-0{boot}"),
+            "4000000".into(),
+        ];
+        let name = |owner: &String| at.path().join(format!("{NAME_PREFIX}{owner}"));
+        let gone = name(&format!("4000000-1-{space}"));
+        for folder in kept.iter().map(name).chain([gone.clone()]) {
+            fs::create_dir(folder).unwrap();
+        }
+        remove_leftovers(at.path());
+        assert!(!gone.exists());
+        for folder in kept.iter().map(name) {
+            assert!(folder.exists(), "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_mounted_no_limit_can_be_set() {
+        let told = Limit::find_all(&[Amount::CpuMillis(500)], |_| Vec::new());
+        assert_eq!(
+            told,
+            Err("no control group with the cpu controller is mounted".into())
+        );
+        let plain = std::env::temp_dir().join("no-such-group");
+        let group = Group {
+            unified: true,
+            folder: plain,
+        };
+        let told = Limit::find_all(&[Amount::MemoryBytes(1)], |_| vec![group.clone()]);
+        assert!(told.is_err_and(|told| told.contains("no-such-group: No such file")));
+    }
+}

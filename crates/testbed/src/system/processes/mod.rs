@@ -1,0 +1,284 @@
+//! The one reader of what `/proc` lists of processes. A process may end between two reads: then it is
+//! simply not there.
+
+mod sockets;
+
+use std::fs;
+
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+use rustix::process::Signal;
+
+pub(crate) use self::sockets::{holders_of_pipe, listeners, sockets_of};
+
+/// A process that cannot be mistaken for a later one with the same number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ProcessKey {
+    pub pid: u32,
+    /// Clock ticks after boot.
+    pub started: u64,
+}
+
+/// The scheduler's account of one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ThreadAccount {
+    pub run_queue_wait_ns: u64,
+    pub switches_voluntary: u64,
+    pub switches_involuntary: u64,
+}
+
+/// The process of this number, if there is one.
+pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
+    let started = started_ticks(pid)?;
+    Some(ProcessKey { pid, started })
+}
+
+/// When a process started, in ticks since boot; none where it has ended. A zombie has ended: whoever
+/// should collect it may take its time, as the first process of a container often does.
+pub(crate) fn started(pid: u32) -> Option<u64> {
+    let (has_ended, ticks) = stat(pid)?;
+    (!has_ended).then_some(ticks)
+}
+
+/// When a process started, whether or not it has ended; none once it was collected.
+pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
+    stat(pid).map(|(_, ticks)| ticks)
+}
+
+/// Whether a process has ended, and when it started.
+fn stat(pid: u32) -> Option<(bool, u64)> {
+    stat_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Fields 3 and 22 of `/proc/PID/stat`. The name of the program may hold anything, also blanks and
+/// brackets, so that fields are counted from the last closing bracket.
+fn stat_in(stat: &str) -> Option<(bool, u64)> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let has_ended = ["Z", "X"].contains(&fields.next()?);
+    Some((has_ended, fields.nth(18)?.parse().ok()?))
+}
+
+/// The direct children of a process; none where it is gone.
+pub fn children(pid: u32) -> Vec<u32> {
+    let of_thread = |thread: u32| -> Vec<u32> {
+        let list = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children"));
+        let list = list.unwrap_or_default();
+        let children = list.split_whitespace();
+        children.filter_map(|child| child.parse().ok()).collect()
+    };
+    threads(pid).into_iter().flat_map(of_thread).collect()
+}
+
+/// A process and everything that descends from it, the process itself first.
+pub fn tree(root: u32) -> Vec<u32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        found.extend(children(pid));
+        next += 1;
+    }
+    found
+}
+
+/// The threads of a process.
+pub(crate) fn threads(pid: u32) -> Vec<u32> {
+    numbers_in(&format!("/proc/{pid}/task"))
+}
+
+/// The names in a folder that are numbers.
+fn numbers_in(folder: &str) -> Vec<u32> {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten();
+    names
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Whether a process has nothing to do and would act on this signal: it sleeps, catches it and does not
+/// block it (`State`, `SigCgt` and `SigBlk` of proc_pid_status(5)).
+pub(crate) fn awaits(pid: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    is_awaited_in(&status, signal)
+}
+
+fn is_awaited_in(status: &str, signal: Signal) -> bool {
+    let is_in = |name: &str| {
+        let set = field(status, name).and_then(|set| u64::from_str_radix(set, 16).ok());
+        set.is_some_and(|set| set >> (signal.as_raw() - 1) & 1 == 1)
+    };
+    let sleeps = field(status, "State:").is_some_and(|state| state.starts_with('S'));
+    sleeps && is_in("SigCgt:") && !is_in("SigBlk:")
+}
+
+/// CPU time of all threads of a process, those that ended included, in nanoseconds.
+pub(crate) fn cpu_ns(pid: u32) -> Option<u64> {
+    let clock: ClockId = clock_getcpuclockid(Pid::from_raw(i32::try_from(pid).ok()?)).ok()?;
+    let time = clock_gettime(clock).ok()?;
+    Some(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+}
+
+/// Anonymous resident memory in bytes.
+pub(crate) fn rss_anon_bytes(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    kibibytes(&status, "RssAnon:")
+}
+
+/// Proportional set size in bytes. The kernel walks every page for it: not during a measurement.
+pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    kibibytes(&rollup, "Pss:")
+}
+
+/// Open descriptors; none where they may not be seen.
+pub(crate) fn descriptors(pid: u32) -> Option<u64> {
+    let path = format!("/proc/{pid}/fd");
+    // Since Linux 6.2 the size of the folder is their number; before, it is 0 and they are counted.
+    match fs::metadata(&path).ok()?.len() {
+        0 => u64::try_from(fs::read_dir(path).ok()?.count()).ok(),
+        count => Some(count),
+    }
+}
+
+/// What the scheduler says about one thread.
+pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
+    let schedstat =
+        fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).unwrap_or_default();
+    let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+    Some(ThreadAccount {
+        run_queue_wait_ns: schedstat
+            .split_whitespace()
+            .nth(1)
+            .and_then(|wait| wait.parse().ok())
+            .unwrap_or(0),
+        switches_voluntary: field(&status, "voluntary_ctxt_switches:")?.parse().ok()?,
+        switches_involuntary: field(&status, "nonvoluntary_ctxt_switches:")?
+            .parse()
+            .ok()?,
+    })
+}
+
+/// CPU time of one thread in nanoseconds, by the scheduler's own account.
+pub(crate) fn thread_cpu_ns(pid: u32, thread: u32) -> Option<u64> {
+    let account = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+    account.split_whitespace().next()?.parse().ok()
+}
+
+/// The value of a line `NAME value`.
+pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .map(str::trim)
+}
+
+/// The value of a line `NAME n kB`, in bytes.
+pub(crate) fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let count: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
+    count.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_does_not_shift_the_fields() {
+        let stat = "7 (a) b (c)) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 10";
+        assert_eq!(stat_in(stat), Some((false, 4711)));
+    }
+
+    #[test]
+    fn only_whole_names_are_found() {
+        let status =
+            "nonvoluntary_ctxt_switches:\t3\nvoluntary_ctxt_switches:\t5\nRssAnon:\t  12 kB\n";
+        assert_eq!(field(status, "voluntary_ctxt_switches:"), Some("5"));
+        assert_eq!(kibibytes(status, "RssAnon:"), Some(12 * 1024));
+        assert_eq!(kibibytes(status, "RssFile:"), None);
+    }
+
+    #[test]
+    fn children_of_every_thread_are_found() {
+        let start = || {
+            let mut command = Command::new("cat");
+            command.stdin(Stdio::piped()).spawn().unwrap()
+        };
+        // The thread stays: the children of one that ends move to another.
+        let (give, take) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let other = thread::spawn(move || {
+            give.send(start()).unwrap();
+            let _ = ended.recv();
+        });
+        let mut started = [start(), take.recv().unwrap()];
+        let (own, all) = (children(std::process::id()), tree(std::process::id()));
+        assert_eq!(all[0], std::process::id());
+        for child in &mut started {
+            assert!(own.contains(&child.id()) && all.contains(&child.id()));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert!(!children(std::process::id()).contains(&child.id()));
+        }
+        assert!(children(4_000_000).is_empty());
+        drop(end);
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn a_process_has_ended_before_it_is_collected() {
+        let own = started(std::process::id());
+        assert!(own.is_some_and(|ticks| ticks > 0));
+        let mut child = Command::new("true").spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while started(child.id()).is_some() {
+            assert!(Instant::now() < deadline, "it never ended");
+            thread::sleep(Duration::from_millis(1));
+        }
+        let folder = format!("/proc/{}", child.id());
+        assert!(Path::new(&folder).exists(), "it is a zombie until here");
+        assert!(
+            started_ticks(child.id()) >= own,
+            "it started after this process"
+        );
+        assert!(child.wait().unwrap().success());
+        assert_eq!((started(4_000_000), started_ticks(4_000_000)), (None, None));
+    }
+
+    #[test]
+    fn a_signal_is_awaited_by_who_sleeps_and_catches_it_and_does_not_block_it() {
+        let status = |state: &str, blocked: &str, caught: &str| {
+            format!(
+                "Name:\tx\nState:\t{state}\nSigBlk:\t{blocked}\nSigIgn:\t0000000004001800\nSigCgt:\t{caught}\n"
+            )
+        };
+        let (none, hup, others) = ("0000000000000000", "0000000100716a03", "0000000100716a02");
+        for (text, awaited) in [
+            (status("S (sleeping)", none, hup), true),
+            (status("R (running)", none, hup), false),
+            (status("S (sleeping)", "0000000000310a01", hup), false),
+            (status("S (sleeping)", none, others), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(is_awaited_in(&text, Signal::HUP), awaited, "{text}");
+        }
+        assert!(
+            !awaits(std::process::id(), Signal::USR2),
+            "nobody has asked for it"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in ".*") {
+            stat_in(&text);
+            is_awaited_in(&text, Signal::HUP);
+            kibibytes(&text, "Pss:");
+        }
+    }
+}

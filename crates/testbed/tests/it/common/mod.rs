@@ -1,0 +1,293 @@
+//! What the tests share: a small origin, a small client, and how a gateway is started.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_model::Scenario;
+use gatebench_testbed::{
+    Catalogue, DriverError, Folder, GatewayStart, Launcher, Ports, Running, UPSTREAM_KEEPALIVE,
+    Wiring,
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Longer than anything here takes; a test that waits this long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
+pub fn launcher() -> Launcher {
+    Launcher {
+        program: PathBuf::from(env!("CARGO_BIN_EXE_gatebench-supervise")),
+        prefix_args: Vec::new(),
+    }
+}
+
+pub fn scenario(yaml: &str) -> Scenario {
+    gatebench_config::parse("test.yaml", yaml)
+        .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)))
+}
+
+/// A plain proxy of everything.
+pub fn plain() -> Scenario {
+    scenario(
+        "scenario: plain\ntitle: plain\nupstream: httpbin\n\
+         routes: [{name: all, path: /}]\nrequests: [{path: /anything}]\n",
+    )
+}
+
+/// Who writes so many routes, upstreams or consumers right has thousands of them right too.
+const MANY: usize = 20;
+
+/// Every scenario of the repository, with fewer of what it has thousands of.
+pub fn scenarios() -> Vec<Scenario> {
+    std::fs::read_dir("../../scenarios")
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|it| it == "yaml"))
+        .map(|path| {
+            let mut scenario: Scenario = gatebench_config::read(&path).unwrap();
+            scenario.routes.truncate(MANY);
+            scenario.consumers.truncate(MANY);
+            scenario.upstreams = scenario.upstreams.min(MANY as u32);
+            scenario
+        })
+        .collect()
+}
+
+/// A gateway that is not started, before these targets.
+pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
+    Wiring {
+        binary: Path::new("/gateway"),
+        work: Path::new("/w"),
+        listen: "127.0.0.1:1".parse().unwrap(),
+        targets,
+        more_upstreams: &[],
+        keepalive: 64,
+        cores: &[0],
+        access_log: false,
+        metrics: None,
+        weights: 0,
+    }
+}
+
+/// An origin that answers with what it was asked, until the test ends; and how many connections it has accepted.
+pub fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&accepted);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            counter.fetch_add(1, Ordering::Relaxed);
+            thread::spawn(move || serve(stream));
+        }
+    });
+    (address, accepted)
+}
+
+fn serve(stream: TcpStream) {
+    let port = stream.local_addr().unwrap().port();
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        let length: usize =
+            header(&head, "content-length").map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let mut answer = head.into_bytes();
+        answer.extend(body);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\ngatebench-times: 12:34\r\nOrigin-Port: {port}\r\n\
+             Content-Type: text/plain\r\n\r\n",
+            answer.len()
+        );
+        if reader
+            .get_mut()
+            .write_all(&[head.as_bytes(), &answer].concat())
+            .is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// The value of a header in a head.
+pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        found.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+/// One request on a connection of its own.
+pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut request = format!("GET {path} HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        request += &format!("{name}: {value}\r\n");
+    }
+    stream
+        .write_all(format!("{request}\r\n").as_bytes())
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer {
+        status,
+        head: head.into(),
+        body: body.into(),
+    }
+}
+
+/// Starts a gateway with a scenario, before an origin of its own.
+pub fn start(
+    folder: &Folder,
+    scenario: &Scenario,
+    work: &Path,
+    ports: Ports,
+) -> Result<Running, DriverError> {
+    start_before(origin().0, folder, scenario, work, ports, false)
+}
+
+/// Starts a gateway before an origin.
+pub fn start_before(
+    origin: SocketAddr,
+    folder: &Folder,
+    scenario: &Scenario,
+    work: &Path,
+    ports: Ports,
+    access_log: bool,
+) -> Result<Running, DriverError> {
+    start_before_all(&[origin], folder, scenario, work, ports, access_log)
+}
+
+/// Starts a gateway before several origins, which are the targets of its upstream.
+pub fn start_before_all(
+    targets: &[SocketAddr],
+    folder: &Folder,
+    scenario: &Scenario,
+    work: &Path,
+    ports: Ports,
+    access_log: bool,
+) -> Result<Running, DriverError> {
+    let launcher = launcher();
+    let binary = folder.find_binary(&launcher)?;
+    GatewayStart {
+        folder,
+        binary: &binary,
+        scenario,
+        work,
+        cores: &[0],
+        limits: &[],
+        amounts: &[],
+        listen: targets[0].ip(),
+        targets,
+        more_upstreams: &[],
+        keepalive: UPSTREAM_KEEPALIVE,
+        access_log,
+        ports,
+        launcher: &launcher,
+    }
+    .start()
+}
+
+pub fn folder(name: &str) -> Folder {
+    Catalogue::default()
+        .resolve(name)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A folder written by a user: any shell script as its gateway.
+///
+/// It is given a minute to be ready, where `more` says nothing else: Python starts slowly on a busy machine.
+pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
+    std::fs::create_dir_all(at).unwrap();
+    let program = at.join("gateway.sh");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let ready = if more.contains("ready:") {
+        ""
+    } else {
+        "ready: {timeout: 60s}\n"
+    };
+    let yaml = format!(
+        "gateway: mine\ncontract: 1\ntitle: Mine\n\
+         binary: {{names: [/bin/sh], version_args: [-c, 'echo mine 1.2'], version_pattern: 'mine (\\S+)'}}\n\
+         start: ['{{{{ binary }}}}', '{}', '{{{{ listeners[0].port }}}}']\n{ready}{more}\n",
+        program.display()
+    );
+    std::fs::write(at.join("gateway.yaml"), yaml).unwrap();
+    Catalogue::default()
+        .resolve(at.to_str().unwrap())
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// All processes below one.
+pub fn below(pid: u32) -> Vec<u32> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let children = std::fs::read_to_string(path).unwrap_or_default();
+    let children: Vec<u32> = children
+        .split_whitespace()
+        .map(|pid| pid.parse().unwrap())
+        .collect();
+    let deeper: Vec<u32> = children.iter().flat_map(|&child| below(child)).collect();
+    [children, deeper].concat()
+}
+
+/// Whether a process runs; one that only waits for init to collect it does not.
+pub fn exists(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+pub fn listens(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_ok()
+}
+
+/// Waits for something that must come.
+pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !so() {
+        assert!(Instant::now() < deadline, "never came: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Kills a process that the test started.
+pub fn kill(pid: u32) {
+    send(pid, Signal::KILL);
+}
+
+/// Asks a process that the test started to end.
+pub fn terminate(pid: u32) {
+    send(pid, Signal::TERM);
+}
+
+fn send(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
+
+/// The process that started another one.
+pub fn parent(pid: u32) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, rest) = stat.rsplit_once(") ").unwrap();
+    rest.split(' ').nth(1).unwrap().parse().unwrap()
+}

@@ -1,0 +1,181 @@
+//! What is rendered for gateways that do not run here, against facts about what they take. The facts are ours, read in
+//! their documentation and sources: nothing of a vendor's is kept in this repository, and no network is asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::common::{folder, scenario, scenarios, wiring};
+use gatebench_model::{Policy, Scenario};
+use gatebench_testbed::{Folder, Wiring, input_for, render};
+use serde_json::{Value as Json, json};
+
+const KONG: &str = include_str!("../facts/kong.json");
+const APISIX: &str = include_str!("../facts/apisix.json");
+
+/// What Kong's file of properties may set besides directives of nginx; it passes over what it does not know, in silence.
+const KONG_PROPERTIES: [&str; 21] = [
+    "prefix",
+    "database",
+    "declarative_config",
+    "proxy_listen",
+    "ssl_cert",
+    "ssl_cert_key",
+    "admin_listen",
+    "admin_gui_listen",
+    "status_listen",
+    "anonymous_reports",
+    "log_level",
+    "proxy_error_log",
+    "proxy_access_log",
+    "admin_access_log",
+    "headers",
+    "headers_upstream",
+    "plugins",
+    "untrusted_lua",
+    "lua_package_path",
+    "nginx_daemon",
+    "upstream_keepalive_",
+];
+/// How its directives of nginx begin.
+const KONG_DIRECTIVES: [&str; 4] = [
+    "nginx_main_",
+    "nginx_events_",
+    "nginx_http_",
+    "nginx_proxy_",
+];
+
+/// Each scenario that a folder claims, rendered with one target and with two.
+fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
+    let targets = ["127.0.0.1:2", "127.0.0.1:3"].map(|target| target.parse().unwrap());
+    let mut claimed = BTreeSet::new();
+    for scenario in scenarios()
+        .iter()
+        .chain(&[everything_small(), keys_in_queries()])
+    {
+        if folder.claims(scenario).is_err() {
+            continue;
+        }
+        let policies = scenario.all_routes().flat_map(|route| &route.policies);
+        claimed.extend(policies.map(Policy::kind));
+        let more = scenario.more_upstreams.keys();
+        let more: Vec<_> = more.map(|name| (name.clone(), targets[1])).collect();
+        for count in [1, 2] {
+            let wiring = Wiring {
+                more_upstreams: &more,
+                access_log: scenario.access_log,
+                metrics: scenario.metrics.is_some().then_some(targets[1]),
+                ..wiring(&targets[..count])
+            };
+            let files = render(folder, &input_for(scenario, &wiring)).unwrap();
+            let texts = files.into_iter();
+            let texts = texts.map(|file| (file.path.display().to_string(), file.text));
+            check(scenario, &texts.collect());
+        }
+    }
+    for kind in folder.spec.policies.keys() {
+        assert!(claimed.contains(kind.as_str()), "{kind} was never rendered");
+    }
+}
+
+/// What no scenario has that every folder here could run.
+fn everything_small() -> Scenario {
+    scenario(
+        "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\
+         routes:\n\
+         - {name: all, path: /}\n\
+         - {name: a, path: /a, strip_path: true, policies: [{api_key: {header: X-Key}}, {request_size_limit: {max_bytes: 9}}]}\n\
+         - {name: b, path: /b, strip_path: true, policies: [{request_headers: {set: {A: 'b: c'}, remove: [B]}}]}\n\
+         - {name: c, path: /c, policies: [{response_headers: {set: {A: 'b: c'}, remove: [B]}}]}\n\
+         - {name: d, path: /d, policies: [{mock: {status: 201, content_type: text/plain, body: '{#a}'}}]}\n\
+         requests: [{path: /a}]\n",
+    )
+}
+
+/// What no scenario of the repository has.
+fn keys_in_queries() -> Scenario {
+    scenario(
+        "scenario: query\ntitle: query\nupstream: httpbin\nconsumers: [{name: alice, keys: [k]}]\n\
+         routes: [{name: all, path: /, policies: [{api_key_query: {name: api_key}}]}]\nrequests: [{path: /}]\n",
+    )
+}
+
+fn facts(text: &str) -> jsonschema::Validator {
+    let facts: Json = serde_json::from_str(text).unwrap();
+    jsonschema::validator_for(&facts).unwrap()
+}
+
+#[track_caller]
+fn must_fit(facts: &jsonschema::Validator, found: &Json, of: &Scenario) {
+    let mistakes: Vec<String> = facts
+        .iter_errors(found)
+        .map(|mistake| format!("{}: {mistake}", mistake.instance_path()))
+        .collect();
+    assert!(mistakes.is_empty(), "{}: {mistakes:#?}", of.scenario);
+}
+
+#[test]
+fn kong_is_told_what_it_takes() {
+    let facts = facts(KONG);
+    each_rendered(&folder("kong"), |scenario, files| {
+        let found: Json = serde_json::from_str(&files["kong.json"]).unwrap();
+        must_fit(&facts, &found, scenario);
+        let lines = files["kong.conf"].lines().map(str::trim);
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (property, value) = line.split_once(" = ").unwrap_or_else(|| panic!("{line}"));
+            let is_known = KONG_PROPERTIES.iter().any(|known| {
+                property == *known || known.ends_with('_') && property.starts_with(known)
+            });
+            let is_directive = KONG_DIRECTIVES.iter().any(|it| property.starts_with(it));
+            assert!(is_known || is_directive, "{line}");
+            assert!(!value.is_empty(), "{line}");
+        }
+    });
+}
+
+#[test]
+fn apisix_is_told_what_it_takes() {
+    let facts = facts(APISIX);
+    each_rendered(&folder("apisix"), |scenario, files| {
+        let text = files["apisix.yaml"].trim_end();
+        // By its last line APISIX knows that the file is whole.
+        let found = serde_json::from_str(text.strip_suffix("#END").unwrap()).unwrap();
+        must_fit(&facts, &found, scenario);
+    });
+}
+
+#[test]
+fn facts_refuse_what_their_gateways_refuse() {
+    let kong = facts(KONG);
+    let plugin = |name: &str, config: Json| {
+        json!({ "_format_version": "3.0", "services": [{ "host": "h", "routes": [{
+            "paths": ["/"], "plugins": [{ "name": name, "config": config }] }] }] })
+    };
+    assert!(kong.is_valid(&plugin(
+        "rate-limiting",
+        json!({ "hour": 1, "policy": "local" })
+    )));
+    for (name, config) in [
+        ("rate-limiting", json!({ "quarter": 1 })),
+        (
+            "request-termination",
+            json!({ "status_code": 200, "content_type": "text/plain" }),
+        ),
+        (
+            "request-transformer",
+            json!({ "add": { "headers": ["X-No-Value"] } }),
+        ),
+        ("key-auth", json!({ "key_names": ["X Key"] })),
+        ("kee-auth", json!({})),
+    ] {
+        assert!(!kong.is_valid(&plugin(name, config)), "{name}");
+    }
+    let apisix = facts(APISIX);
+    let route = |plugins: Json| {
+        json!({ "upstreams": [{ "id": "u", "nodes": [] }],
+            "routes": [{ "id": "r", "uris": ["/"], "upstream_id": "u", "plugins": plugins }] })
+    };
+    assert!(apisix.is_valid(&route(json!({}))));
+    assert!(!apisix.is_valid(&route(json!({ "proxy-rewrite": {} }))));
+    assert!(!apisix.is_valid(&route(
+        json!({ "mocking": { "response_example": "", "content_type": "image/png" } })
+    )));
+}

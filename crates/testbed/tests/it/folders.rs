@@ -1,0 +1,342 @@
+//! The embedded folders as data: what they hold and what they render to.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::common::{folder, scenario, script_folder, wiring};
+use gatebench_model::{Blame, Scenario};
+use gatebench_testbed::{
+    Catalogue, DriverError, Origin, Wiring, changed_input_for, input_for, render,
+};
+use serde_json::json;
+
+#[test]
+fn every_embedded_folder_is_whole() {
+    let names: Vec<String> = Catalogue::default()
+        .list()
+        .unwrap()
+        .into_iter()
+        .map(|folder| folder.spec.gateway)
+        .collect();
+    for name in [
+        "caddy",
+        "envoy",
+        "haproxy",
+        "nginx",
+        "nginx-lua",
+        "reference",
+    ] {
+        assert!(names.contains(&name.to_owned()), "{names:?}");
+    }
+}
+
+#[test]
+fn the_libraries_of_every_embedded_java_program_are_pinned() {
+    let mut pinned = 0;
+    for folder in Catalogue::default().list().unwrap() {
+        let Some(project) = &folder.spec.install.maven else {
+            continue;
+        };
+        let name = &folder.spec.gateway;
+        assert!(!project.libraries.is_empty(), "{name}");
+        assert!(project.libraries_sha256.is_some(), "{name}");
+        pinned += 1;
+    }
+    assert!(pinned > 0);
+}
+
+/// A folder that nobody here can run is at least rendered, for each scenario that it claims; what it
+/// writes as JSON is JSON.
+#[test]
+fn every_folder_renders_every_scenario_that_it_claims() {
+    let scenarios = crate::common::scenarios();
+    let targets = [
+        "127.0.0.1:2".parse().unwrap(),
+        "127.0.0.1:3".parse().unwrap(),
+    ];
+    let mut rendered = 0;
+    for folder in Catalogue::default().list().unwrap() {
+        for scenario in scenarios.iter().filter(|it| folder.claims(it).is_ok()) {
+            for count in [1, 2] {
+                let more = scenario.more_upstreams.keys();
+                let more: Vec<_> = more.map(|name| (name.clone(), targets[1])).collect();
+                let wiring = Wiring {
+                    more_upstreams: &more,
+                    ..wiring(&targets[..count])
+                };
+                let files = render(&folder, &input_for(scenario, &wiring));
+                let files = files.unwrap_or_else(|it| panic!("{}: {it}", scenario.scenario));
+                for file in files {
+                    let text = file.text.trim_end().trim_end_matches("#END");
+                    let has_lines = file.path.extension().is_some_and(|it| it == "jsonl");
+                    let documents = if has_lines {
+                        text.lines().collect()
+                    } else {
+                        vec![text]
+                    };
+                    for json in documents.iter().filter(|it| it.starts_with('{')) {
+                        let parsed = serde_json::from_str::<serde_json::Value>(json);
+                        let place = (&folder.spec.gateway, &scenario.scenario);
+                        assert!(parsed.is_ok(), "{place:?} {parsed:?}\n{json}");
+                    }
+                    rendered += 1;
+                }
+            }
+        }
+    }
+    assert!(rendered > 100);
+}
+
+#[test]
+fn an_unknown_name_tells_the_known_ones() {
+    let error = Catalogue::default().resolve("ngnix").unwrap_err();
+    assert!(matches!(error, DriverError::UnknownGateway { .. }));
+    assert!(error.remedy().contains("nginx"), "{}", error.remedy());
+}
+
+#[test]
+fn an_overlay_replaces_by_name_and_adds() {
+    let overlay = tempfile::tempdir().unwrap();
+    for name in ["nginx", "mine"] {
+        script_folder(&overlay.path().join(name), "exit 0", "");
+    }
+    let catalogue = Catalogue::new(Some(overlay.path().into()));
+    assert_eq!(
+        catalogue.resolve("nginx").unwrap().origin,
+        Origin::Path(overlay.path().join("nginx"))
+    );
+    assert_eq!(
+        catalogue.resolve("haproxy").unwrap().origin,
+        Origin::Embedded
+    );
+    assert!(
+        catalogue
+            .list()
+            .unwrap()
+            .iter()
+            .any(|folder| folder.spec.gateway == "mine")
+    );
+}
+
+#[test]
+fn a_mistake_in_a_folder_has_its_line() {
+    let overlay = tempfile::tempdir().unwrap();
+    let yaml = "gateway: mine\ncontract: 1\ntitle: Mine\nstrat: [x]\n";
+    std::fs::write(overlay.path().join("gateway.yaml"), yaml).unwrap();
+    let error = Catalogue::default()
+        .resolve(overlay.path().to_str().unwrap())
+        .unwrap_err();
+    assert!(
+        matches!(&error, DriverError::Mistakes(mistakes) if mistakes.all().iter().any(|mistake| mistake.line == 4))
+    );
+}
+
+#[test]
+fn a_folder_or_template_that_is_not_there_is_said_to_be_missing() {
+    let error = Catalogue::default().resolve("./nope").unwrap_err();
+    assert_eq!(error.to_string(), "there is no folder ./nope");
+    let mine = tempfile::tempdir().unwrap();
+    script_folder(mine.path(), "exit 0", "");
+    let yaml = mine.path().join("gateway.yaml");
+    let text =
+        std::fs::read_to_string(&yaml).unwrap() + "files: [{template: x.conf, to: x.conf}]\n";
+    std::fs::write(&yaml, text).unwrap();
+    let error = Catalogue::default()
+        .resolve(mine.path().to_str().unwrap())
+        .unwrap_err();
+    assert!(error.remedy().contains("write it"), "{error:?}");
+}
+
+#[test]
+fn the_reference_gateway_gets_its_file() {
+    let scenario = scenario(
+        "scenario: s\ntitle: s\nupstream: go-bench\nconsumers: [{name: alice, keys: ['k\"1']}]\n\
+         routes:\n- {name: short, path: /json}\n\
+         - {name: long, path: /json/deep, strip_path: true, policies: [{api_key: {header: X-Api-Key}}, {mock: {status: 200, content_type: text/plain, body: '<&>'}}]}\n\
+         requests: [{path: /json}]\n",
+    );
+    let listen: SocketAddr = "127.0.0.1:1234".parse().unwrap();
+    let targets = ["[::1]:1".parse().unwrap()];
+    let wiring = Wiring {
+        binary: Path::new("/gatebench"),
+        work: Path::new("/w"),
+        listen,
+        targets: &targets,
+        more_upstreams: &[],
+        keepalive: 64,
+        cores: &[2, 3],
+        access_log: false,
+        metrics: None,
+        weights: 0,
+    };
+    let files = render(&folder("reference"), &input_for(&scenario, &wiring)).unwrap();
+    assert_eq!(files[0].path, Path::new("gateway.json"));
+    let found: serde_json::Value =
+        serde_json::from_str(&files[0].text).unwrap_or_else(|_| panic!("{}", files[0].text));
+    let expected = json!({
+        "listen": ["127.0.0.1:1234"],
+        "workers": 2,
+        "timeouts": {"drain_ms": 1500},
+        "access_log": false,
+        "upstreams": [{"name": "origin", "keepalive": 64, "rest_after_failure_ms": 0, "targets": [{"address": "::1", "port": 1, "weight": 1}]}],
+        "consumers": [{"name": "alice", "keys": ["k\"1"], "password": null}],
+        "routes": [
+            {"name": "long", "path": "/json/deep", "strip_path": true, "upstream": "origin", "policies": [
+                {"api_key": {"header": "X-Api-Key"}},
+                {"mock": {"status": 200, "content_type": "text/plain", "body": "<&>"}},
+            ]},
+            {"name": "short", "path": "/json", "strip_path": false, "upstream": "origin", "policies": []},
+        ],
+    });
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn no_cap_on_connections_lies_below_the_load() {
+    let caps = [
+        ("haproxy", "maxconn", [(64, 4096), (10_000, 10_064)]),
+        (
+            "nginx",
+            "worker_connections",
+            [(64, 8192), (10_000, 20_064)],
+        ),
+    ];
+    for (name, setting, expected) in caps {
+        for (keepalive, cap) in expected {
+            let targets = ["127.0.0.1:1".parse().unwrap()];
+            let wiring = Wiring {
+                binary: Path::new("/gateway"),
+                work: Path::new("/w"),
+                listen: "127.0.0.1:1234".parse().unwrap(),
+                targets: &targets,
+                more_upstreams: &[],
+                keepalive,
+                cores: &[0],
+                access_log: false,
+                metrics: None,
+                weights: 0,
+            };
+            let files =
+                render(&folder(name), &input_for(&crate::common::plain(), &wiring)).unwrap();
+            let line = format!("    {setting} {cap}");
+            assert!(
+                files
+                    .iter()
+                    .any(|file| file.text.lines().any(|it| it.trim_end_matches(';') == line)),
+                "{name} with {keepalive}: no '{line}'"
+            );
+        }
+    }
+}
+
+/// Of a scenario with the routes of one before its change, and with those after it.
+fn files_of(name: &str, scenario: &Scenario) -> [BTreeMap<String, String>; 2] {
+    let targets = ["127.0.0.1:2".parse().unwrap()];
+    let wiring = wiring(&targets);
+    [
+        input_for(scenario, &wiring),
+        changed_input_for(scenario, &wiring),
+    ]
+    .map(|input| {
+        let files = render(&folder(name), &input).unwrap().into_iter();
+        files
+            .map(|file| (file.path.display().to_string(), file.text))
+            .collect()
+    })
+}
+
+#[test]
+fn what_a_later_route_needs_is_in_envoys_listener_from_the_start() {
+    let scenario = scenario(
+        "scenario: s\ntitle: s\nupstream: httpbin\nroutes:\n\
+         - {name: a, path: /a, policies: [{jwt: {keys: [{hs256: {secret: the first secret of thirty-two bytes}}]}}]}\n\
+         requests: [{path: /a}]\nlater:\n  routes:\n\
+         \x20 - name: a\n    path: /a\n    policies:\n\
+         \x20   - jwt: {keys: [{hs256: {secret: the other secret of thirty-two bytes}}]}\n\
+         \x20   - request_json: {remove: [/x]}\n\
+         \x20 parity: [{name: p, request: {path: /a}, reaches_upstream: true}]\n",
+    );
+    let [before, after] = files_of("envoy", &scenario);
+    assert_eq!(before["envoy.json"], after["envoy.json"]);
+    for filter in ["jwt_authn", "lua"] {
+        let name = format!("\"envoy.filters.http.{filter}\"");
+        assert!(before["envoy.json"].contains(&name), "{name}");
+    }
+    assert!(before["routes.json"].contains("\"jwt-1\""));
+    assert!(!before["routes.json"].contains("LuaPerRoute"));
+    assert!(after["routes.json"].contains("\"jwt-2\""));
+    assert!(after["routes.json"].contains("LuaPerRoute"));
+}
+
+#[test]
+fn a_file_is_made_for_each_settings_of_a_policy() {
+    let route = |name: &str, sheet: &str| {
+        format!(
+            "- {{name: {name}, path: /{name}, policies: [{{response_xslt: {{stylesheet: \"<{sheet}/>\"}}}}]}}\n"
+        )
+    };
+    let routes = [route("a", "one"), route("b", "two"), route("c", "one")].concat();
+    let scenario = scenario(&format!(
+        "scenario: s\ntitle: s\nupstream: httpbin\nroutes:\n{routes}requests: [{{path: /a}}]\n"
+    ));
+    let [files, _] = files_of("nginx", &scenario);
+    let sheets = files.iter().filter(|(name, _)| name.contains("stylesheet"));
+    let sheets: Vec<_> = sheets
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    assert_eq!(
+        sheets,
+        [
+            ("stylesheet-1.xslt", "<one/>"),
+            ("stylesheet-2.xslt", "<two/>")
+        ]
+    );
+    // Each location stands twice: for the path itself, and for what is below it.
+    let uses = |number: u32| {
+        let name = format!("stylesheet-{number}.xslt");
+        files["nginx.conf"].matches(&name).count()
+    };
+    assert_eq!((uses(1), uses(2)), (4, 2));
+}
+
+#[test]
+fn a_policy_whose_module_is_not_there_is_not_supported() {
+    let mut nginx = folder("nginx");
+    let scenario = gatebench_config::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
+    let scenario: Scenario = scenario;
+    nginx.spec.extras.get_mut("response_xslt").unwrap().path = "/no/such/module.so".into();
+    let binary = nginx.find_binary(&crate::common::launcher()).unwrap();
+    let lacking = nginx.supports(&scenario, &binary).unwrap_err().policies;
+    assert_eq!(
+        lacking,
+        ["response_xslt (missing: apt-get install libnginx-mod-http-xslt-filter)"]
+    );
+    assert!(nginx.supports(&crate::common::plain(), &binary).is_ok());
+    assert!(nginx.claims(&scenario).is_ok());
+}
+
+#[test]
+fn an_extra_that_is_there_and_fails_its_test_is_not_supported() {
+    let mut nginx = folder("nginx");
+    let scenario: Scenario =
+        gatebench_config::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
+    let mut lacking_after = |test: &str| {
+        let extra = nginx.spec.extras.get_mut("response_xslt").unwrap();
+        extra.path = "/".into();
+        extra.test = ["sh", "-c", test, "{{ binary }}"].map(String::from).into();
+        let binary = nginx.find_binary(&crate::common::launcher()).unwrap();
+        nginx.supports(&scenario, &binary).map_err(|it| it.policies)
+    };
+    assert_eq!(lacking_after(r#"test -x "$0""#), Ok(()));
+    assert_eq!(
+        lacking_after("echo no such symbol; echo; exit 1"),
+        Err(vec!["response_xslt (no such symbol)".into()])
+    );
+    assert_eq!(
+        lacking_after("exit 3"),
+        Err(vec![
+            "response_xslt (its test failed and printed nothing)".into()
+        ])
+    );
+}

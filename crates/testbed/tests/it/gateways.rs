@@ -1,0 +1,353 @@
+//! The gateways of the repository, really started: each must behave alike, and leave nothing behind.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use crate::common::{
+    ask, below, eventually, exists, folder, header, kill, listens, origin, plain, scenario, start,
+    start_before, start_before_all,
+};
+use gatebench_model::{Route, Scenario};
+use gatebench_testbed::{Attached, Ended, Ports};
+
+/// A module of tests for each gateway that is a program of its own, so that they run beside each other.
+macro_rules! gateways {
+    ($($module:ident: $name:literal,)*) => {$(
+        mod $module {
+            #[test]
+            fn routes_and_policies_act_as_in_every_gateway() {
+                super::routes_and_policies_act_alike($name);
+            }
+
+            #[test]
+            fn without_a_key_nobody_may_call() {
+                super::without_a_key_nobody_may_call($name);
+            }
+
+            #[test]
+            fn sigkill_is_noticed_and_the_workers_are_ended() {
+                super::sigkill_is_noticed($name);
+            }
+        }
+    )*};
+}
+
+gateways! {
+    nginx: "nginx",
+    nginx_lua: "nginx-lua",
+    nginx_njs: "nginx-njs",
+    haproxy: "haproxy",
+    caddy: "caddy",
+    envoy: "envoy",
+    httpd: "httpd",
+    varnish: "varnish",
+    traefik: "traefik",
+}
+
+/// Keys and bodies that would be configuration if they were not quoted.
+const NASTY_KEY: &str = r##"K3y; return 200 "$host" #\'x"##;
+const NASTY_BODY: &str = "{\"a\": \"$5 \\\\ 'x'; }\"}\n# no comment\n";
+
+fn policies() -> Scenario {
+    let mut scenario = scenario(
+        "scenario: policies\ntitle: policies\nupstream: httpbin\n\
+         consumers: [{name: alice, keys: [AliceKey, other]}, {name: bob, keys: [b]}]\n\
+         routes:\n\
+         - {name: all, path: /anything}\n\
+         - {name: keyed, path: /anything/keyed, policies: [{api_key: {header: X-Api-Key}}]}\n\
+         - {name: other-header, path: /other, policies: [{api_key: {header: My-Token}}]}\n\
+         - {name: mocked, path: /mock, policies: [{api_key: {header: X-Api-Key}}, {mock: {status: 201, content_type: application/json, body: x}}]}\n\
+         - {name: stripped, path: /strip.me, strip_path: true}\n\
+         requests: [{path: /anything}]\n",
+    );
+    scenario.consumers[0].keys.push(NASTY_KEY.into());
+    for policy in scenario
+        .routes
+        .iter_mut()
+        .flat_map(|route| &mut route.policies)
+    {
+        if let gatebench_model::Policy::Mock(mock) = policy {
+            mock.body = NASTY_BODY.into();
+        }
+    }
+    scenario
+}
+
+/// The scenario without the routes whose policies a gateway does not have.
+fn claimed(scenario: &Scenario, name: &str) -> Scenario {
+    let has = folder(name).spec.policies;
+    let mut scenario = scenario.clone();
+    let all = |route: &Route| route.policies.iter().all(|it| has.contains_key(it.kind()));
+    scenario.routes.retain(all);
+    scenario
+}
+
+/// What the origin was asked for.
+fn asked(body: &str) -> &str {
+    body.lines().next().unwrap()
+}
+
+/// From its start to its end: what it does with requests, with connections, and with its processes.
+fn routes_and_policies_act_alike(name: &str) {
+    let has = folder(name).spec.policies;
+    let work = tempfile::tempdir().unwrap();
+    let (origin, accepted) = origin();
+    let scenario = claimed(&policies(), name);
+    let gateway = folder(name);
+    let mut gateway =
+        start_before(origin, &gateway, &scenario, work.path(), Ports::Free, false).unwrap();
+    let processes = below(gateway.supervisor_pid());
+    assert!(!processes.is_empty());
+
+    routes_lead_where_they_should(gateway.addr);
+    if has.contains_key("api_key") {
+        keys_are_asked_for(gateway.addr);
+    }
+    if has.contains_key("mock") {
+        mocks_are_answered(gateway.addr);
+    }
+    // Folders that have a pool for each route open one or two for each of the five.
+    let accepted = accepted.load(Ordering::Relaxed);
+    assert!(accepted <= 10, "{accepted} connections to the origin");
+
+    assert_eq!(gateway.stop(), Ended::Stopped);
+    assert!(!gateway.is_alive());
+    assert!(!processes.into_iter().any(exists));
+    assert!(!listens(gateway.addr));
+}
+
+fn routes_lead_where_they_should(address: SocketAddr) {
+    let answer = ask(address, "/anything/x?y=%20z", &[("gatebench-nonce", "n1")]);
+    let seen = (answer.status, asked(&answer.body));
+    assert_eq!(seen, (200, "GET /anything/x?y=%20z HTTP/1.1"));
+    assert_eq!(header(&answer.body, "gatebench-nonce"), Some("n1"));
+    assert_eq!(header(&answer.body, "host"), Some("bench"));
+    assert_eq!(header(&answer.head, "gatebench-times"), Some("12:34"));
+    for _ in 0..20 {
+        assert_eq!(ask(address, "/anything", &[]).status, 200);
+    }
+    let stripped = |path| ask(address, path, &[]).body;
+    assert_eq!(asked(&stripped("/strip.me/a?b")), "GET /a?b HTTP/1.1");
+    assert_eq!(asked(&stripped("/strip.me")), "GET / HTTP/1.1");
+    for beside in [
+        "/nowhere",
+        "/stripXme",
+        "/strip.mex",
+        "/anythingx",
+        "/",
+        "/mock.html",
+    ] {
+        assert_eq!(ask(address, beside, &[]).status, 404, "{beside}");
+    }
+}
+
+fn keys_are_asked_for(address: SocketAddr) {
+    let key = |value| [("X-Api-Key", value)];
+    let status = |path: &str, headers: &[(&str, &str)]| ask(address, path, headers).status;
+    assert_eq!(status("/anything/keyed", &[]), 401);
+    for right in ["AliceKey", "other", "b", NASTY_KEY] {
+        assert_eq!(status("/anything/keyed", &key(right)), 200, "'{right}'");
+    }
+    for wrong in [
+        "alicekey",
+        "AliceKe",
+        "AliceKey2",
+        "b, b",
+        "",
+        "~b",
+        "default",
+    ] {
+        assert_eq!(status("/anything/keyed", &key(wrong)), 401, "'{wrong}'");
+    }
+    assert_eq!(status("/other", &key("b")), 401);
+    assert_eq!(status("/other", &[("My-Token", "b")]), 200);
+}
+
+fn mocks_are_answered(address: SocketAddr) {
+    assert_eq!(ask(address, "/mock", &[]).status, 401);
+    let mocked = ask(address, "/mock", &[("X-Api-Key", "b")]);
+    let seen = (mocked.status, mocked.body.as_str());
+    assert_eq!(seen, (201, NASTY_BODY));
+    let content_type = header(&mocked.head, "content-type");
+    assert_eq!(content_type, Some("application/json"));
+}
+
+fn without_a_key_nobody_may_call(name: &str) {
+    if !folder(name).spec.policies.contains_key("api_key") {
+        return;
+    }
+    let mut keyless = claimed(&policies(), name);
+    keyless
+        .consumers
+        .iter_mut()
+        .for_each(|consumer| consumer.keys.clear());
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder(name), &keyless, work.path(), Ports::Free).unwrap();
+    for headers in [
+        &[][..],
+        &[("X-Api-Key", "")],
+        &[("X-Api-Key", " ")],
+        &[("X-Api-Key", "b")],
+    ] {
+        let status = ask(gateway.addr, "/anything/keyed", headers).status;
+        assert_eq!(status, 401, "{headers:?}");
+    }
+    assert_eq!(ask(gateway.addr, "/anything", &[]).status, 200);
+}
+
+fn sigkill_is_noticed(name: &str) {
+    let work = tempfile::tempdir().unwrap();
+    let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+    let processes = below(gateway.supervisor_pid());
+    kill(processes[0]);
+    eventually("the end of the gateway", || !gateway.is_alive());
+    assert_eq!(gateway.exit_status().unwrap().to_string(), "signal KILL");
+    assert!(matches!(gateway.stop(), Ended::Crashed(_)));
+    assert!(!processes.into_iter().any(exists));
+}
+
+#[test]
+fn requests_are_logged_where_that_is_asked_for() {
+    for (name, log) in [("nginx", "access.log"), ("haproxy", "gateway.stdout.log")] {
+        let work = tempfile::tempdir().unwrap();
+        let gateway = start_before(
+            origin().0,
+            &folder(name),
+            &plain(),
+            work.path(),
+            Ports::Free,
+            true,
+        )
+        .unwrap();
+        assert_eq!(ask(gateway.addr, "/seen", &[]).status, 200);
+        let log = work.path().join(log);
+        eventually("a line of the log", || {
+            std::fs::read_to_string(&log).unwrap().contains("/seen")
+        });
+    }
+}
+
+#[test]
+fn a_dropped_gateway_is_ended() {
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let processes = below(gateway.supervisor_pid());
+    drop(gateway);
+    assert!(!processes.into_iter().any(exists));
+}
+
+#[test]
+fn a_reload_replaces_the_workers_and_not_the_gateway() {
+    for name in ["nginx", "haproxy"] {
+        let work = tempfile::tempdir().unwrap();
+        let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+        let before = below(gateway.supervisor_pid());
+        let supervisor = gateway.supervisor_pid();
+        // At once: who is ready hears it.
+        gateway.act("reload").unwrap();
+        eventually("new workers", || {
+            let now = below(supervisor);
+            now.len() >= before.len() && now[0] == before[0] && !now[1..].contains(&before[1])
+        });
+        eventually("an answer", || {
+            listens(gateway.addr) && ask(gateway.addr, "/x", &[]).status == 200
+        });
+        assert!(gateway.is_alive());
+        assert!(
+            gateway
+                .act("explode")
+                .unwrap_err()
+                .to_string()
+                .contains("no such action")
+        );
+        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+    }
+}
+
+#[test]
+fn weights_are_changed_without_a_reload() {
+    let scenario = scenario(
+        "scenario: weighed\ntitle: weighed\nupstream: httpbin\ntargets: 2\nweights: [[100, 1], [1, 100]]\n\
+         routes: [{name: all, path: /}]\nrequests: [{path: /anything}]\n",
+    );
+    for name in ["haproxy", "envoy"] {
+        let work = tempfile::tempdir().unwrap();
+        let targets = [origin().0, origin().0];
+        let folder = folder(name);
+        let started = start_before_all(
+            &targets,
+            &folder,
+            &scenario,
+            work.path(),
+            Ports::Free,
+            false,
+        );
+        let mut gateway = started.unwrap();
+        let processes = below(gateway.supervisor_pid());
+        let address = gateway.addr;
+        let is_of = |target: SocketAddr| {
+            let answer = ask(address, "/anything", &[]);
+            header(&answer.head, "origin-port") == Some(&target.port().to_string())
+        };
+        let has_most = |target| (0..50).filter(|_| is_of(target)).count() > 40;
+        for target in [targets[0], targets[1], targets[0]] {
+            eventually(name, || has_most(target));
+            gateway.act("weights").unwrap();
+        }
+        assert_eq!(below(gateway.supervisor_pid()), processes, "{name}");
+        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+    }
+}
+
+/// Tokens of two callers, signed with one secret.
+const ALICES_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsImV4cCI6NDEwMjQ0NDgwMH0.N9_9e0vh1wVSPJmUsoTytZLd-k7pwNOn4DkkVCQoZLs";
+const BOBS_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJib2IiLCJleHAiOjQxMDI0NDQ4MDB9.vNwx6_btX-2ty2YQRsR-gccr7VRoUpqbXF-MT2v__qU";
+
+#[test]
+fn who_calls_by_a_token_is_counted_apart() {
+    let scenario = scenario(
+        "scenario: counted\ntitle: counted\nupstream: httpbin\nconsumers: [{name: alice}, {name: bob}]\nroutes:\n\
+         - name: all\n  path: /\n  policies:\n\
+         \x20 - jwt: {keys: [{hs256: {secret: 'the secret of a test, thirty-two bytes'}}]}\n\
+         \x20 - rate_limit: {limit: 1, window: 1m, per: consumer}\n\
+         requests: [{path: /anything}]\n",
+    );
+    for name in ["haproxy", "nginx-lua", "nginx-njs", "envoy"] {
+        let work = tempfile::tempdir().unwrap();
+        let gateway = start(&folder(name), &scenario, work.path(), Ports::Free).unwrap();
+        let status = |token: &str| {
+            let headers = [("Authorization", token)];
+            ask(gateway.addr, "/anything", &headers).status
+        };
+        let statuses = [ALICES_TOKEN, ALICES_TOKEN, BOBS_TOKEN, "Bearer x"].map(status);
+        assert_eq!(statuses, [200, 429, 200, 401], "{name}");
+    }
+}
+
+#[test]
+fn a_running_gateway_can_be_attached() {
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let pid = below(gateway.supervisor_pid())[0];
+    let attached = Attached::new(&format!("http://{}", gateway.addr), Some(pid)).unwrap();
+    assert_eq!((attached.addr, attached.pid), (gateway.addr, Some(pid)));
+    let url = format!("http://{}", gateway.addr);
+    assert!(
+        Attached::new(&url, Some(u32::MAX))
+            .unwrap_err()
+            .to_string()
+            .contains("no process")
+    );
+}
+
+#[test]
+fn what_was_done_is_told() {
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    assert_eq!(gateway.commands.len(), 2);
+    assert!(gateway.commands[0].contains(&"-t".to_owned()));
+    assert_eq!(gateway.rendered.len(), 2);
+    assert_eq!(gateway.rendered[0].sha256.len(), 64);
+    let written = std::fs::read_to_string(work.path().join("nginx.conf")).unwrap();
+    assert_eq!(written, gateway.rendered[0].text);
+}

@@ -1,0 +1,94 @@
+//! A user's own configuration in place of the rendered one.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{folder, plain, start};
+use gatebench_model::{Blame, Culprit};
+use gatebench_testbed::{DriverError, Folder, Ports, Running};
+
+/// A configuration of nginx that nobody generated.
+const MINE: &str = "worker_processes 1; daemon off; pid nginx.pid;
+events {}
+http {
+  access_log off;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+  server {
+    listen {{ listeners[0].address }}:{{ listeners[0].port }};
+    add_header X-Mine yes always;
+    location / { proxy_pass http://{{ upstreams[0].targets[0].address }}:{{ upstreams[0].targets[0].port }}; }
+  }
+}
+";
+
+fn with_config(at: &Path, text: &str) -> Result<Folder, DriverError> {
+    let file = at.join("mine.conf");
+    fs::write(&file, text).unwrap();
+    folder("nginx").with_config(&file)
+}
+
+fn started(at: &Path, text: &str) -> Result<Running, DriverError> {
+    let folder = with_config(at, text)?;
+    start(&folder, &plain(), &at.join("work"), Ports::Free)
+}
+
+#[test]
+fn it_is_used_with_the_ports_of_the_trial() {
+    let at = tempfile::tempdir().unwrap();
+    let gateway = started(at.path(), MINE).unwrap();
+    let answer = crate::common::ask(gateway.addr, "/anything", &[]);
+    assert_eq!(answer.status, 200);
+    assert_eq!(crate::common::header(&answer.head, "x-mine"), Some("yes"));
+    assert!(answer.body.starts_with("GET /anything"), "{}", answer.body);
+}
+
+#[test]
+fn one_with_ports_of_its_own_is_refused_with_the_placeholder_to_write() {
+    let at = tempfile::tempdir().unwrap();
+    let fixed = MINE.replace("{{ listeners[0].port }}", "8080");
+    let error = started(at.path(), &fixed).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the configuration does not listen where the load goes"
+    );
+    let remedy = error.remedy();
+    assert!(
+        remedy.contains("write {{ listeners[0].address }}:{{ listeners[0].port }}"),
+        "{remedy}"
+    );
+    let fixed = MINE.replace("{{ upstreams[0].targets[0].port }}", "9");
+    let error = started(at.path(), &fixed).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the configuration does not name the upstream"
+    );
+    assert_eq!(
+        error.culprit(),
+        Culprit::File {
+            path: at.path().join("mine.conf"),
+            line: None
+        }
+    );
+}
+
+#[test]
+fn a_mistake_in_it_is_the_users_files() {
+    let at = tempfile::tempdir().unwrap();
+    let wrong = MINE.replace("listeners[0].port", "listeners[0].prt");
+    let error = started(at.path(), &wrong).err().unwrap();
+    assert_eq!(
+        error.culprit(),
+        Culprit::File {
+            path: at.path().join("mine.conf"),
+            line: Some(7)
+        }
+    );
+    let error = folder("nginx")
+        .with_config(&at.path().join("absent"))
+        .err()
+        .unwrap();
+    assert!(
+        error.to_string().contains("cannot be read: No such file"),
+        "{error}"
+    );
+}

@@ -1,0 +1,141 @@
+//! The supervisor on its own: whatever ends, nothing is left.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use crate::common::{below, eventually, exists, kill, launcher};
+use gatebench_model::Blame;
+use gatebench_testbed::UpstreamStart;
+
+fn supervise(script: &str, options: &[&str]) -> Child {
+    Command::new(launcher().program)
+        .args(options)
+        .args(["--", "sh", "-c", script])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The exit code, with stdin held open meanwhile: its end would read as our own.
+fn exit_code(mut child: Child) -> Option<i32> {
+    let stdin = child.stdin.take();
+    let status = child.wait().unwrap();
+    drop(stdin);
+    status.code()
+}
+
+#[test]
+fn the_commands_own_exit_is_passed_on() {
+    assert_eq!(exit_code(supervise("exit 7", &[])), Some(7));
+    assert_eq!(exit_code(supervise("kill -9 $$", &[])), Some(137));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told() {
+    let output = Command::new(launcher().program)
+        .args(["--", "/no/such"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("cannot start /no/such")
+    );
+}
+
+#[test]
+fn cores_and_descriptors_are_inherited() {
+    let child = supervise(
+        "test $(ulimit -n) = 123 && grep -q 'Cpus_allowed_list:.0$' /proc/self/status",
+        &["--nofile", "123", "--cores", "0"],
+    );
+    assert_eq!(exit_code(child), Some(0));
+}
+
+#[test]
+fn orphans_in_sessions_of_their_own_are_ended_too() {
+    let temporary = tempfile::tempdir().unwrap();
+    let note = temporary.path().join("pid");
+    let script = format!(
+        "setsid sh -c 'echo $$ > {0}.new; mv {0}.new {0}; trap \"\" TERM; sleep 600 & wait' & \
+                          while ! test -e {0}; do sleep 0.01; done; exit 0",
+        note.display()
+    );
+    let child = supervise(&script, &[]);
+    assert_eq!(exit_code(child), Some(0));
+    assert!(!exists(
+        fs::read_to_string(note).unwrap().trim().parse().unwrap()
+    ));
+}
+
+#[test]
+fn when_its_parent_is_killed_the_supervisor_ends_everything() {
+    let temporary = tempfile::tempdir().unwrap();
+    let fifo = temporary.path().join("fifo");
+    // The shell stands for gatebench: it holds the other end of the supervisor's stdin until it dies.
+    let script = format!(
+        "mkfifo {0}; {1} --stop-timeout-ms 50 -- sh -c 'trap \"\" TERM; sleep 600 & wait; wait' < {0} & exec 3> {0}; wait",
+        fifo.display(),
+        launcher().program.display()
+    );
+    let mut parent = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    let mut processes = Vec::new();
+    eventually("the supervised command", || {
+        processes = below(parent.id());
+        processes.len() >= 3
+    });
+    kill(parent.id());
+    parent.wait().unwrap();
+    for pid in processes {
+        eventually("the end of a process", || !exists(pid));
+    }
+}
+
+fn upstream(
+    script: &str,
+) -> (
+    tempfile::TempDir,
+    Result<gatebench_testbed::UpstreamProcess, gatebench_testbed::DriverError>,
+) {
+    let work = tempfile::tempdir().unwrap();
+    let started = UpstreamStart {
+        command: ["sh", "-c", script].map(Into::into).to_vec(),
+        work: work.path(),
+        cores: &[0],
+        launcher: &launcher(),
+    }
+    .start();
+    (work, started)
+}
+
+#[test]
+fn an_upstream_says_where_it_listens() {
+    let (_work, started) = upstream(r#"echo '{"listening":"127.0.0.1:4321"}'; exec sleep 600"#);
+    let mut upstream = started.unwrap();
+    assert_eq!(upstream.addr.port(), 4321);
+    assert!(upstream.is_alive());
+    let processes = below(upstream.supervisor_pid());
+    upstream.stop();
+    assert!(!processes.into_iter().any(exists));
+}
+
+#[test]
+fn an_upstream_that_ends_is_the_culprit() {
+    let (_work, started) = upstream("echo 'no port' >&2; exit 1");
+    let error = started.err().unwrap();
+    assert_eq!(error.culprit(), gatebench_model::Culprit::Upstream);
+    assert_eq!(
+        error.to_string(),
+        "the upstream did not start: it ended (exit code 1)\nno port"
+    );
+    let (_work, started) = upstream("echo hello; exec sleep 600");
+    assert!(
+        started
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("it printed 'hello'")
+    );
+}

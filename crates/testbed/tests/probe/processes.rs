@@ -1,0 +1,175 @@
+//! The probe on real processes.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gatebench_testbed::probe::{Component, MachineSample, ProbeThread, Sample, Sampler, Scope};
+
+/// A test that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A shell that does what it is told line by line, and is ended with the test.
+struct Shell(Child);
+
+impl Shell {
+    fn start() -> Self {
+        Self(
+            Command::new("sh")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        )
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Runs a line and returns once it is done.
+    fn tell(&mut self, line: &str) {
+        writeln!(self.0.stdin.as_mut().unwrap(), "{line}\necho done").unwrap();
+        let mut answer = String::new();
+        BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap())
+            .read_line(&mut answer)
+            .unwrap();
+        assert_eq!(answer, "done\n");
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
+    }
+}
+
+/// About ten milliseconds of a shell.
+const WORK: &str = "i=0; while test $i -lt 20000; do i=$((i+1)); done";
+
+fn sample_until(sampler: &mut Sampler, so: impl Fn(&Sample) -> bool) -> Sample {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let sample = sampler.sample();
+        if so(&sample) {
+            return sample;
+        }
+        assert!(Instant::now() < deadline, "never came: {sample:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn work_is_seen_as_cpu_time_and_rest_is_not() {
+    let mut shell = Shell::start();
+    let mut sampler = Sampler::new(shell.pid(), Scope::Tree);
+    shell.tell("true");
+    let before = sampler.sample();
+    assert_eq!(
+        (before.processes, before.threads, before.processes_ended),
+        (1, 1, 0)
+    );
+    assert!(
+        before.rss_anon_bytes > 0 && before.descriptors >= 3,
+        "{before:?}"
+    );
+    shell.tell(WORK);
+    let after = sampler.sample();
+    assert!(
+        after.cpu_ns > before.cpu_ns + 1_000_000,
+        "{before:?} {after:?}"
+    );
+    sample_until(&mut sampler, |sample| {
+        sample.switches_voluntary > before.switches_voluntary
+    });
+    assert!(after.at_ns > before.at_ns);
+}
+
+#[test]
+fn the_time_of_an_ended_child_stays_counted() {
+    let mut shell = Shell::start();
+    let mut sampler = Sampler::new(shell.pid(), Scope::Tree);
+    // The child works, then waits on a pipe that the shell holds, so that it is sampled before its end.
+    let fifo = std::env::temp_dir().join(format!("gatebench-probe-{}", std::process::id()));
+    let fifo = fifo.display();
+    shell.tell(&format!(
+        "mkfifo {fifo}; ({WORK}; read line) < {fifo} & exec 3> {fifo}; rm {fifo}"
+    ));
+    let busy = sample_until(&mut sampler, |sample| {
+        sample.processes == 2 && sample.cpu_ns > 5_000_000
+    });
+    shell.tell("exec 3>&-; wait");
+    let after = sampler.sample();
+    assert_eq!((after.processes, after.processes_ended), (1, 1));
+    assert!(after.cpu_ns >= busy.cpu_ns && after.switches_voluntary >= busy.switches_voluntary);
+}
+
+#[test]
+fn scopes_divide_a_tree() {
+    let mut shell = Shell::start();
+    shell.tell("(sleep 60 & exec sleep 60) > /dev/null 2>&1 < /dev/null & child=$!");
+    let mut tree = Sampler::new(shell.pid(), Scope::Tree);
+    sample_until(&mut tree, |sample| sample.processes == 3);
+    assert_eq!(
+        Sampler::new(shell.pid(), Scope::Below).sample().processes,
+        2
+    );
+    assert_eq!(
+        Sampler::new(shell.pid(), Scope::Process).sample().processes,
+        1
+    );
+    let pss_bytes = tree.pss_bytes().unwrap();
+    assert!(pss_bytes > 0);
+    shell.tell("kill $(cat /proc/$child/task/$child/children) $child; wait");
+}
+
+#[test]
+fn a_process_that_is_gone_has_nothing() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let mut sampler = Sampler::new(child.id(), Scope::Tree);
+    child.wait().unwrap();
+    let sample = sampler.sample();
+    assert_eq!(
+        (sample.processes, sample.cpu_ns, sample.rss_anon_bytes),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn a_probe_samples_at_its_start_at_each_interval_and_at_its_end() {
+    let mut shell = Shell::start();
+    let component = |name: &str, root, scope| Component {
+        name: name.into(),
+        root,
+        scope,
+    };
+    let components = vec![
+        component("shell", shell.pid(), Scope::Tree),
+        component("self", std::process::id(), Scope::Process),
+    ];
+    let probe = ProbeThread::start(components, Duration::from_millis(20)).unwrap();
+    for _ in 0..10 {
+        shell.tell(WORK);
+    }
+    let series = probe.stop().unwrap();
+    let samples = series.of("shell");
+    assert!(samples.len() >= 3, "{}", samples.len());
+    assert!(samples.is_sorted_by_key(|sample| sample.at_ns));
+    assert!(samples.is_sorted_by_key(|sample| sample.cpu_ns));
+    assert_eq!(series.of("self").len(), samples.len());
+    assert_eq!(series.of("nobody"), []);
+    assert!(series.probe_cpu_ns > 0);
+}
+
+#[test]
+fn the_machine_has_cores_that_have_worked() {
+    let machine = MachineSample::read();
+    assert!(machine.cores.iter().any(|core| core.busy_ns > 0));
+    let all: Vec<usize> = machine.cores.iter().map(|core| core.core).collect();
+    assert_eq!(
+        machine.busy_ns(&all),
+        machine.cores.iter().map(|core| core.busy_ns).sum::<u64>()
+    );
+    assert_eq!(machine.busy_ns(&[]), 0);
+}
