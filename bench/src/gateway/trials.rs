@@ -31,7 +31,7 @@ pub fn run(
     out: &Path,
 ) -> Result<Ran, String> {
     let mut command = Command::new(&programs.gatebench);
-    command.args(["run", "--no-floor", "--blocks", &cell.trials.to_string()]);
+    command.args(["run", "--no-direct", "--blocks", &cell.trials.to_string()]);
     command.args(["--seed", &(round + 1).to_string(), "--load", &word(load)]);
     for scenario in cell.all() {
         command.args(["--scenario", scenario]);

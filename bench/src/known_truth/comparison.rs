@@ -116,13 +116,13 @@ impl Outcome {
 /// The verdict of the deciding metric: that of the candidate, or `refused` if the baseline differs
 /// from itself.
 fn verdict(found: &Value) -> Result<Value, String> {
-    let duel = &found["duel"];
+    let ab_test = &found["duel"];
     let deciding = |candidate: &str, baseline: &str| {
         let mut all = found["scenarios"][0]["comparisons"].as_array()?.iter();
         let is_it = |it: &&Value| {
             it["primary"] == true
-                && it["candidate"] == duel[candidate]
-                && it["baseline"] == duel[baseline]
+                && it["candidate"] == ab_test[candidate]
+                && it["baseline"] == ab_test[baseline]
         };
         all.find(is_it)
     };
@@ -130,7 +130,7 @@ fn verdict(found: &Value) -> Result<Value, String> {
     let own = deciding("baseline", "again");
     let (Some(judged), Some(own)) = (judged, own) else {
         // Its time was over before the tenth block: an outcome like any other.
-        let is_open = duel["decision"] == "open";
+        let is_open = ab_test["decision"] == "open";
         let open = is_open.then(|| json!({"verdict": "too_few_blocks"}));
         return open.ok_or_else(|| "gatebench ab gave no verdict, and no reason".into());
     };

@@ -66,7 +66,7 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
     let blocks = plan.record.to_string();
     let mut words = vec!["run"];
     words.extend(SCENARIOS);
-    words.extend(["--no-floor", "--load", "ab", "--blocks", &blocks]);
+    words.extend(["--no-direct", "--load", "ab", "--blocks", &blocks]);
     words.extend(["--gateway", GATEWAY].repeat(3));
     run(programs, &words, &out)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatebench_external::{Figures, Generator, Part, UNCHECKED_ANSWERS, parse, translate};
 use gatebench_model::load::Closed;
-use gatebench_model::{Phase, Scenario, Shape, Span};
+use gatebench_model::{HumanDuration, Phase, Scenario, Shape};
 use serde_json::{Value, json};
 
 use super::{Job, Made, Method, Protocol, Tool, after};
@@ -59,8 +59,12 @@ impl Load<'_> {
         .map_err(|error| format!("the request cannot be described: {error}"))?;
         let shape = Shape::Closed(Closed::new(self.connections));
         let phase = Phase {
-            timeout: Span(TIMEOUT),
-            ..Phase::new("load", shape, Span(Duration::from_secs(self.seconds)))
+            timeout: HumanDuration(TIMEOUT),
+            ..Phase::new(
+                "load",
+                shape,
+                HumanDuration(Duration::from_secs(self.seconds)),
+            )
         };
         let job = gatebench_external::Job {
             url: origin,

@@ -11,7 +11,7 @@ use crate::findings::{
     DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, SectionFindings, Unit,
     Validity,
 };
-use crate::words::grouped;
+use crate::format::grouped;
 
 pub(crate) use losses::headlines;
 

@@ -11,12 +11,12 @@ use crate::findings::{
     CombinedFindings, ErrorLogFindings, Reason, Sentence, Tone, TrendPoint, VersionFindings,
     VersionTrend,
 };
+use crate::format::{counted, grouped};
 use crate::gates::is_smoke;
 use crate::loads;
+use crate::marginal_cost::marginal_unit;
 use crate::runs;
-use crate::scale::scaled;
 use crate::trials;
-use crate::words::{counted, grouped};
 
 /// Below this a doubling changes nothing that is worth a sentence.
 const SMALLEST_CHANGE: f64 = 0.02;
@@ -123,7 +123,7 @@ fn version(
             ErrorLogFindings { file, lines }
         }));
     }
-    let counted_up = context.scenario(scenario).and_then(scaled);
+    let counted_up = context.scenario(scenario).and_then(marginal_unit);
     Ok((!found.is_empty()).then(|| VersionFindings {
         scenario: scenario.to_owned(),
         variant: variant.label().to_owned(),
@@ -153,7 +153,7 @@ fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> 
     let mut trends: Vec<VersionTrend> = Vec::new();
     for version in versions {
         let scenario = context.scenario(&version.scenario);
-        let Some((family, what, count)) = scenario.and_then(scaled) else {
+        let Some((family, what, count)) = scenario.and_then(marginal_unit) else {
             continue;
         };
         let Some(combined) = version.combined else {
@@ -206,7 +206,7 @@ mod tests {
         let trend = VersionTrend {
             family: "routes".into(),
             variant: "nginx".into(),
-            what: crate::findings::Scaled::Routes,
+            what: crate::findings::MarginalUnit::Routes,
             points: vec![point(400, 25.0), point(100, 100.0)],
             line: Doubling::default(),
         };

@@ -1,6 +1,6 @@
 //! Every pair of gateways, metric by metric, over the blocks in which both were measured.
 
-use gatebench_model::{Duel, Variant};
+use gatebench_model::{AbTest, Variant};
 use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Spoiled, Verdict};
 
 use crate::context::Context;
@@ -8,10 +8,10 @@ use crate::findings::{
     BlockValue, ComparisonFindings, Metric, MetricFindings, PhaseKind, ScenarioFindings,
     SpoiledBlocks, Validity, VariantRow,
 };
+use crate::format::{counted, metric_title, ratio_and_interval};
 use crate::metrics::{aspect, decided_by};
 use crate::spoiled::{self, Side};
 use crate::trials::blocks_complete;
-use crate::words::{counted, metric_title, ratio_and_interval};
 
 /// The smallest effect that matters, either way.
 pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
@@ -25,9 +25,9 @@ pub(crate) fn cells_of_run(
     if (blocks_complete(context) as usize) < MIN_BLOCKS {
         return Vec::new();
     }
-    let duel = context.plan.study.ab();
+    let ab_test = context.plan.study.ab();
     let of_scenario = |(index, scenario)| {
-        let cells = cells(scenario, duel).into_iter();
+        let cells = cells(scenario, ab_test).into_iter();
         cells.map(move |cell| (index, cell)).collect::<Vec<_>>()
     };
     scenarios.iter().enumerate().flat_map(of_scenario).collect()
@@ -56,10 +56,12 @@ pub(crate) struct Subject {
 
 /// What gateways are compared by within a run. A run that is made for a comparison has more metrics, and says
 /// itself what decides.
-fn subjects(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Subject> {
-    let decisive = duel.map_or(Metric::GatewayCpuPerRequest, |duel| decided_by(duel.metric));
+fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subject> {
+    let decisive = ab_test.map_or(Metric::GatewayCpuPerRequest, |ab_test| {
+        decided_by(ab_test.metric)
+    });
     let mut subjects = all_subjects(scenario, decisive);
-    if duel.is_none() {
+    if ab_test.is_none() {
         let more = [Metric::AddedP90, Metric::GatewayRssAnonMax];
         subjects.retain(|subject| !more.contains(&subject.metric));
     }
@@ -93,21 +95,23 @@ pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec
     subjects.into()
 }
 
-fn cells(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Cell> {
+fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     let gateways: Vec<&VariantRow> = scenario
         .rows
         .iter()
-        .filter(|row| row.kind != Variant::Floor)
+        .filter(|row| row.kind != Variant::Direct)
         .collect();
     let mut cells = Vec::new();
-    for subject in subjects(scenario, duel) {
+    for subject in subjects(scenario, ab_test) {
         for (index, candidate) in gateways.iter().enumerate() {
             let asked = |other: &&&VariantRow| {
-                duel.is_none_or(|duel| duel.has(&candidate.variant, &other.variant))
+                ab_test.is_none_or(|ab_test| ab_test.has(&candidate.variant, &other.variant))
             };
             let others = gateways[index + 1..].iter().filter(asked);
-            let again = duel.filter(|duel| subject.primary && candidate.variant == duel.candidate);
-            let again = again.map(|duel| gateways.iter().find(|row| row.variant == duel.again));
+            let again =
+                ab_test.filter(|ab_test| subject.primary && candidate.variant == ab_test.candidate);
+            let again =
+                again.map(|ab_test| gateways.iter().find(|row| row.variant == ab_test.again));
             cells.extend(others.filter_map(|other| {
                 let cell = cell(subject, candidate, other)?;
                 match again {

@@ -6,7 +6,7 @@ use gatebench_store::{GatewayFacts, Outcome, StoreError, StoredTrial};
 
 use crate::context::Context;
 use crate::findings::{Configuration, ConfigurationFile};
-use crate::words::shell_line;
+use crate::format::shell_line;
 
 /// One entry per scenario and variant that was started, in the plan's order.
 pub(crate) fn of_run(context: &Context) -> Result<Vec<Configuration>, StoreError> {

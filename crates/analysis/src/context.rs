@@ -1,4 +1,5 @@
-//! What a judgement needs besides the trial itself: the plan, and the floor of the same run.
+//! What a judgement needs besides the trial itself: the plan, and the direct variant of the same
+//! run.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
 pub(crate) struct Context<'a> {
     pub(crate) run: &'a Run,
     pub(crate) plan: &'a Plan,
-    /// Throughput of the floor's closed phases by scenario, then block.
-    floor: BTreeMap<&'a str, BTreeMap<u32, f64>>,
+    /// Throughput of the direct variant's closed phases by scenario, then block.
+    direct: BTreeMap<&'a str, BTreeMap<u32, f64>>,
     /// Median bytes of an answer by scenario, variant and phase.
     answer_bytes: BTreeMap<(&'a str, &'a str, &'a str), f64>,
     /// The lowest and the highest mean frequency of the gateways' cores by scenario, block and phase.
@@ -33,7 +34,7 @@ impl<'a> Context<'a> {
         let mut context = Self {
             run,
             plan,
-            floor: BTreeMap::new(),
+            direct: BTreeMap::new(),
             answer_bytes: BTreeMap::new(),
             frequencies_khz: BTreeMap::new(),
         };
@@ -41,8 +42,8 @@ impl<'a> Context<'a> {
         for record in context.completed() {
             let trial = &record.trial;
             for phase in &record.phases {
-                if context.is_floor(record) && kind(phase) == PhaseKind::Closed {
-                    let blocks = context.floor.entry(&trial.scenario).or_default();
+                if context.is_direct(record) && kind(phase) == PhaseKind::Closed {
+                    let blocks = context.direct.entry(&trial.scenario).or_default();
                     blocks
                         .entry(trial.block)
                         .or_insert_with(|| throughput_per_second(phase));
@@ -107,8 +108,8 @@ impl<'a> Context<'a> {
     }
 
     /// Whether the trial went straight to the upstream.
-    pub(crate) fn is_floor(&self, record: &TrialRecord) -> bool {
-        self.variant(&record.trial.variant) == Some(&Variant::Floor)
+    pub(crate) fn is_direct(&self, record: &TrialRecord) -> bool {
+        self.variant(&record.trial.variant) == Some(&Variant::Direct)
     }
 
     /// The variant of a label.
@@ -139,9 +140,9 @@ impl<'a> Context<'a> {
     }
 
     /// What the upstream delivered without a gateway in the same block, or else in the run's median
-    /// block; none without a floor.
-    pub(crate) fn floor_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
-        let blocks = self.floor.get(scenario)?;
+    /// block; none without a direct variant.
+    pub(crate) fn direct_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
+        let blocks = self.direct.get(scenario)?;
         blocks
             .get(&block)
             .copied()

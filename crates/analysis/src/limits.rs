@@ -4,7 +4,7 @@ use gatebench_store::{GatewayFacts, Throttling, TrialRecord};
 
 use crate::context::Context;
 use crate::findings::Unit;
-use crate::words::{listed, percent, quantity};
+use crate::format::{listed, percent, quantity};
 
 /// The sentences, in the plan's order of variants.
 pub(crate) fn of(context: &Context) -> Vec<String> {

@@ -3,7 +3,7 @@
 use gatebench_model::Shape;
 use gatebench_model::load::{DrawnThink, Think};
 
-use crate::words::{counted, grouped};
+use crate::format::{counted, grouped};
 
 /// Numbers that are told one by one; of more, the first, the largest and the last.
 const TOLD_MAX: usize = 5;

@@ -203,7 +203,7 @@ pub(crate) fn unit(metric: Metric) -> Unit {
     use Metric as M;
     match metric {
         M::Throughput | M::ThroughputPerCore => Unit::RequestsPerSecond,
-        M::ThroughputOfFloor | M::AchievedRate | M::FailureShare => Unit::Ratio,
+        M::ThroughputOfDirect | M::AchievedRate | M::FailureShare => Unit::Ratio,
         M::GatewayCpuPerRequest
         | M::GatewayCoreBusyPerRequest
         | M::GatewayCoreSoftirqPerRequest
@@ -225,8 +225,8 @@ pub(crate) fn unit(metric: Metric) -> Unit {
         | M::ResponseP90
         | M::ResponseP99
         | M::ResponseP999
-        | M::ResponseP50OverFloor
-        | M::ResponseP99OverFloor
+        | M::ResponseP50OverDirect
+        | M::ResponseP99OverDirect
         | M::AddedP50OverNull
         | M::AddedP99OverNull
         | M::LatenessP99
@@ -242,7 +242,7 @@ pub(crate) fn unit(metric: Metric) -> Unit {
 pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
     use Metric as M;
     match metric {
-        M::Throughput | M::ThroughputOfFloor | M::AchievedRate => Some(Aspect::Throughput),
+        M::Throughput | M::ThroughputOfDirect | M::AchievedRate => Some(Aspect::Throughput),
         M::ThroughputPerCore
         | M::GatewayCpuPerRequest
         | M::GatewayCoreBusyPerRequest
@@ -269,8 +269,8 @@ pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
         | M::ResponseP50
         | M::ResponseP90
         | M::ResponseP99
-        | M::ResponseP50OverFloor
-        | M::ResponseP99OverFloor
+        | M::ResponseP50OverDirect
+        | M::ResponseP99OverDirect
         | M::AddedP50OverNull
         | M::AddedP99OverNull
         | M::LatenessP99 => Some(Aspect::Latency),

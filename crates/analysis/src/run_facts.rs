@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::findings::{GatewayLine, RunFacts};
+use crate::format::shell_line;
 use crate::gates::is_smoke;
 use crate::trials::blocks_complete;
-use crate::words::shell_line;
 
 /// The facts of a run, from its manifest and the number of trials on disk.
 pub(crate) fn of(context: &Context) -> RunFacts {

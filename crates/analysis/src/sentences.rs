@@ -5,23 +5,24 @@ use std::collections::BTreeMap;
 use gatebench_model::Variant;
 use gatebench_stats::Estimate;
 
-use crate::cautions;
 use crate::context::Context;
 use crate::costs;
+use crate::external_results;
 use crate::findings::{
-    Aspect, CostFindings, Gate, Metric, MetricFindings, ParityFindings, PhaseKind, PhaseLine,
-    Reason, RowStatus, ScaleFindings, ScenarioFindings, Sentence, Tone, Unit, Validity, VariantRow,
+    Aspect, CostFindings, Gate, MarginalCostFindings, Metric, MetricFindings, ParityFindings,
+    PhaseKind, PhaseLine, Reason, RowStatus, ScenarioFindings, Sentence, Tone, Unit, Validity,
+    VariantRow,
 };
-use crate::scale;
-use crate::told;
+use crate::format::{capitalised, counted, listed, quantity, range, split_quantity};
+use crate::marginal_cost;
+use crate::scenario_limitations;
 use crate::unranked::{Entry, sentence as unranked};
-use crate::words::{capitalised, counted, listed, quantity, range, split_quantity};
 
 /// Gates that make a throughput a lower bound rather than a doubtful one.
 const BOUNDS_FROM_BELOW: [Gate; 4] = [
     Gate::EngineSaturated,
     Gate::EngineWaited,
-    Gate::UpstreamNearFloor,
+    Gate::UpstreamNearDirect,
     Gate::GatewayNotSaturated,
 ];
 
@@ -33,14 +34,14 @@ const SCENARIOS_AT_HEAD_MAX: usize = 4;
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],
-    (costs, scale): (Option<&CostFindings>, &[ScaleFindings]),
+    (costs, marginal_costs): (Option<&CostFindings>, &[MarginalCostFindings]),
     parity: &[ParityFindings],
 ) -> Vec<Sentence> {
-    let told_together = costs.is_some() || !scale.is_empty();
+    let told_together = costs.is_some() || !marginal_costs.is_empty();
     let brief = told_together && scenarios.len() > SCENARIOS_AT_HEAD_MAX;
     let at_head = |sentence: &&Sentence| !brief || sentence.tone == Tone::Alarm;
     let mut found: Vec<_> = costs.map(costs::sentences).unwrap_or_default();
-    found.extend(scale.iter().flat_map(scale::sentences));
+    found.extend(marginal_costs.iter().flat_map(marginal_cost::sentences));
     found.extend(scenarios.iter().flat_map(|scenario| {
         let said = scenario.sentences.iter().filter(at_head);
         said.map(|sentence| Sentence {
@@ -71,19 +72,19 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
         let values = side_by_side(scenario).into_iter();
         found.extend(values.map(|text| say(text, Tone::Plain, None)));
     }
-    // The floor is what the others are read against, not what a reader came for.
-    let (floor, gateways): (Vec<_>, Vec<_>) = scenario
+    // The direct variant is what the others are read against, not what a reader came for.
+    let (direct, gateways): (Vec<_>, Vec<_>) = scenario
         .rows
         .iter()
-        .partition(|row| row.kind == Variant::Floor);
-    for row in gateways.into_iter().chain(floor) {
+        .partition(|row| row.kind == Variant::Direct);
+    for row in gateways.into_iter().chain(direct) {
         let text = row_sentence(scenario, row);
         found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
     }
-    for (tone, text, variant) in told::thresholds_in_words(&scenario.told) {
+    for (tone, text, variant) in external_results::thresholds_in_words(&scenario.external_results) {
         found.push(say(text, tone, Some(variant)));
     }
-    for (tone, text) in cautions::of_scenario(scenario) {
+    for (tone, text) in scenario_limitations::of_scenario(scenario) {
         found.push(say(text, tone, None));
     }
     found
@@ -106,7 +107,7 @@ fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String>
 }
 
 /// `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at 5,000 requests/s 24.1 µs of CPU per
-/// request and an added latency of 38 µs at p50 and 95 µs at p99 (floor: 12 µs and 30 µs).`
+/// request and an added latency of 38 µs at p50 and 95 µs at p99 (direct: 12 µs and 30 µs).`
 fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
     let over = Over {
         each: blocks_differ(row),
@@ -284,21 +285,21 @@ fn added(scenario: &ScenarioFindings, row: &VariantRow, over: Over) -> Option<St
         None => median + &over.blocks(p50),
     };
     let mut rows = scenario.rows.iter();
-    let Some(floor) = rows.find(|row| row.kind == Variant::Floor) else {
+    let Some(direct) = rows.find(|row| row.kind == Variant::Direct) else {
         return Some(own);
     };
-    if floor.variant == row.variant {
+    if direct.variant == row.variant {
         return Some(format!("{own}, which is the instrument's own"));
     }
-    let floor: Vec<_> = [Some(Metric::AddedP50), p99.map(|_| Metric::AddedP99)]
+    let direct: Vec<_> = [Some(Metric::AddedP50), p99.map(|_| Metric::AddedP99)]
         .into_iter()
         .flatten()
-        .filter_map(|metric| Some(time(estimate(floor, metric)?.median)))
+        .filter_map(|metric| Some(time(estimate(direct, metric)?.median)))
         .collect();
-    let beside = if floor.is_empty() {
+    let beside = if direct.is_empty() {
         String::new()
     } else {
-        format!(" (floor: {})", listed(&floor))
+        format!(" (direct: {})", listed(&direct))
     };
     Some(format!("{own}{beside}"))
 }
@@ -313,7 +314,7 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
         let gateways = scenario
             .rows
             .iter()
-            .filter(|row| row.kind != Variant::Floor);
+            .filter(|row| row.kind != Variant::Direct);
         gateways
             .filter_map(|row| {
                 let found = row.metric(kind, metric).filter(|found| usable(found))?;

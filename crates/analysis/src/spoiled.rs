@@ -7,12 +7,12 @@ use gatebench_model::{Culprit, Trial};
 use gatebench_stats::{Spoiled, SpoiledBy};
 use gatebench_store::{Outcome, TrialRecord};
 
-use crate::cautions::in_short;
 use crate::findings::{
     Aspect, Gate, MetricFindings, Reason, RowStatus, SpoiledBlock, SpoiledBlocks, SpoiledSide,
     Validity, VariantRow,
 };
-use crate::words::{counted, listed};
+use crate::format::{counted, listed};
+use crate::scenario_limitations::in_short;
 
 /// The cause of an unusable block.
 enum Blame {
@@ -41,7 +41,7 @@ fn blame(gate: Gate) -> Blame {
         Gate::EngineSaturated
         | Gate::EngineWaited
         | Gate::EngineLate
-        | Gate::UpstreamNearFloor
+        | Gate::UpstreamNearDirect
         | Gate::Throttled
         | Gate::Steal
         | Gate::ForeignProcess

@@ -5,7 +5,7 @@
 use gatebench_stats::{Estimate, MIN_BLOCKS};
 
 use crate::findings::Unit;
-use crate::words::{listed, range};
+use crate::format::{listed, range};
 
 /// A gateway with its values.
 pub(crate) struct Entry<'a> {

@@ -18,9 +18,9 @@ pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Opti
         .partition(|(_, cell)| cell.decides());
     let seed = context.plan.seed;
     let found: Vec<Option<Comparison>> = match context.plan.study.ab() {
-        Some(duel) => deciding
+        Some(ab_test) => deciding
             .iter()
-            .map(|(_, cell)| ab::look(context.plan, duel, cell))
+            .map(|(_, cell)| ab::look(context.plan, ab_test, cell))
             .collect(),
         None => judged(deciding.iter().map(|(_, cell)| member(cell)), seed),
     };

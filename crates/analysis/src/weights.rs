@@ -3,7 +3,7 @@
 use gatebench_store::WeighedRecord;
 
 use crate::context::Context;
-use crate::words::counted;
+use crate::format::counted;
 
 /// A sentence for each variant of each scenario whose weights changed.
 pub(crate) fn notes(context: &Context) -> Vec<String> {

@@ -5,8 +5,8 @@ use gatebench_store::{Outcome, TrialRecord, WireFacts};
 
 use crate::context::Context;
 use crate::findings::{Tone, Unit, WireFact, WireFindings, WireName};
+use crate::format::{grouped, listed, quantity, three_figures};
 use crate::gates::thresholds::WRITTEN_BYTES_MAX;
-use crate::words::{grouped, listed, quantity, three_figures};
 
 /// What gateways are meant to have in common, whatever their configuration.
 const MEANT_TO_BE_EQUAL: [WireName; 3] = [
@@ -42,8 +42,8 @@ pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
 fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
     let mut told: Vec<(&str, Vec<String>)> = Vec::new();
     let mut any = false;
-    // The floor has no processes, and does nothing to a message.
-    for found in wire.iter().filter(|found| !found.is_floor) {
+    // The direct variant has no processes, and does nothing to a message.
+    for found in wire.iter().filter(|found| !found.is_direct) {
         let mut facts = found.facts.iter().filter(|fact| fact.name == name);
         let Some(fact) = facts.next() else { continue };
         any |= fact.differs;
@@ -69,7 +69,7 @@ fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
 fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
     let texts: Vec<String> = found
         .iter()
-        .filter(|(variant, _)| **variant != Variant::Floor)
+        .filter(|(variant, _)| **variant != Variant::Direct)
         .flat_map(|(_, found)| found.facts.iter())
         .filter(|fact| fact.name == name)
         .map(|fact| fact.text.clone())
@@ -81,7 +81,7 @@ fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
     };
     for (variant, found) in found {
         let own = found.facts.iter_mut().filter(|fact| fact.name == name);
-        own.for_each(|fact| fact.differs = **variant != Variant::Floor && fact.text != *common);
+        own.for_each(|fact| fact.differs = **variant != Variant::Direct && fact.text != *common);
     }
 }
 
@@ -109,7 +109,7 @@ fn of_cell(context: &Context, scenario: &Scenario, variant: &Variant) -> Option<
     facts.sort_by_key(|fact| WireName::ALL.iter().position(|name| *name == fact.name));
     Some(WireFindings {
         variant: variant.label().to_owned(),
-        is_floor: *variant == Variant::Floor,
+        is_direct: *variant == Variant::Direct,
         facts,
     })
 }

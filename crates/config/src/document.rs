@@ -16,7 +16,7 @@ use crate::node::Node;
 use crate::{conform, yaml};
 
 /// Reads a file whose path is seen from the file that names it.
-pub type ReadBeside<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
+pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// A type that users write as a file.
 pub trait Document: DeserializeOwned {
@@ -36,7 +36,7 @@ pub trait Document: DeserializeOwned {
     fn complete(
         root: &mut Node,
         text: &str,
-        beside: ReadBeside<'_>,
+        read_file: ReadFile<'_>,
         problems: &mut Vec<Problem>,
     ) -> Self::Attachments;
 
@@ -80,8 +80,12 @@ pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
         source,
     })?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let beside = |path: &Path| std::fs::read(folder.join(path));
-    Ok(parse_beside(&path.display().to_string(), &text, &beside)?)
+    let read_file = |path: &Path| std::fs::read(folder.join(path));
+    Ok(parse_with_files(
+        &path.display().to_string(),
+        &text,
+        &read_file,
+    )?)
 }
 
 /// Reads YAML text that stands alone: files that it names are not found. `file` is the name that
@@ -90,17 +94,17 @@ pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
 /// # Errors
 /// All mistakes of the text, each with its place and its remedy.
 pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
-    parse_beside(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
+    parse_with_files(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
 }
 
-/// Reads YAML text. `beside` reads the files that the text names.
+/// Reads YAML text. `read_file` reads the files that the text names.
 ///
 /// # Errors
 /// All mistakes of the text and of these files, each with its place in the text and its remedy.
-pub fn parse_beside<T: Document>(
+pub fn parse_with_files<T: Document>(
     file: &str,
     text: &str,
-    beside: ReadBeside<'_>,
+    read_file: ReadFile<'_>,
 ) -> Result<T, Diagnostics> {
     let (root, mut problems) = yaml::load(text);
     let Some(mut root) = root else {
@@ -110,7 +114,7 @@ pub fn parse_beside<T: Document>(
         return Err(Diagnostics::new(file, text, problems));
     };
     problems.extend(conform::conform(&mut root, &T::schema(), T::TITLE, text));
-    let attachments = T::complete(&mut root, text, beside, &mut problems);
+    let attachments = T::complete(&mut root, text, read_file, &mut problems);
     if !problems.is_empty() {
         return Err(Diagnostics::new(file, text, problems));
     }
@@ -135,6 +139,7 @@ mod tests {
     #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Garden {
+        #[schemars(extend("aliases" = ["herbs"]))]
         plants: Vec<String>,
         #[serde(skip)]
         label: Vec<u8>,
@@ -153,7 +158,7 @@ mod tests {
         fn complete(
             root: &mut Node,
             _: &str,
-            beside: ReadBeside<'_>,
+            read_file: ReadFile<'_>,
             problems: &mut Vec<Problem>,
         ) -> Vec<u8> {
             for plant in root.list("plants") {
@@ -162,7 +167,7 @@ mod tests {
                     problems.push(problem);
                 }
             }
-            beside(Path::new("label")).unwrap_or_default()
+            read_file(Path::new("label")).unwrap_or_default()
         }
 
         fn attach(&mut self, label: Vec<u8>) {
@@ -177,8 +182,9 @@ mod tests {
 
     #[test]
     fn a_document_is_read_with_its_attachments() {
-        let beside = |path: &Path| Ok(path.to_str().unwrap().into());
-        let garden: Garden = parse_beside("garden.yaml", "plants: [leek]\n", &beside).unwrap();
+        let read_file = |path: &Path| Ok(path.to_str().unwrap().into());
+        let garden: Garden =
+            parse_with_files("garden.yaml", "plants: [leek]\n", &read_file).unwrap();
         let expected = Garden {
             plants: vec!["leek".into()],
             label: b"label".into(),
@@ -186,6 +192,18 @@ mod tests {
         assert_eq!(garden, expected);
         let alone: Garden = parse("garden.yaml", "plants: []\n").unwrap();
         assert!(alone.label.is_empty());
+    }
+
+    #[test]
+    fn a_key_is_known_by_its_earlier_name_too() {
+        let garden: Garden = parse("garden.yaml", "herbs: [leek]\n").unwrap();
+        assert_eq!(garden.plants, ["leek"]);
+        assert_eq!(
+            lines("plants: []\nherbs: []\n"),
+            [
+                "garden.yaml:2:1: the kitchen garden has no key `herbs`; remove it; the keys here are `plants`"
+            ]
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A duration written as a number with a unit of `us`, `ms`, `s`, `m` or `h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(pub Duration);
+pub struct HumanDuration(pub Duration);
 
 /// The units, longest suffix first so that `ms` is not read as `s`.
 const UNITS: [(&str, u64); 5] = [
@@ -21,7 +21,7 @@ const UNITS: [(&str, u64); 5] = [
     ("h", 3_600_000_000_000),
 ];
 
-impl Span {
+impl HumanDuration {
     /// The `format` of durations in the JSON Schemas; it adds to the pattern that they are shorter
     /// than a year.
     pub(crate) const FORMAT: &str = "gatebench-duration";
@@ -41,13 +41,13 @@ impl Span {
         self.0.as_secs_f64()
     }
 
-    /// A span of whole milliseconds.
+    /// A duration of whole milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
     }
 }
 
-impl FromStr for Span {
+impl FromStr for HumanDuration {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -73,7 +73,7 @@ impl FromStr for Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.as_nanos();
         let (unit, size) = UNITS
@@ -89,13 +89,13 @@ impl fmt::Display for Span {
     }
 }
 
-impl Serialize for Span {
+impl Serialize for HumanDuration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for HumanDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?
             .parse()
@@ -103,9 +103,9 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-impl JsonSchema for Span {
+impl JsonSchema for HumanDuration {
     fn schema_name() -> Cow<'static, str> {
-        "Span".into()
+        "HumanDuration".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_people_write_them() {
-        let nanos = |text: &str| text.parse::<Span>().map(Span::as_nanos);
+        let nanos = |text: &str| text.parse::<HumanDuration>().map(HumanDuration::as_nanos);
         assert_eq!(nanos("250ms"), Ok(250_000_000));
         assert_eq!(nanos("1.5s"), Ok(1_500_000_000));
         assert_eq!(nanos("24h"), Ok(86_400_000_000_000));
@@ -141,8 +141,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_again(micros in 0..31_000_000_000_000_u64) {
-            let span = Span(Duration::from_micros(micros));
-            prop_assert_eq!(span.to_string().parse(), Ok(span));
+            let duration = HumanDuration(Duration::from_micros(micros));
+            prop_assert_eq!(duration.to_string().parse(), Ok(duration));
         }
     }
 }

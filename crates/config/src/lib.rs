@@ -12,7 +12,7 @@ pub mod suggest;
 mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Problem};
-pub use document::{Document, ReadBeside, ReadError, parse, parse_beside, read};
-pub use duration::Span;
+pub use document::{Document, ReadError, ReadFile, parse, parse_with_files, read};
+pub use duration::HumanDuration;
 pub use node::{Data, Entry, Node};
 pub use sheet::{Sheet, SheetKind, yaml_value};

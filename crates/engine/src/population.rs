@@ -167,7 +167,7 @@ impl ThinkTimes {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_model::Span;
+    use gatebench_model::HumanDuration;
     use gatebench_model::load::{ConnectionStage, ExponentialThink, UniformThink};
     use proptest::prelude::*;
 
@@ -178,7 +178,7 @@ mod tests {
     fn closed(first: u32, stages: &[(u32, u64)]) -> Closed {
         let stage = |(connections, ms): &(u32, u64)| ConnectionStage {
             connections: *connections,
-            over: Span::from_millis(*ms),
+            over: HumanDuration::from_millis(*ms),
         };
         Closed {
             stages: stages.iter().map(stage).collect(),
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn think_times_have_their_laws() {
-        let span = Span::from_millis;
+        let span = HumanDuration::from_millis;
         let mean = |think: Think| {
             let mut times = ThinkTimes::new(Some(&think), 1, 0);
             (0..20_000).map(|_| times.draw_ns() as f64).sum::<f64>() / 20_000.0 / MS as f64

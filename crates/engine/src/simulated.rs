@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatebench_model::load::{Change, Closed, Open, RateStage};
-use gatebench_model::{Check, Order, Request, Shape, Span};
+use gatebench_model::{Check, HumanDuration, Order, Request, Shape};
 use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId, Peer};
 use rtrb::RingBuffer;
 
@@ -351,7 +351,7 @@ fn a_warm_up_that_is_ended_leaves_the_whole_measurement() {
 fn stages_begin_where_the_warm_up_ends() {
     let stage = |rate_per_second, over_ms| RateStage {
         rate_per_second,
-        over: Span::from_millis(over_ms),
+        over: HumanDuration::from_millis(over_ms),
         how: Change::Step,
     };
     let staged = Shape::Open(Open {

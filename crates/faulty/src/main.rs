@@ -75,7 +75,7 @@ impl Serve {
         })?;
         let gateway = Gateway::new(&document.config).map_err(|wrong| wrong.to_string())?;
         let gateway = gateway
-            .heeded_by(|words| eprintln!("{words}"))
+            .with_notices(|words| eprintln!("{words}"))
             .with_faults(Faults {
                 handicap: self.handicap,
                 leak: self.leak,

@@ -2,13 +2,13 @@
 
 use gatebench_net::http1::{Decoder, Event, Limits};
 
+use crate::compiled::CompiledConfig;
 use crate::config::{ConfigErrors, GatewayConfig, Paths};
 use crate::message::Collected;
 use crate::openapi::json;
 use crate::path::{Router, Way};
 use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
-use crate::site::Site;
 
 /// Reads replies of a Redis that come in these pieces, as a connection does; answers them in words, and
 /// whether what was read is RESP to its end.
@@ -56,7 +56,7 @@ impl Routes {
 /// Routes and their policies.
 #[derive(Debug)]
 pub struct Policies {
-    site: Site,
+    compiled: CompiledConfig,
     caches: Vec<jwt::Cache>,
 }
 
@@ -78,9 +78,13 @@ impl Policies {
     /// Everything that is wrong with it.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
-        let site = Site::new(config, None)?;
-        let caches = site.caches.iter().map(|_| jwt::Cache::default()).collect();
-        Ok(Self { site, caches })
+        let compiled = CompiledConfig::new(config, None)?;
+        let caches = compiled
+            .caches
+            .iter()
+            .map(|_| jwt::Cache::default())
+            .collect();
+        Ok(Self { compiled, caches })
     }
 
     /// Takes the first request of these bytes through its policies.
@@ -95,12 +99,12 @@ impl Policies {
         let Ok(Way {
             route: Some(route),
             target,
-        }) = self.site.router.find(head.target(), &mut memory)
+        }) = self.compiled.router.find(head.target(), &mut memory)
         else {
             return Outcome::Answered;
         };
-        let chain = &self.site.routes[route].chain;
-        let consumers = &self.site.consumers;
+        let chain = &self.compiled.routes[route].chain;
+        let consumers = &self.compiled.consumers;
         let request = Request {
             head: &head,
             path: target.path,

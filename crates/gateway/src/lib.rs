@@ -45,27 +45,27 @@
 //! answer, and the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
 //!
 //! # Its modules
-//! Each knows only modules that stand before it: `config`, `party`, `path`, `message`, `faults`,
-//! `redis`, `openapi`, `soap`, `policy`, `site`, `proxy`. `splice` is a gateway of its own, and
-//! `fuzzing` opens parts of this one to fuzz targets.
+//! Each knows only modules that stand before it: `config`, `client_ref`, `path`, `message`,
+//! `faults`, `redis`, `openapi`, `soap`, `policy`, `compiled`, `proxy`. `splice` is a gateway of
+//! its own, and `fuzzing` opens parts of this one to fuzz targets.
 
 #![cfg_attr(
     not(feature = "soap"),
     allow(dead_code, reason = "only the SOAP/XML policies use some parts")
 )]
 
+mod client_ref;
+mod compiled;
 mod config;
 mod faults;
 #[doc(hidden)]
 pub mod fuzzing;
 mod message;
 mod openapi;
-mod party;
 mod path;
 mod policy;
 mod proxy;
 mod redis;
-mod site;
 #[cfg(feature = "soap")]
 mod soap;
 #[cfg(not(feature = "soap"))]
@@ -81,6 +81,8 @@ use gatebench_net::tls::ServerContext;
 use gatebench_net::workers::{Workers, WorkersError};
 use gatebench_net::{Backend, TlsService};
 
+pub use compiled::Document;
+use compiled::{CompiledConfig, server_context};
 #[cfg(feature = "faults")]
 pub use config::{Bimodal, TestDelay};
 pub use config::{
@@ -90,8 +92,6 @@ pub use config::{
 #[cfg(feature = "faults")]
 pub use faults::{Faults, Handicap, Leak};
 pub use proxy::Totals;
-pub use site::Document;
-use site::{Site, server_context};
 use soap::Refresher;
 pub use soap::library_versions;
 pub use splice::splice;
@@ -142,10 +142,10 @@ impl Gateway {
             .tls
             .as_ref()
             .map(|tls| server_context(tls, config.http2));
-        let site = Site::new(config, None)?;
+        let compiled = CompiledConfig::new(config, None)?;
         Ok(Self {
-            refresher: Mutex::new(site.refresher()?),
-            inner: proxy::Gateway::new(site, config.workers as usize),
+            refresher: Mutex::new(compiled.refresher()?),
+            inner: proxy::Gateway::new(compiled, config.workers as usize),
             tls: tls.transpose()?,
         })
     }
@@ -157,10 +157,10 @@ impl Gateway {
         self
     }
 
-    /// Lets `heed` hear what an operator should know, such as that a Redis cannot be had: a sentence that
-    /// names the culprit and ends with what to do. Workers wait while it is told.
-    pub fn heeded_by(mut self, heed: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.inner.heed = Arc::new(heed);
+    /// Calls `notices` with what an operator should know, such as that a Redis cannot be had: a
+    /// sentence that names the culprit and ends with what to do. Workers wait while it is told.
+    pub fn with_notices(mut self, notices: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.inner.notices = Arc::new(notices);
         self
     }
 
@@ -175,9 +175,9 @@ impl Gateway {
         stop: Arc<AtomicBool>,
         on_listening: impl FnOnce(&[SocketAddr]),
     ) -> Result<Totals, GatewayError> {
-        let site = self.inner.site();
+        let compiled = self.inner.compiled();
         let workers = Workers {
-            listen: &site.listen,
+            listen: &compiled.listen,
             count: self.inner.workers,
             cores,
             backend,
@@ -208,14 +208,14 @@ impl Gateway {
     /// the old one stays.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
-        let before = self.inner.site();
-        let site = Site::new(config, Some(&before))?;
+        let before = self.inner.compiled();
+        let compiled = CompiledConfig::new(config, Some(&before))?;
         let fixed = [
-            ("/listen", site.listen == before.listen),
+            ("/listen", compiled.listen == before.listen),
             ("/workers", config.workers as usize == self.inner.workers),
             ("/tls", config.tls.is_some() == self.tls.is_some()),
-            ("/http2", site.http2 == before.http2),
-            ("/access_log", site.access_log == before.access_log),
+            ("/http2", compiled.http2 == before.http2),
+            ("/access_log", compiled.access_log == before.access_log),
         ];
         let changed = fixed.iter().filter(|(_, is_same)| !is_same);
         let mistakes: Vec<_> = changed
@@ -228,11 +228,11 @@ impl Gateway {
         if !mistakes.is_empty() {
             return Err(ConfigErrors(mistakes));
         }
-        let fresh = site.refresher()?;
+        let fresh = compiled.refresher()?;
         if let (Some(tls), Some(current)) = (&config.tls, &self.tls) {
             current.replace(&server_context(tls, config.http2)?);
         }
-        self.inner.replace(site);
+        self.inner.replace(compiled);
         let mut refresher = self
             .refresher
             .lock()
@@ -247,12 +247,12 @@ impl Gateway {
     /// # Errors
     /// Everything that is wrong with it, each once.
     pub fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
-        site::check(config)
+        compiled::check(config)
     }
 
     /// What is wrong with the definitions of its policies: schemas, WSDLs, stylesheets and expressions.
     /// It serves nevertheless, and answers what needs them with faults.
     pub fn problems(&self) -> Vec<ConfigError> {
-        self.inner.site().problems()
+        self.inner.compiled().problems()
     }
 }

@@ -1,6 +1,6 @@
 //! Admin interfaces: what a scenario has done through one, and how a gateway's is spoken to.
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct AdminRounds {
     /// How often a call is made while a load goes on, at times that no answer moves. The calls are those of the rounds,
     /// one after the other; only their answers are waited for. Without it none is made then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub under_load_every: Option<Span>,
+    pub under_load_every: Option<HumanDuration>,
 }
 
 impl AdminRounds {

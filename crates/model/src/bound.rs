@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gatebench_config::Span;
+use gatebench_config::HumanDuration;
 use thiserror::Error;
 
 /// The words of the quantities.
@@ -272,7 +272,7 @@ fn time(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError
         let name_of = name.text;
         name.wrong(format!("'{name_of}' is {QUANTITIES}"))
     })?;
-    let span: Span = value.text.parse().map_err(|it: String| value.wrong(it))?;
+    let span: HumanDuration = value.text.parse().map_err(|it: String| value.wrong(it))?;
     Ok((Quantity::Time(clock, statistic), span.as_nanos() as f64))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use gatebench_config::{Document, Node, Problem, ReadBeside};
+use gatebench_config::{Document, Node, Problem, ReadFile};
 use serde_json::Value;
 
 use crate::data::{Rows, Source};
@@ -30,11 +30,11 @@ impl Document for Scenario {
     fn complete(
         root: &mut Node,
         text: &str,
-        beside: ReadBeside<'_>,
+        read_file: ReadFile<'_>,
         problems: &mut Vec<Problem>,
     ) -> Self::Attachments {
         let repeated = repeat::expand(root, problems);
-        let attachments = files::resolve(root, beside, problems);
+        let attachments = files::resolve(root, read_file, problems);
         let mut reported: HashSet<Range<usize>> = HashSet::new();
         let once = |problem: &Problem| {
             let span = &problem.span;
@@ -71,7 +71,7 @@ impl Document for LoadProfile {
         schema(FileKind::Load)
     }
 
-    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+    fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::load::check(root, problems);
     }
 }
@@ -86,7 +86,7 @@ impl Document for Suite {
         schema(FileKind::Suite)
     }
 
-    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+    fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::suite::check(root, problems);
     }
 }
@@ -101,7 +101,7 @@ impl Document for Specification {
         schema(FileKind::Specification)
     }
 
-    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+    fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::specification::check(root, problems);
     }
 }
@@ -116,7 +116,7 @@ impl Document for Published {
         schema(FileKind::Published)
     }
 
-    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+    fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::published::check(root, problems);
     }
 }
@@ -131,7 +131,7 @@ impl Document for GatewayFolder {
         schema(FileKind::Gateway)
     }
 
-    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+    fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::gateway::check(root, problems);
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatebench_config::{Data, Entry, Node, Problem, ReadBeside};
+use gatebench_config::{Data, Entry, Node, Problem, ReadFile};
 
 use crate::data::Rows;
 use crate::rows::{self, Table};
@@ -22,7 +22,7 @@ pub(crate) type Attachment = (String, Rows);
 /// columns only.
 pub(crate) fn resolve(
     root: &mut Node,
-    read: ReadBeside<'_>,
+    read: ReadFile<'_>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Attachment> {
     let mut files = Files { read, problems };
@@ -64,7 +64,7 @@ pub(crate) fn resolve(
 }
 
 struct Files<'f> {
-    read: ReadBeside<'f>,
+    read: ReadFile<'f>,
     problems: &'f mut Vec<Problem>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -226,15 +226,15 @@ pub struct TemplateFile {
 pub struct Ready {
     /// How long it may take.
     #[serde(default = "ready_timeout")]
-    pub timeout: Span,
+    pub timeout: HumanDuration,
     /// What is asked of a gateway that listens before it has its routes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
     /// The time for which a gateway must respond without a failure before it counts as ready, for
     /// one whose policies begin to act after its port is open [default: 0s].
-    #[serde(default, skip_serializing_if = "Span::is_zero")]
-    pub settle: Span,
+    #[serde(default, skip_serializing_if = "HumanDuration::is_zero")]
+    pub settle: HumanDuration,
 }
 
 /// Answers of a gateway that is not ready yet, or whose upstream it cannot reach.
@@ -255,13 +255,13 @@ impl Default for Ready {
         Self {
             timeout: ready_timeout(),
             path: None,
-            settle: Span::default(),
+            settle: HumanDuration::default(),
         }
     }
 }
 
-fn ready_timeout() -> Span {
-    Span::from_millis(10_000)
+fn ready_timeout() -> HumanDuration {
+    HumanDuration::from_millis(10_000)
 }
 
 /// The warm-up before each load: until the CPU time per request has settled, at least as long as
@@ -270,7 +270,7 @@ fn ready_timeout() -> Span {
 #[serde(deny_unknown_fields)]
 pub struct Warmup {
     /// The longest warm-up [default: 2s]. A runtime that compiles while it runs needs more.
-    pub max: Span,
+    pub max: HumanDuration,
 }
 
 /// A signal, then SIGKILL.
@@ -283,7 +283,7 @@ pub struct Stop {
     pub signal: String,
     /// After this long it is killed.
     #[serde(default = "stop_timeout")]
-    pub timeout: Span,
+    pub timeout: HumanDuration,
 }
 
 impl Default for Stop {
@@ -299,8 +299,8 @@ fn term() -> String {
     "TERM".into()
 }
 
-fn stop_timeout() -> Span {
-    Span::from_millis(3_000)
+fn stop_timeout() -> HumanDuration {
+    HumanDuration::from_millis(3_000)
 }
 
 /// By what means a policy is done.

@@ -1,6 +1,6 @@
 //! How long a run is: what a length makes of a load, and of a scenario.
 
-use gatebench_config::Span;
+use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 pub const SMOKE_PHASE: &str = "smoke";
 
 /// The longest that the requests of the shortest length may take; they end it when all are answered.
-const SMOKE_MAX: Span = Span::from_millis(10_000);
+const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// When something happens in the shortest length, how long a target is ill there, and for how long it is well again.
-const SMOKE_PART: Span = Span::from_millis(500);
+const SMOKE_PART: HumanDuration = HumanDuration::from_millis(500);
 
 /// What a gateway has for a change, in the shortest length: some wait two seconds for more of it.
-const SMOKE_CHANGE: Span = Span::from_millis(3_000);
+const SMOKE_CHANGE: HumanDuration = HumanDuration::from_millis(3_000);
 
 /// How long a run is asked to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -83,7 +83,7 @@ impl Phase {
     /// With as little time as what happens in it needs.
     fn in_seconds(&self) -> Self {
         let mut phase = self.clone();
-        phase.warm_up = Span::default();
+        phase.warm_up = HumanDuration::default();
         phase.sweep = None;
         let mut after = SMOKE_PART.0 * 2;
         if let Some(change) = &mut phase.change {
@@ -92,9 +92,9 @@ impl Phase {
         }
         if let Some(failure) = &mut phase.failure {
             failure.from = SMOKE_PART;
-            failure.until = Span(SMOKE_PART.0 * 2);
+            failure.until = HumanDuration(SMOKE_PART.0 * 2);
         }
-        phase.measure = Span(SMOKE_PART.0 + after);
+        phase.measure = HumanDuration(SMOKE_PART.0 + after);
         phase
     }
 }
@@ -105,7 +105,7 @@ fn each_once(phase: &Phase, requests: usize) -> Phase {
         name: SMOKE_PHASE.into(),
         shape: Shape::Closed(once(requests)),
         sweep: None,
-        warm_up: Span::default(),
+        warm_up: HumanDuration::default(),
         measure: SMOKE_MAX,
         ..phase.clone()
     }
@@ -185,7 +185,7 @@ groups:
         );
         let load = load.smoke(&scenario);
         assert_eq!(load.phases.len(), 1);
-        assert_eq!(load.phases[0].warm_up, Span::default());
+        assert_eq!(load.phases[0].warm_up, HumanDuration::default());
         let scenario = scenario.smoke(false);
         let shapes = divide(&load.phases[0].shape, &scenario.groups()).unwrap();
         let each: Vec<_> = shapes

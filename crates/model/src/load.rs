@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,20 +38,21 @@ pub struct Phase {
     /// Same load before the measurement, discarded: at least this long, until the CPU time per
     /// request has settled. Changes over time begin with the measurement.
     #[serde(default)]
-    pub warm_up: Span,
+    pub warm_up: HumanDuration,
     /// How long is measured.
-    pub measure: Span,
+    pub measure: HumanDuration,
     /// How long answers are waited for after the last request.
     #[serde(default = "drain")]
-    pub drain: Span,
+    pub drain: HumanDuration,
     /// A request without an answer after this long has failed.
     #[serde(default = "timeout")]
-    pub timeout: Span,
-    /// What happens to the gateway meanwhile. A gateway that cannot do it is *not supported*; the floor
-    /// has nothing to change.
+    pub timeout: HumanDuration,
+    /// What happens to the gateway meanwhile. A gateway that cannot do it is *not supported*; the
+    /// direct variant has nothing to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
-    /// What happens to the first target of the upstream meanwhile. The floor has one target, which stays well.
+    /// What happens to the first target of the upstream meanwhile. The direct variant has one
+    /// target, which stays well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<TargetFailure>,
     /// Whether all gateways of a block go through it at the same time, on the same cores: their CPU time per request is
@@ -84,11 +85,11 @@ pub struct TargetFailure {
     pub how: Ill,
     /// How much later it answers, where it is slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<Span>,
+    pub by: Option<HumanDuration>,
     /// From when, counted from the beginning of the measurement.
-    pub from: Span,
+    pub from: HumanDuration,
     /// Until when.
-    pub until: Span,
+    pub until: HumanDuration,
 }
 
 /// How a target fails.
@@ -129,24 +130,24 @@ pub struct GatewayChange {
     #[schemars(schema_with = "schema_fragments::name")]
     pub action: String,
     /// When, from the beginning of the measurement.
-    pub at: Span,
+    pub at: HumanDuration,
     /// Does it again and again after so long, until a second before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Span>,
+    pub every: Option<HumanDuration>,
 }
 
 impl GatewayChange {
     /// When it is done, from the beginning of a measurement of this length: never in its last second, save for the
     /// first time.
-    pub fn times(&self, measure: Span) -> impl Iterator<Item = Span> {
+    pub fn times(&self, measure: HumanDuration) -> impl Iterator<Item = HumanDuration> {
         let last = measure.0.saturating_sub(LAST_SECOND);
         let every = self
             .every
             .map(|every| every.0)
             .filter(|every| !every.is_zero());
-        let further = move |at: &Span| {
+        let further = move |at: &HumanDuration| {
             every
-                .map(|every| Span(at.0 + every))
+                .map(|every| HumanDuration(at.0 + every))
                 .filter(|at| at.0 <= last)
         };
         std::iter::successors(Some(self.at), further)
@@ -156,12 +157,12 @@ impl GatewayChange {
 /// What is changed later has nothing after it to be compared with.
 const LAST_SECOND: Duration = Duration::from_secs(1);
 
-fn drain() -> Span {
-    Span::from_millis(2_000)
+fn drain() -> HumanDuration {
+    HumanDuration::from_millis(2_000)
 }
 
-fn timeout() -> Span {
-    Span::from_millis(10_000)
+fn timeout() -> HumanDuration {
+    HumanDuration::from_millis(10_000)
 }
 
 impl LoadProfile {
@@ -182,12 +183,12 @@ impl LoadProfile {
 
 impl Phase {
     /// A phase without warm-up in which nothing happens, with the other settings as a file without them has.
-    pub fn new(name: impl Into<String>, shape: Shape, measure: Span) -> Self {
+    pub fn new(name: impl Into<String>, shape: Shape, measure: HumanDuration) -> Self {
         Self {
             name: name.into(),
             shape,
             sweep: None,
-            warm_up: Span::default(),
+            warm_up: HumanDuration::default(),
             measure,
             drain: drain(),
             timeout: timeout(),
@@ -202,7 +203,7 @@ impl Phase {
     /// goes through all its numbers. A change and a failure need a before and an after, so that their
     /// phases keep their length; and of users who think, each has thought once before anything is measured,
     /// where the phase allows for that.
-    pub fn shortened(&self, warm_up: Span, measure: Span) -> Self {
+    pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));
         if self.change.is_some() || self.failure.is_some() {
@@ -214,7 +215,7 @@ impl Phase {
             phase
                 .shape
                 .stage_lengths()
-                .for_each(|over| *over = Span(over.0.mul_f64(factor)));
+                .for_each(|over| *over = HumanDuration(over.0.mul_f64(factor)));
         }
         phase
     }
@@ -239,20 +240,20 @@ impl Default for Shape {
 
 impl Shape {
     /// How long a user thinks at the most, or on average where there is no most; nothing where nobody thinks.
-    fn longest_thought(&self) -> Span {
+    fn longest_thought(&self) -> HumanDuration {
         let think = match self {
             Self::Closed(closed) => closed.think.as_ref(),
             Self::Open(_) => None,
         };
         match think {
-            None => Span::default(),
+            None => HumanDuration::default(),
             Some(Think::Constant(span)) => *span,
             Some(Think::Drawn(DrawnThink::Uniform(between))) => between.max,
             Some(Think::Drawn(DrawnThink::Exponential(of))) => of.mean,
         }
     }
 
-    fn stage_lengths(&mut self) -> Box<dyn Iterator<Item = &mut Span> + '_> {
+    fn stage_lengths(&mut self) -> Box<dyn Iterator<Item = &mut HumanDuration> + '_> {
         match self {
             Self::Closed(closed) => Box::new(closed.stages.iter_mut().map(|stage| &mut stage.over)),
             Self::Open(open) => Box::new(open.stages.iter_mut().map(|stage| &mut stage.over)),
@@ -310,7 +311,7 @@ pub struct ConnectionStage {
     #[schemars(range(min = 0, max = 1_000_000))]
     pub connections: u32,
     /// How long the stage takes.
-    pub over: Span,
+    pub over: HumanDuration,
 }
 
 /// Time between an answer and the next request.
@@ -318,7 +319,7 @@ pub struct ConnectionStage {
 #[serde(untagged)]
 pub enum Think {
     /// Always the same.
-    Constant(Span),
+    Constant(HumanDuration),
     /// Drawn anew each time.
     Drawn(DrawnThink),
 }
@@ -338,9 +339,9 @@ pub enum DrawnThink {
 #[serde(deny_unknown_fields)]
 pub struct UniformThink {
     /// The shortest.
-    pub min: Span,
+    pub min: HumanDuration,
     /// The longest.
-    pub max: Span,
+    pub max: HumanDuration,
 }
 
 /// Settings of `exponential`.
@@ -348,7 +349,7 @@ pub struct UniformThink {
 #[serde(deny_unknown_fields)]
 pub struct ExponentialThink {
     /// The mean.
-    pub mean: Span,
+    pub mean: HumanDuration,
 }
 
 /// Settings of an open load.
@@ -423,7 +424,7 @@ pub struct RateStage {
     #[schemars(range(min = 0.0, max = 100_000_000.0))]
     pub rate_per_second: f64,
     /// How long the stage takes.
-    pub over: Span,
+    pub over: HumanDuration,
     /// How the rate is reached.
     #[serde(default)]
     pub how: Change,

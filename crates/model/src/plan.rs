@@ -8,6 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::label;
 use crate::length::SMOKE_PHASE;
 use crate::suite::is_zero;
 use crate::{
@@ -51,7 +52,7 @@ pub struct Plan {
     pub placement: Placement,
     /// The trials, in the order in which they run.
     pub trials: Vec<Trial>,
-    /// Whether the bare network is measured before each load of the floor.
+    /// Whether the bare network is measured before each direct load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// The study that it is made for.
@@ -67,7 +68,8 @@ pub const NULL: &str = "null";
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Variant {
     /// Nothing: the same load straight to the upstream.
-    Floor,
+    #[serde(alias = "floor")]
+    Direct,
     /// A gateway.
     Gateway {
         /// Its label, unique in the plan.
@@ -110,16 +112,17 @@ impl Variant {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
 
-    /// Reports whether it is a reference for gateways and not compared: the floor or the null gateway.
+    /// Reports whether it is a reference for gateways and not compared: the direct variant or
+    /// the null gateway.
     pub fn is_control(&self) -> bool {
-        *self == Self::Floor || self.is_null()
+        *self == Self::Direct || self.is_null()
     }
 
-    /// Reports whether the scenario is measured with it. The floor and the null gateway are not in
-    /// all.
+    /// Reports whether the scenario is measured with it. The direct variant and the null
+    /// gateway are not in all.
     fn is_measured_in(&self, scenario: &Scenario) -> bool {
         match self {
-            Self::Floor => scenario.has_floor(),
+            Self::Direct => scenario.has_direct(),
             _ if self.is_null() => scenario.incomparable_with_null().is_none(),
             _ => true,
         }
@@ -129,14 +132,14 @@ impl Variant {
     pub fn setup(&self) -> Option<&Setup> {
         match self {
             Self::Gateway { setup, .. } => Some(setup),
-            Self::Floor | Self::Attached { .. } => None,
+            Self::Direct | Self::Attached { .. } => None,
         }
     }
 
     /// The label in tables and file names.
     pub fn label(&self) -> &str {
         match self {
-            Self::Floor => "floor",
+            Self::Direct => label::DIRECT,
             Self::Gateway { name, .. } | Self::Attached { name, .. } => name,
         }
     }
@@ -152,6 +155,7 @@ pub struct Trial {
     /// Name of the scenario.
     pub scenario: String,
     /// Label of the variant.
+    #[serde(deserialize_with = "label::required")]
     pub variant: String,
     /// The trial that failed and is tried again by this one: the first of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,10 +165,10 @@ pub struct Trial {
 impl Plan {
     /// Every scenario with every variant once per block, shuffled within the block.
     ///
-    /// The floor comes first among the variants where the suite asks for it; a scenario in which the
-    /// gateway answers by itself has no floor. Sweeps of the load are expanded. The order is a Fisher-Yates shuffle drawn from one
-    /// xoshiro256++ seeded with `seed`, block after block, so that a plan with more blocks begins
-    /// with the same trials.
+    /// The direct variant comes first where the suite asks for it; a scenario in which the gateway
+    /// answers by itself has none. Sweeps of the load are expanded. The order is a Fisher-Yates
+    /// shuffle drawn from one xoshiro256++ seeded with `seed`, block after block, so that a plan
+    /// with more blocks begins with the same trials.
     pub fn expand(
         suite: &Suite,
         scenarios: Vec<Scenario>,
@@ -174,8 +178,8 @@ impl Plan {
         blocks: u32,
         placement: Placement,
     ) -> Self {
-        if suite.floor && !variants.contains(&Variant::Floor) {
-            variants.insert(0, Variant::Floor);
+        if suite.direct && !variants.contains(&Variant::Direct) {
+            variants.insert(0, Variant::Direct);
         }
         let trials = interleave(&scenarios, &variants, seed, blocks);
         Self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -157,7 +157,7 @@ pub struct JwtPolicy {
     pub audience: Option<String>,
     /// By how much the clocks of signer and gateway may differ.
     #[serde(default)]
-    pub leeway: Span,
+    pub leeway: HumanDuration,
 }
 
 /// A key by its algorithm (RFC 7518 section 3.1).
@@ -200,7 +200,7 @@ pub struct RateLimitPolicy {
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
     /// The window.
-    pub window: Span,
+    pub window: HumanDuration,
     /// What is counted apart.
     #[serde(default)]
     pub per: RateLimitKey,
@@ -221,7 +221,7 @@ pub struct RedisRateLimitPolicy {
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
     /// The window.
-    pub window: Span,
+    pub window: HumanDuration,
     /// What is counted apart.
     #[serde(default)]
     pub per: RateLimitKey,
@@ -243,17 +243,17 @@ pub struct RedisRateLimitPolicy {
     pub counting: RedisCounting,
     /// With `asynchronous`: how often counts are exchanged with Redis.
     #[serde(default = "hundred_ms")]
-    pub interval: Span,
+    pub interval: HumanDuration,
     /// How long Redis has for an answer.
     #[serde(default = "hundred_ms")]
-    pub timeout: Span,
+    pub timeout: HumanDuration,
     /// What becomes of requests while Redis does not answer.
     #[serde(default)]
     pub without_redis: WithoutRedis,
 }
 
-fn hundred_ms() -> Span {
-    Span::from_millis(100)
+fn hundred_ms() -> HumanDuration {
+    HumanDuration::from_millis(100)
 }
 
 /// Whether a request waits for Redis.

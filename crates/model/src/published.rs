@@ -9,6 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::label;
+
 /// One file of a published document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -130,9 +132,13 @@ pub struct PublishedRow {
     /// The scenario that measures it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
-    /// The variant that measures it, in place of the table's gateway: `floor` is the upstream
+    /// The variant that measures it, in place of the table's gateway: `direct` is the upstream
     /// alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "label::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub variant: Option<String>,
     /// The row that ratios are to, in place of the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

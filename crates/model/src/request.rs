@@ -45,16 +45,17 @@ pub struct Request {
     /// What each answer must be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
-    /// What the floor does otherwise, where the gateway changes the request or the answer: the upstream is asked
-    /// what it would be asked by the gateway. Not of a parity case, which the floor has not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub floor: Option<FloorRequest>,
+    /// What the direct variant sends and checks instead, where the gateway changes the request or
+    /// the answer: the upstream gets what it would get from the gateway. Not of a parity case,
+    /// which the direct variant does not have.
+    #[serde(rename = "floor", default, skip_serializing_if = "Option::is_none")]
+    pub direct: Option<DirectRequest>,
 }
 
 /// What stands in the place of parts of a request where nothing is between engine and upstream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct FloorRequest {
+pub struct DirectRequest {
     /// The headers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
@@ -90,20 +91,20 @@ impl Request {
             body: None,
             body_file: None,
             checks: Vec::new(),
-            floor: None,
+            direct: None,
         }
     }
 
-    /// The request as the floor sends it.
-    pub fn at_floor(&self) -> Self {
+    /// Returns the request as the direct variant sends it.
+    pub fn to_direct(&self) -> Self {
         let mut request = Self {
-            floor: None,
+            direct: None,
             ..self.clone()
         };
-        if let Some(floor) = self.floor.clone() {
-            request.headers = floor.headers.unwrap_or(request.headers);
-            request.body = floor.body.or(request.body);
-            request.checks = floor.checks.unwrap_or(request.checks);
+        if let Some(direct) = self.direct.clone() {
+            request.headers = direct.headers.unwrap_or(request.headers);
+            request.body = direct.body.or(request.body);
+            request.checks = direct.checks.unwrap_or(request.checks);
         }
         request
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ pub struct Later {
 pub struct Metrics {
     /// How often they are fetched under load, in whole seconds; without it never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scrape_every: Option<Span>,
+    pub scrape_every: Option<HumanDuration>,
 }
 
 fn one_target() -> u32 {
@@ -232,7 +232,7 @@ impl Scenario {
         let is_shared = self.targets > 1 || !self.more_upstreams.is_empty() || self.later.is_some();
         if has_policies {
             Some("its routes have policies")
-        } else if !self.has_floor() {
+        } else if !self.has_direct() {
             Some("the gateway answers by itself")
         } else if self.transport.needs().next().is_some() {
             Some("it does not use HTTP/1.1 without TLS on both sides")
@@ -246,7 +246,7 @@ impl Scenario {
     }
 
     /// Whether the load can be sent straight to the upstream: not where a gateway answers by itself.
-    pub fn has_floor(&self) -> bool {
+    pub fn has_direct(&self) -> bool {
         self.load_requests()
             .all(|request| self.route_of(&request.path).is_some() && !self.gateway_answers(request))
     }
@@ -378,11 +378,11 @@ requests: [{path: /size/350B}]
     }
 
     #[test]
-    fn a_load_that_the_gateway_answers_has_no_floor() {
+    fn a_load_that_the_gateway_answers_has_no_direct_variant() {
         let mut scenario: Scenario = parse("s.yaml", TEXT).unwrap();
-        assert!(scenario.has_floor());
+        assert!(scenario.has_direct());
         scenario.requests[0].path = "/size/hello".into();
-        assert!(!scenario.has_floor());
+        assert!(!scenario.has_direct());
     }
 
     #[test]
@@ -410,6 +410,6 @@ requests: [{path: /size/350B}]
         assert!(!scenario.gateway_answers(&request));
         scenario.parity[0].reaches_upstream = false;
         scenario.requests = vec![request];
-        assert!(!scenario.has_floor());
+        assert!(!scenario.has_direct());
     }
 }

@@ -87,8 +87,8 @@ impl<'a> Carriers<'a> {
     }
 
     fn secrets_of(&self, request: &Request, found: &mut Found) {
-        let floor = request.floor.iter().flat_map(|floor| &floor.headers);
-        for (name, value) in request.headers.iter().chain(floor.flatten()) {
+        let direct = request.direct.iter().flat_map(|direct| &direct.headers);
+        for (name, value) in request.headers.iter().chain(direct.flatten()) {
             match self.headers.contains(&name.to_ascii_lowercase()) {
                 true => found.add(value),
                 false => found.add_header(name, value),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct SoapChain {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
     /// How long compiled definitions are kept.
-    pub cache_ttl: Span,
+    pub cache_ttl: HumanDuration,
     /// Whether faults tell details.
     pub verbose: bool,
     /// Whether the SOAPAction of requests is held against the WSDL.
@@ -106,7 +106,7 @@ impl Default for SoapChain {
             xsd_soap12_schema: None,
             xsd_api_schema: None,
             includes: BTreeMap::new(),
-            cache_ttl: Span::from_millis(3_600_000),
+            cache_ttl: HumanDuration::from_millis(3_600_000),
             verbose: false,
             soap_action: SoapAction::default(),
             route_xpath_targets: Vec::new(),

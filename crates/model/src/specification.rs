@@ -5,7 +5,7 @@
 //! `setup` and `start_load`. `setup` names the scenarios, `start_load` is the load, and the command line
 //! gives the versions for `start_gateway`, which are the variants.
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -130,10 +130,10 @@ pub struct LoadStep {
     #[schemars(range(min = 1, max = 1024))]
     pub threads: Option<u32>,
     /// How long each run lasts.
-    pub duration: Span,
+    pub duration: HumanDuration,
     /// How long the same load goes before each run, discarded.
     #[serde(default = "warm_up")]
-    pub warm_up: Span,
+    pub warm_up: HumanDuration,
     /// Runs, one after the other, in the same process of the gateway.
     #[serde(default = "runs")]
     #[schemars(range(min = 1, max = 100))]
@@ -146,8 +146,8 @@ pub struct LoadStep {
     pub change: Option<GatewayChange>,
 }
 
-fn warm_up() -> Span {
-    Span::from_millis(1_000)
+fn warm_up() -> HumanDuration {
+    HumanDuration::from_millis(1_000)
 }
 
 fn runs() -> u32 {
@@ -227,7 +227,7 @@ impl Specification {
             blocks: 1,
             retries: self.retries,
             settle: Some(self.settle),
-            floor: !self.has_gateway(),
+            direct: !self.has_gateway(),
             cpus: Vec::new(),
             null_gateway: false,
             network_ceiling: false,
@@ -312,7 +312,7 @@ steps:
     fn its_steps_are_a_suite_and_a_load() {
         let found: Specification = parse("s.yaml", TEXT).unwrap();
         let suite = found.suite();
-        assert_eq!((suite.blocks, suite.floor), (1, false));
+        assert_eq!((suite.blocks, suite.direct), (1, false));
         assert_eq!(suite.scenarios[0].word(), "routes-1");
         let load = found.load_profile();
         let phases: Vec<_> = load
@@ -320,7 +320,10 @@ steps:
             .iter()
             .map(|it| (it.name.as_str(), it.warm_up, it.measure))
             .collect();
-        let (warm_up, run) = (Span::from_millis(1_000), Span::from_millis(10_000));
+        let (warm_up, run) = (
+            HumanDuration::from_millis(1_000),
+            HumanDuration::from_millis(10_000),
+        );
         assert_eq!(
             phases,
             [
@@ -336,13 +339,13 @@ steps:
     }
 
     #[test]
-    fn without_a_gateway_it_is_the_floor() {
+    fn without_a_gateway_it_is_the_direct_variant() {
         let text = TEXT
             .replace("  - start_gateway\n", "")
             .replace("  - save_error_log\n", "");
         let found: Specification = parse("s.yaml", &text).unwrap();
         let suite = found.suite();
-        assert!(suite.floor && suite.gateways.is_empty());
+        assert!(suite.direct && suite.gateways.is_empty());
         assert!(!found.specified().saves_error_log);
     }
 

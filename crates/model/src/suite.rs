@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_config::{Span, schema_fragments};
+use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,13 +34,14 @@ pub struct Suite {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
     /// Whether the upstream is also loaded directly.
-    #[serde(default = "yes")]
-    pub floor: bool,
+    #[serde(default = "yes", alias = "floor")]
+    #[schemars(extend("aliases" = ["floor"]))]
+    pub direct: bool,
     /// True if the null gateway, which only copies bytes, is loaded too, in comparable scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
-    /// Whether the bare network is measured before each load of the floor: messages as large as requests and answers,
-    /// that nobody reads.
+    /// Whether the bare network is measured before each direct load: messages as large as
+    /// requests and answers, that nobody reads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// What each gateway may use at most, in CPUs: a variant of it for each size that the machine has.
@@ -73,15 +74,15 @@ pub struct Settle {
     /// The longest wait. The load then begins all the same, and the report says so; with 0s nothing
     /// is waited for.
     #[serde(default = "patience")]
-    pub at_most: Span,
+    pub at_most: HumanDuration,
 }
 
 fn quiet() -> f64 {
     0.2
 }
 
-fn patience() -> Span {
-    Span::from_millis(90_000)
+fn patience() -> HumanDuration {
+    HumanDuration::from_millis(90_000)
 }
 
 impl Default for Settle {

@@ -1,11 +1,11 @@
 //! Scales of columns and axes: one unit for all their values, so that these can be compared by eye.
 
 use gatebench_analysis::findings::{Timestamp, Unit};
-use gatebench_analysis::words::{self, grouped, round_to_three, three_figures};
+use gatebench_analysis::format::{self, grouped, round_to_three, three_figures};
 
 /// How the values of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub struct UnitScale {
     /// A value is divided by this before it is written.
     pub divisor: f64,
     /// Follows the number directly: the `k` of `41.2k`.
@@ -16,21 +16,21 @@ pub struct Scale {
     from: f64,
 }
 
-static TIMES: [Scale; 4] = scales(&words::TIMES);
-static SIZES: [Scale; 4] = scales(&words::SIZES);
-static BIT_RATES: [Scale; 4] = scales(&words::BIT_RATES);
-const CPU_TIMES: &[Scale] = &[scale(1e3, 0.0, "", "µs")];
-const RATES: &[Scale] = &[
+static TIMES: [UnitScale; 4] = scales(&format::TIMES);
+static SIZES: [UnitScale; 4] = scales(&format::SIZES);
+static BIT_RATES: [UnitScale; 4] = scales(&format::BIT_RATES);
+const CPU_TIMES: &[UnitScale] = &[scale(1e3, 0.0, "", "µs")];
+const RATES: &[UnitScale] = &[
     scale(1.0, 0.0, "", "/s"),
     scale(1e3, 1e4, "k", "/s"),
     scale(1e6, 1e6, "M", "/s"),
 ];
-const CORES: &[Scale] = &[scale(1.0, 0.0, "", "cores")];
-const RATIOS: &[Scale] = &[scale(1.0, 0.0, "×", "")];
-const COUNTS: &[Scale] = &[scale(1.0, 0.0, "", "")];
+const CORES: &[UnitScale] = &[scale(1.0, 0.0, "", "cores")];
+const RATIOS: &[UnitScale] = &[scale(1.0, 0.0, "×", "")];
+const COUNTS: &[UnitScale] = &[scale(1.0, 0.0, "", "")];
 
-const fn scale(divisor: f64, from: f64, letter: &'static str, unit: &'static str) -> Scale {
-    Scale {
+const fn scale(divisor: f64, from: f64, letter: &'static str, unit: &'static str) -> UnitScale {
+    UnitScale {
         divisor,
         letter,
         unit,
@@ -39,7 +39,7 @@ const fn scale(divisor: f64, from: f64, letter: &'static str, unit: &'static str
 }
 
 /// Returns the scales of units, the smallest first.
-const fn scales(units: &[(f64, &'static str); 4]) -> [Scale; 4] {
+const fn scales(units: &[(f64, &'static str); 4]) -> [UnitScale; 4] {
     [
         step(units[3]),
         step(units[2]),
@@ -48,11 +48,11 @@ const fn scales(units: &[(f64, &'static str); 4]) -> [Scale; 4] {
     ]
 }
 
-const fn step((size, unit): (f64, &'static str)) -> Scale {
+const fn step((size, unit): (f64, &'static str)) -> UnitScale {
     scale(size, size, "", unit)
 }
 
-fn ladder(unit: Unit) -> &'static [Scale] {
+fn unit_ladder(unit: Unit) -> &'static [UnitScale] {
     match unit {
         Unit::Nanoseconds => &TIMES,
         Unit::CpuNanosecondsPerRequest => CPU_TIMES,
@@ -65,10 +65,10 @@ fn ladder(unit: Unit) -> &'static [Scale] {
     }
 }
 
-impl Scale {
+impl UnitScale {
     /// The scale in which one value reads best.
     pub fn of(value: f64, unit: Unit) -> Self {
-        let steps = ladder(unit);
+        let steps = unit_ladder(unit);
         // 999.6 µs is written 1.00 ms, not 1,000 µs: the scale is chosen after rounding.
         let size = round_to_three(value).abs();
         let fits = |step: &&Self| size >= step.from;
@@ -86,7 +86,7 @@ impl Scale {
         let largest = sizes.iter().copied().fold(0.0, f64::max);
         let smallest = sizes.iter().copied().fold(largest, f64::min);
         let limit = Self::of(largest, unit).divisor;
-        let steps = ladder(unit);
+        let steps = unit_ladder(unit);
         let keeps_figures = |step: &&Self| step.divisor <= limit && smallest / step.divisor >= 0.1;
         *steps.iter().rev().find(keeps_figures).unwrap_or(&steps[0])
     }
@@ -129,7 +129,7 @@ impl Scale {
 
 /// The value in its own best scale.
 pub fn quantity(value: f64, unit: Unit) -> String {
-    Scale::of(value, unit).full(value)
+    UnitScale::of(value, unit).full(value)
 }
 
 /// A duration with unit, as [`quantity`].
@@ -167,21 +167,21 @@ mod tests {
 
     #[test]
     fn a_column_has_one_scale() {
-        let scale = Scale::of_all([950_000.0, 2_400_000.0], Unit::Nanoseconds);
+        let scale = UnitScale::of_all([950_000.0, 2_400_000.0], Unit::Nanoseconds);
         assert_eq!(scale.full(950_000.0), "0.950 ms");
-        let scale = Scale::of_all([48_000.0, 2_400_000.0], Unit::Nanoseconds);
+        let scale = UnitScale::of_all([48_000.0, 2_400_000.0], Unit::Nanoseconds);
         assert_eq!(scale.number(48_000.0), "48.0");
         assert_eq!(scale.full(2_400_000.0), "2,400 µs");
-        assert_eq!(Scale::of_all([], Unit::Nanoseconds).unit, "ns");
+        assert_eq!(UnitScale::of_all([], Unit::Nanoseconds).unit, "ns");
     }
 
     #[test]
     fn ticks_carry_no_needless_zeros() {
-        let scale = Scale::of(50_000.0, Unit::RequestsPerSecond);
+        let scale = UnitScale::of(50_000.0, Unit::RequestsPerSecond);
         assert_eq!(scale.tick(50_000.0), "50k/s");
         assert_eq!(scale.tick(0.0), "0");
-        let scale = Scale::of(6_000.0, Unit::RequestsPerSecond);
+        let scale = UnitScale::of(6_000.0, Unit::RequestsPerSecond);
         assert_eq!(scale.tick(6_000.0), "6,000/s");
-        assert_eq!(Scale::of(0.3, Unit::Cores).tick(0.1 + 0.2), "0.3 cores");
+        assert_eq!(UnitScale::of(0.3, Unit::Cores).tick(0.1 + 0.2), "0.3 cores");
     }
 }

@@ -14,11 +14,12 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Gives out colours in the order in which the variants are reported; the floor is grey.
+    /// Gives out colours in the order in which the variants are reported; the direct variant is
+    /// grey.
     pub fn of(findings: &Findings) -> Self {
         let mut variants: Vec<String> = Vec::new();
         for row in findings.scenarios.iter().flat_map(|s| &s.rows) {
-            if row.variant != FLOOR && !variants.contains(&row.variant) {
+            if row.variant != DIRECT && !variants.contains(&row.variant) {
                 variants.push(row.variant.clone());
             }
         }
@@ -27,7 +28,7 @@ impl Palette {
 
     /// As [`Palette::of`], for the variants of a table.
     pub fn of_labels(labels: &[&str]) -> Self {
-        let gateways = labels.iter().filter(|label| **label != FLOOR);
+        let gateways = labels.iter().filter(|label| **label != DIRECT);
         let variants = gateways.map(|label| (*label).to_owned()).collect();
         Self { variants }
     }
@@ -42,4 +43,4 @@ impl Palette {
 }
 
 /// The label of the direct path from engine to upstream.
-pub const FLOOR: &str = "floor";
+pub const DIRECT: &str = "direct";

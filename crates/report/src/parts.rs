@@ -4,7 +4,7 @@ use gatebench_analysis::findings::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, ScenarioFindings, SlowestRoutes,
     Slowness, Unit,
 };
-use gatebench_analysis::words::grouped;
+use gatebench_analysis::format::grouped;
 
 use crate::table::{Cell, Lane, Lanes, Row, Table};
 

@@ -113,10 +113,10 @@ impl Redaction {
         self.sentences(&mut scenario.sentences);
         let slowest = scenario.routes.iter_mut().flat_map(|it| &mut it.routes);
         self.all(slowest.map(|route| &mut route.route));
-        for told in &mut scenario.told {
-            self.all(told.checks.iter_mut().map(|check| &mut check.name));
-            self.all(told.thresholds.iter_mut().map(|it| &mut it.name));
-            self.all(&mut told.groups);
+        for results in &mut scenario.external_results {
+            self.all(results.checks.iter_mut().map(|check| &mut check.name));
+            self.all(results.thresholds.iter_mut().map(|it| &mut it.name));
+            self.all(&mut results.groups);
         }
     }
 

@@ -8,9 +8,9 @@ use gatebench_analysis::findings::{
     Validity, VariantRow,
 };
 
-use gatebench_analysis::words::grouped;
+use gatebench_analysis::format::grouped;
 
-use crate::number::Scale;
+use crate::number::UnitScale;
 
 /// The results of one scenario.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct Column {
     /// Head: what it is, and where needed which of several.
     pub head: [Cow<'static, str>; 2],
     /// How its values are written.
-    pub scale: Scale,
+    pub scale: UnitScale,
 }
 
 /// A column with its cells, from top to bottom.
@@ -77,7 +77,7 @@ pub struct Row {
 /// What stands in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Nothing of the kind exists for the variant, as gateway CPU for the floor.
+    /// Nothing of the kind exists for the variant, as gateway CPU for the direct variant.
     Empty,
     /// It was measured in no block that may be used.
     Invalid,
@@ -96,7 +96,7 @@ pub enum Cell {
 
 impl Cell {
     /// The cell of an estimate; where there is none, the validity says whether there should be one.
-    pub fn of(estimate: Option<&Estimate>, validity: Validity, scale: Scale) -> Self {
+    pub fn of(estimate: Option<&Estimate>, validity: Validity, scale: UnitScale) -> Self {
         let Some(estimate) = estimate else {
             return if validity == Validity::Invalid {
                 Self::Invalid
@@ -168,7 +168,7 @@ impl Row {
 
 impl Column {
     /// A column with a head that is known beforehand.
-    pub fn new(head: [&'static str; 2], scale: Scale) -> Self {
+    pub fn new(head: [&'static str; 2], scale: UnitScale) -> Self {
         let head = head.map(Cow::Borrowed);
         Self { head, scale }
     }
@@ -191,7 +191,7 @@ impl Lane {
     ) -> Self {
         let found: Vec<_> = found.collect();
         let medians = found.iter().flatten().filter_map(|(estimate, _)| *estimate);
-        let scale = Scale::of_all(medians.map(|estimate| estimate.median), unit);
+        let scale = UnitScale::of_all(medians.map(|estimate| estimate.median), unit);
         let cell = |(estimate, validity)| Cell::of(estimate, validity, scale);
         Self {
             cells: found
@@ -205,7 +205,7 @@ impl Lane {
     /// Returns a column of counts.
     pub fn counts(head: [&'static str; 2], counts: impl Iterator<Item = Option<u64>>) -> Self {
         Self {
-            column: Column::new(head, Scale::of(0.0, Unit::Count)),
+            column: Column::new(head, UnitScale::of(0.0, Unit::Count)),
             cells: counts
                 .map(|it| it.map_or(Cell::Empty, Cell::count))
                 .collect(),

@@ -3,7 +3,7 @@
 use gatebench_analysis::findings::{
     Comparison, ComparisonFindings, Decision, ScenarioFindings, Validity, Verdict,
 };
-use gatebench_analysis::words::ratio_and_interval;
+use gatebench_analysis::format::ratio_and_interval;
 
 use crate::chapter::Text;
 

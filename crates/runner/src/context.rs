@@ -21,7 +21,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) scenario: &'a Scenario,
     pub(crate) variant: &'a Variant,
-    /// None for the floor and for an attached gateway.
+    /// None for the direct variant and for an attached gateway.
     pub(crate) gateway: Option<&'a PreparedGateway>,
     pub(crate) launcher: &'a Launcher,
     /// An external load generator in place of gatebench's own engine.
@@ -51,7 +51,7 @@ impl<'a> TrialContext<'a> {
     /// Whose fault it is when the load's target does not answer.
     pub(crate) fn target_culprit(&self) -> Culprit {
         match self.variant {
-            Variant::Floor => Culprit::Upstream,
+            Variant::Direct => Culprit::Upstream,
             variant => Culprit::Gateway(variant.label().into()),
         }
     }

@@ -123,7 +123,8 @@ pub struct PhaseSummary {
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
-    /// CPU time of the gateway per request; none for the floor and where it cannot be read.
+    /// CPU time of the gateway per request; none for the direct variant and where it cannot be
+    /// read.
     pub gateway_cpu_ns_per_request: Option<f64>,
 }
 

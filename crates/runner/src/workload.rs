@@ -14,7 +14,8 @@ use crate::error::RunnerError;
 /// The load of a trial, besides its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
-    /// Never none. Floor and null gateway strip no prefixes, so their paths are stripped here.
+    /// Never none. The direct variant and the null gateway strip no prefixes, so their paths are
+    /// stripped here.
     groups: Vec<Group>,
     data: Arc<DataSet>,
     /// Each request of each group as it may be sent, for what is sent outside of loads.
@@ -35,9 +36,9 @@ impl Workload {
             .iter()
             .map(|group| group.requests.iter().map(by_gateway).collect())
             .collect();
-        if *variant == Variant::Floor || variant.is_null() {
+        if *variant == Variant::Direct || variant.is_null() {
             for request in groups.iter_mut().flat_map(|group| &mut group.requests) {
-                *request = request.at_floor();
+                *request = request.to_direct();
                 if let Some(route) = scenario.route_of(&request.path) {
                     request.path = route.upstream_path(&request.path).into_owned();
                 }
@@ -132,7 +133,7 @@ pub(crate) fn check(
 
 /// Why a scenario cannot be asked for, and what to do.
 fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
-    if let Err(error) = Workload::of(scenario, &Variant::Floor) {
+    if let Err(error) = Workload::of(scenario, &Variant::Direct) {
         let remedy = "correct the scenario's `data`, or the template that names it";
         return Some((error.to_string(), remedy.into()));
     }
@@ -206,10 +207,10 @@ groups:
     }
 
     #[test]
-    fn each_group_has_its_part_and_the_floor_has_stripped_paths() {
+    fn each_group_has_its_part_and_the_direct_variant_has_stripped_paths() {
         let target = Target::new(std::net::SocketAddr::from(([127, 0, 0, 1], 9)), "h");
         let gateway = Variant::gateway("g", "g");
-        for (variant, prefix) in [(gateway, "/r"), (Variant::Floor, "")] {
+        for (variant, prefix) in [(gateway, "/r"), (Variant::Direct, "")] {
             let workload = Workload::of(&scenario(), &variant).unwrap();
             let groups = workload.in_phase(&phases(8)[0], &target).unwrap();
             let told: Vec<_> = groups

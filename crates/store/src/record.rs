@@ -31,7 +31,7 @@ pub struct TrialRecord {
     /// Whether messages are passed on as they come; none where it was not tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffering: Option<Buffering>,
-    /// The gateway's process; none for the floor and for one that was never started.
+    /// The gateway's process; none for the direct variant and for one that was never started.
     #[serde(default)]
     pub gateway: Option<GatewayFacts>,
     /// The loads that were measured, in order.

@@ -26,7 +26,7 @@ pub struct SeriesRow {
     pub response_p50_ns: Option<u64>,
     /// 99th percentile of the same; none where fewer than 10 answers lie beyond it.
     pub response_p99_ns: Option<u64>,
-    /// The gateway in this second; none for the floor or where it was not sampled.
+    /// The gateway in this second; none for the direct variant or where it was not sampled.
     pub gateway: Option<SeriesUsage>,
     /// The engine in this second.
     pub engine: Option<SeriesUsage>,

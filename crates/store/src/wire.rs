@@ -12,7 +12,8 @@ pub struct WireFacts {
     /// What the upstream counted; none where it is not ours.
     #[serde(default)]
     pub upstream: Option<UpstreamWire>,
-    /// What was seen of the gateway's processes; none for the floor and where they cannot be seen.
+    /// What was seen of the gateway's processes; none for the direct variant and where they cannot
+    /// be seen.
     #[serde(default)]
     pub gateway: Option<GatewayWire>,
 }

@@ -2,7 +2,7 @@
 
 use gatebench_net::{http1, http2};
 
-use crate::answer::Answer;
+use crate::response::Response;
 
 /// A request's head with its target taken apart.
 pub(crate) struct Asked<'a> {
@@ -125,12 +125,12 @@ impl<'a> Asked<'a> {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// The answer of `make` for GET and HEAD, else 405.
-    pub(crate) fn get(&self, make: impl FnOnce() -> Answer) -> Answer {
+    /// The response of `make` for GET and HEAD, else 405.
+    pub(crate) fn get(&self, make: impl FnOnce() -> Response) -> Response {
         if self.reads() {
             make()
         } else {
-            Answer::not_allowed("GET, HEAD")
+            Response::not_allowed("GET, HEAD")
         }
     }
 

@@ -5,7 +5,7 @@ use gatebench_net::tls::Session;
 use gatebench_net::{ConnId, Io};
 
 use crate::env::{Conversation, Env, Fate, Speaker};
-use crate::http2::{self, Answering};
+use crate::http2::{self, Responding};
 
 /// The name of HTTP/2 in ALPN (RFC 9113 3.2).
 pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
@@ -15,7 +15,7 @@ pub(crate) trait Origin<I: Io>: Sized {
     /// A connection over HTTP/1.1.
     type Http1: Conversation<I, Self>;
     /// A request and its answer over HTTP/2.
-    type Exchange: Answering<I, Self>;
+    type Exchange: Responding<I, Self>;
 
     /// The last part of a wait for a deadline, which is spent polling without waiting: a thread
     /// that sleeps wakes late.
@@ -39,7 +39,7 @@ pub(crate) type ConnectionOf<I, O> =
 impl<I: Io, O, H, E> Conversation<I, O> for Connection<H, E>
 where
     H: Conversation<I, O>,
-    E: Answering<I, O>,
+    E: Responding<I, O>,
 {
     fn new(id: ConnId) -> Self {
         Self::Undecided(id, Vec::new())
@@ -99,7 +99,7 @@ impl<H, E> Connection<H, E> {
     fn begin<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: ConnId, bytes: &[u8]) -> Fate
     where
         H: Conversation<I, O>,
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         let agreed = env.io.session(id).and_then(Session::alpn);
         let is_http2 = match agreed {

@@ -1,7 +1,7 @@
 //! The control path on the upstream's own listener, which no ledger counts.
 
-use crate::answer::{Answer, Body, JSON, TEXT};
 use crate::ledger::Ledger;
+use crate::response::{Body, JSON, Response, TEXT};
 
 /// `GET` answers the ledger as JSON ([`crate::Snapshot`]).
 pub const LEDGER_PATH: &str = "/.gatebench/ledger";
@@ -21,32 +21,37 @@ pub(crate) fn is_reserved(path: &str) -> bool {
 }
 
 /// Answers a request to a reserved path.
-pub(crate) fn answer(method: &str, path: &str, ledger: &Ledger, scratch: &mut Vec<u8>) -> Answer {
+pub(crate) fn response(
+    method: &str,
+    path: &str,
+    ledger: &Ledger,
+    scratch: &mut Vec<u8>,
+) -> Response {
     match (path, method) {
         (LEDGER_PATH, "GET") => told(ledger, scratch),
-        (LEDGER_PATH, _) => Answer::not_allowed("GET"),
+        (LEDGER_PATH, _) => Response::not_allowed("GET"),
         (RESET_PATH, "POST") => {
-            let answer = told(ledger, scratch);
+            let response = told(ledger, scratch);
             ledger.reset();
-            answer
+            response
         }
-        (RESET_PATH, _) => Answer::not_allowed("POST"),
+        (RESET_PATH, _) => Response::not_allowed("POST"),
         (path, method) if path.starts_with(HEALTH_PATH) => {
             if method != "POST" {
-                return Answer::not_allowed("POST");
+                return Response::not_allowed("POST");
             }
             match ledger.health.become_what(&path[HEALTH_PATH.len()..]) {
-                true => Answer::ok(TEXT, Body::Static(b"ok")),
-                false => Answer::not_found(),
+                true => Response::ok(TEXT, Body::Static(b"ok")),
+                false => Response::not_found(),
             }
         }
-        _ => Answer::not_found(),
+        _ => Response::not_found(),
     }
 }
 
-fn told(ledger: &Ledger, scratch: &mut Vec<u8>) -> Answer {
+fn told(ledger: &Ledger, scratch: &mut Vec<u8>) -> Response {
     match serde_json::to_writer(scratch, &ledger.snapshot()) {
-        Ok(()) => Answer::ok(JSON, Body::Scratch),
-        Err(_) => Answer::error(500, "upstream: the ledger cannot be written as JSON\n"),
+        Ok(()) => Response::ok(JSON, Body::Scratch),
+        Err(_) => Response::error(500, "upstream: the ledger cannot be written as JSON\n"),
     }
 }

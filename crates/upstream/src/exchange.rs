@@ -4,13 +4,13 @@ use gatebench_net::Io;
 use gatebench_net::http1::{write_chunk, write_last_chunk};
 use gatebench_net::trace::{NONCE_HEADER, Nonce, Times};
 
-use crate::answer::{Answer, Body, HeadOptions};
 use crate::apps::{self, Apps};
 use crate::asked::Asked;
 use crate::control;
 use crate::env::Env;
-use crate::http2::{Answering, PIECE_BYTES, Reply, Step};
+use crate::http2::{PIECE_BYTES, Reply, Responding, Step};
 use crate::pattern::{self, BLOCK_BYTES};
+use crate::response::{Body, HeadOptions, Response};
 
 /// A request with this header has its answer paused in the middle of the body, for so many milliseconds
 /// as its value says, over HTTP/1.1: whether a gateway passes on what it has can be seen by it.
@@ -33,8 +33,8 @@ const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 /// What is kept from a request's head to the last byte of its answer. Its memory serves one request
 /// after another.
 pub(crate) struct Exchange {
-    answer: Answer,
-    /// What the answer gives back with its times.
+    response: Response,
+    /// What the response gives back with its times.
     nonce: Option<Nonce>,
     received_ns: u64,
     is_head: bool,
@@ -44,12 +44,12 @@ pub(crate) struct Exchange {
     request_body: Vec<u8>,
     /// Bytes of the request's body, kept or not.
     request_bytes: u64,
-    /// How long the answer pauses in the middle of its body, as the request asks for.
+    /// How long the response pauses in the middle of its body, as the request asks for.
     pause_ns: u64,
     /// A body made of several parts.
     composed: Vec<u8>,
     rest: Rest,
-    /// The head of the answer is queued.
+    /// The head of the response is queued.
     begun: bool,
 }
 
@@ -77,7 +77,7 @@ enum Source {
 impl Default for Exchange {
     fn default() -> Self {
         Self {
-            answer: Answer::not_found(),
+            response: Response::not_found(),
             nonce: None,
             received_ns: 0,
             is_head: false,
@@ -99,7 +99,7 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// A head was read: decides the answer.
+    /// A head was read: decides the response.
     pub(crate) fn begin<I>(
         &mut self,
         env: &mut Env<'_, I, Apps>,
@@ -115,10 +115,10 @@ impl Exchange {
             env.counters.begin(asked);
         }
         self.pause_ns = asked.field(PAUSE_HEADER).map_or(0, pause_ns);
-        self.answer = if is_control {
-            control::answer(asked.method, asked.path, env.ledger, &mut self.scratch)
+        self.response = if is_control {
+            control::response(asked.method, asked.path, env.ledger, &mut self.scratch)
         } else {
-            apps::answer(&mut env.origin, asked, &mut self.scratch)
+            apps::response(&mut env.origin, asked, &mut self.scratch)
         };
         self.nonce = asked.field(NONCE_HEADER).and_then(Nonce::from_hex);
         self.is_head = asked.method == "HEAD";
@@ -127,7 +127,7 @@ impl Exchange {
     /// Takes a piece of the request's body; how many bytes of it are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
-        if !self.answer.needs_request_body() {
+        if !self.response.needs_request_body() {
             return 0;
         }
         self.request_body.extend_from_slice(piece);
@@ -144,14 +144,14 @@ impl Exchange {
             }
             env.counters.bytes_in.add(wire_bytes);
             env.counters.body_bytes.add(self.request_bytes);
-            return self.answer.delay_ns + env.ledger.health.delay_ns();
+            return self.response.delay_ns + env.ledger.health.delay_ns();
         }
-        self.answer.delay_ns
+        self.response.delay_ns
     }
 
     /// Makes the body, where it is made of parts. `chunked` cuts one without a length into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
-        let (source, bytes) = match self.answer.body {
+        let (source, bytes) = match self.response.body {
             Body::Static(bytes) => (Source::Static(bytes), bytes.len() as u64),
             Body::Scratch => (Source::Scratch, self.scratch.len() as u64),
             Body::Time { valid } => {
@@ -171,7 +171,7 @@ impl Exchange {
             Body::Calculation(calculation) => {
                 self.composed.clear();
                 let out = &mut self.composed;
-                self.answer.status = apps::calculate(calculation, &self.request_body, out);
+                self.response.status = apps::calculate(calculation, &self.request_body, out);
                 (Source::Composed, self.composed.len() as u64)
             }
             Body::Lines if chunked => {
@@ -194,26 +194,26 @@ impl Exchange {
 
     /// What the head says, once the body is composed.
     pub(crate) fn head(&self) -> HeadOptions<'_> {
-        let answer = &self.answer;
-        let is_echo = answer.body == Body::Echo;
+        let response = &self.response;
+        let is_echo = response.body == Body::Echo;
         HeadOptions {
             content_type: if is_echo {
                 &self.scratch
             } else {
-                answer.content_type.as_bytes()
+                response.content_type.as_bytes()
             },
             length: Some(self.rest.end),
             times: self.nonce.is_some(),
-            ..HeadOptions::of(answer)
+            ..HeadOptions::of(response)
         }
     }
 
-    /// Whether the answer has no fixed length, so that it comes in pieces.
+    /// Whether the response has no fixed length, so that it comes in pieces.
     pub(crate) fn is_streamed(&self) -> bool {
-        self.answer.body == Body::Lines
+        self.response.body == Body::Lines
     }
 
-    /// The head is queued. HEAD, and a status that has no body, ends the answer there; what is
+    /// The head is queued. HEAD, and a status that has no body, ends the response there; what is
     /// otherwise left of the body is told.
     pub(crate) fn begin_body(&mut self) -> u64 {
         self.begun = true;
@@ -241,10 +241,10 @@ impl Exchange {
     }
 
     fn has_body(&self) -> bool {
-        !self.is_head && !matches!(self.answer.status, 204 | 304)
+        !self.is_head && !matches!(self.response.status, 204 | 304)
     }
 
-    /// What the answer says of its times when it leaves at `now_ns`; nothing without a nonce.
+    /// What the response says of its times when it leaves at `now_ns`; nothing without a nonce.
     pub(crate) fn times(&self, now_ns: u64) -> Option<Times> {
         self.nonce.map(|nonce| Times {
             nonce,
@@ -257,7 +257,7 @@ impl Exchange {
         self.is_control
     }
 
-    /// Whether the connection is reset in place of an answer.
+    /// Whether the connection is reset in place of a response.
     pub(crate) fn is_reset<I>(&self, env: &Env<'_, I, Apps>) -> bool {
         !self.is_control && env.ledger.health.is_resetting()
     }
@@ -306,7 +306,7 @@ impl Exchange {
     }
 }
 
-impl<I: Io> Answering<I, Apps> for Exchange {
+impl<I: Io> Responding<I, Apps> for Exchange {
     fn begin(&mut self, env: &mut Env<'_, I, Apps>, asked: &Asked<'_>, is_control: bool) {
         self.begin(env, asked, is_control);
     }
@@ -315,8 +315,8 @@ impl<I: Io> Answering<I, Apps> for Exchange {
         self.take_body(piece)
     }
 
-    fn refuse(&mut self, answer: Answer) {
-        self.answer = answer;
+    fn refuse(&mut self, response: Response) {
+        self.response = response;
         self.request_body = Vec::new();
         self.nonce = None;
     }

@@ -1,6 +1,6 @@
 //! One client's connection over HTTP/1.1: requests in, answers out, in order.
 //!
-//! It reads no further while an answer is delayed, while a long body is being sent, and while the
+//! It reads no further while a response is delayed, while a long body is being sent, and while the
 //! client is slow to take what was sent. What arrives meanwhile waits in the kernel, but for what was
 //! under way, which waits in the inbox.
 
@@ -9,7 +9,6 @@ use gatebench_net::timers::Deadline;
 use gatebench_net::trace::{TIMES_BYTES, Times};
 use gatebench_net::{ConnId, Io, Outbox};
 
-use crate::answer::write_head;
 use crate::apps::Apps;
 use crate::asked::Asked;
 use crate::control;
@@ -17,6 +16,7 @@ use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, PENDING_BYTES_MAX, Spe
 use crate::exchange::Exchange;
 use crate::inbox::{Inbox, request_decoder, write_refusal};
 use crate::pattern::BLOCK_BYTES;
+use crate::response::write_head;
 
 type Env<'a, I> = crate::env::Env<'a, I, Apps>;
 
@@ -61,7 +61,7 @@ struct Request {
 #[derive(Clone, Copy)]
 struct Stamp {
     at: usize,
-    /// But for when the answer left.
+    /// But for when the response left.
     times: Times,
 }
 
@@ -111,7 +111,7 @@ impl<I: Io> Conversation<I, Apps> for Connection {
         match self.state {
             State::Delayed => {
                 self.state = State::Reading;
-                self.answer(env);
+                self.respond(env);
                 self.advance(env)
             }
             State::Lingering => Fate::Close,
@@ -202,15 +202,15 @@ impl Connection {
             return;
         }
         if delay_ns == 0 {
-            return self.answer(env);
+            return self.respond(env);
         }
         self.state = State::Delayed;
         let due_ns = env.now_ns.saturating_add(delay_ns);
         self.deadline.set(due_ns, self.id, &mut env.timers);
     }
 
-    /// Queues the answer, or as much of it as may wait.
-    fn answer<I>(&mut self, env: &mut Env<'_, I>) {
+    /// Queues the response, or as much of it as may wait.
+    fn respond<I>(&mut self, env: &mut Env<'_, I>) {
         let Request {
             keep_alive,
             is_http10,

@@ -5,7 +5,7 @@ use gatebench_net::http1::{Decoder, Limits, ProtocolError};
 use gatebench_net::{ConnId, Io};
 
 use crate::BODY_BYTES_MAX;
-use crate::answer::{Answer, HeadOptions, write_head};
+use crate::response::{HeadOptions, Response, write_head};
 
 /// Reads requests within the limits of an upstream.
 pub(crate) fn request_decoder() -> Decoder {
@@ -15,11 +15,11 @@ pub(crate) fn request_decoder() -> Decoder {
     })
 }
 
-/// The answer to a client that broke the protocol or a limit; the last on its connection.
+/// The response to a client that broke the protocol or a limit; the last on its connection.
 pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     let head = HeadOptions {
         connection: Some("close"),
-        ..HeadOptions::of(&Answer::error(error.response_status(), ""))
+        ..HeadOptions::of(&Response::error(error.response_status(), ""))
     };
     write_head(out, &head);
 }

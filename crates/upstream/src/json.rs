@@ -1,4 +1,4 @@
-//! JSON written straight into an answer.
+//! JSON written straight into a response.
 
 use std::borrow::Cow;
 

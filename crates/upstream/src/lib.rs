@@ -6,11 +6,11 @@
 //! # How exact the times are
 //! t1 is the clock read once after the poll that gave the request's last byte: it is later than the
 //! byte's arrival by the time the worker needed to wake and take its batch, and is the same for all
-//! requests of that batch. t2 is read immediately before the bytes that begin with the answer are
+//! requests of that batch. t2 is read immediately before the bytes that begin with the response are
 //! given to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the time a request
 //! waited behind others of its batch. When a client pipelines, answers that leave together carry the
 //! same t2, and one that queues behind an unfinished send is stamped when it is handed over. Over TLS,
-//! t1 is read before the request is decrypted and t2 before the answer is encrypted.
+//! t1 is read before the request is decrypted and t2 before the response is encrypted.
 //!
 //! # Protocols
 //! HTTP/1.1 and HTTP/2 are spoken on the same port. Over TLS a client chooses by ALPN; otherwise the first
@@ -22,7 +22,6 @@
 //! It never times out a connection: what hangs in a trial shall be the gateway. Bodies are bounded
 //! by [`BODY_BYTES_MAX`], output per connection by about 128 KiB, whatever the client does.
 
-mod answer;
 mod apps;
 mod asked;
 mod connection;
@@ -40,6 +39,7 @@ mod json;
 mod ledger;
 mod pattern;
 mod random;
+mod response;
 mod wall_clock;
 mod window;
 mod worker;

@@ -1,5 +1,6 @@
 //! The rules of the house, as a function of the source tree. Each rule says what to write instead.
 
+mod banned;
 mod cycles;
 mod layers;
 mod links;
@@ -9,7 +10,6 @@ mod rust;
 mod scan;
 mod sizes;
 mod tree;
-mod words;
 
 use std::fmt;
 use std::io;
@@ -50,7 +50,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
 /// The rules that need nothing but the files' texts.
 pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = layers::check(files);
-    findings.extend(words::check(files));
+    findings.extend(banned::check(files));
     findings.extend(pins::check(files));
     for file in files.iter().filter(|file| file.is_rust()) {
         let code = scan::Code::of(&file.text);

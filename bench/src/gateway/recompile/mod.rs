@@ -112,7 +112,7 @@ impl Run {
         std::fs::write(&load, text)
             .map_err(|error| format!("{} cannot be written: {error}", load.display()))?;
         let mut child = Command::new(&programs.gatebench)
-            .args(["run", "--no-floor", "--gateway", "reference"])
+            .args(["run", "--no-direct", "--gateway", "reference"])
             .args([
                 "--scenario",
                 &word(&variant.write(folder)?),

@@ -9,7 +9,7 @@ use crate::findings::{
     DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, SectionFindings,
     Sentence, Tone, Unit,
 };
-use crate::words::{counted, grouped, percent};
+use crate::format::{counted, grouped, percent};
 
 const EXPLANATION: &str = "A request is lost where it got no answer, or a wrong one, in a load under which the gateway was \
      changed. For each change: the median of the blocks with their range. Losses of whole seconds before the first change are a \

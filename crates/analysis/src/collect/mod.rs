@@ -1,6 +1,6 @@
 //! One pass over the trials: judge each, take its numbers, add its histograms to the curves.
 
-mod relation;
+mod delta_to_baseline;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::groups::Groups;
 use crate::metrics::{aspect, of_phase};
 use crate::shares::OfShare;
 use crate::{spoiled, timeline, trials};
-use relation::relate_to_bases;
+use delta_to_baseline::relate_to_bases;
 
 /// Scenario and variant.
 pub(crate) type Cell = (String, String);
@@ -99,7 +99,7 @@ impl<'a> Collected<'a> {
             let known = self.reasons.entry(cell.clone()).or_default();
             known.extend(reasons.iter().cloned());
         }
-        if !context.is_floor(record) {
+        if !context.is_direct(record) {
             self.spoiled.entry(cell).or_default().extend(spoiled);
         }
         let mut found = findings(trial, reasons, &series);

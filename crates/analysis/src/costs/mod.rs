@@ -3,7 +3,7 @@
 
 mod lines;
 mod ranks;
-mod words;
+mod text;
 
 use gatebench_model::Variant;
 use gatebench_stats::comparison::CONFIDENCE;
@@ -19,7 +19,7 @@ use crate::metrics::{aspect, unit};
 use crate::spoiled::{self, Side};
 use lines::Placed;
 
-pub(crate) use words::sentences;
+pub(crate) use text::sentences;
 
 /// The costs of a run before they are judged.
 pub(crate) struct Costing {

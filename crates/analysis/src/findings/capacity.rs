@@ -1,7 +1,7 @@
 //! The highest rates that hold an objective, and how many cores a rate takes.
 
 use gatebench_stats::capacity::Answer;
-use gatebench_stats::scaling::{Law, Sizing};
+use gatebench_stats::scalability::{Law, Sizing};
 use serde::Serialize;
 
 use super::Validity;
@@ -61,7 +61,8 @@ pub struct GatewayCapacity {
     /// What the same number of connections got without a schedule, by median over the repeats.
     pub saturation_per_second: Option<f64>,
     /// The same without a gateway.
-    pub floor_per_second: Option<f64>,
+    #[serde(rename = "floor_per_second")]
+    pub direct_per_second: Option<f64>,
     /// Where throughput over response time is largest; none where it lies at an end of the curve.
     pub knee: Option<CurveKnee>,
     /// Every step, those of equal rate together, by rising rate.

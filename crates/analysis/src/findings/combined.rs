@@ -4,7 +4,7 @@ use gatebench_stats::Estimate;
 use gatebench_stats::doubling::Doubling;
 use serde::Serialize;
 
-use super::{Scaled, Validity};
+use super::{MarginalUnit, Validity};
 
 /// What a specification came to.
 #[derive(Clone, Debug, Serialize)]
@@ -30,7 +30,7 @@ pub struct VersionFindings {
     pub scenario: String,
     /// Label of the variant.
     pub variant: String,
-    /// What the program answered when asked for its version; none for the floor.
+    /// What the program answered when asked for its version; none for the direct variant.
     pub version: Option<String>,
     /// How many there are of what is counted up.
     pub count: Option<u32>,
@@ -117,7 +117,7 @@ pub struct VersionTrend {
     /// Label of the variant.
     pub variant: String,
     /// What is counted.
-    pub what: Scaled,
+    pub what: MarginalUnit,
     /// The counts with the means, the smallest first.
     pub points: Vec<TrendPoint>,
     /// The line through them, with logarithms on both axes.

@@ -103,28 +103,28 @@ pub struct RouteFindings {
 
 /// The figures of an external load generator for a variant in a phase, over all completed trials.
 #[derive(Clone, Debug, Serialize)]
-pub struct ToldFindings {
+pub struct ExternalResults {
     /// Name of the phase.
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
     /// Name of the engine.
     pub engine: String,
-    /// Trials in which it told something.
+    /// Trials in which it reported something.
     pub trials: u32,
     /// Its checks, by name.
-    pub checks: Vec<ToldCheck>,
+    pub checks: Vec<ExternalCheckResult>,
     /// Its thresholds, by name.
-    pub thresholds: Vec<ToldThreshold>,
+    pub thresholds: Vec<ExternalThresholdResult>,
     /// The groups of the user's script.
     pub groups: Vec<String>,
     /// Its further metrics, by name and statistic.
-    pub metrics: Vec<ToldMetric>,
+    pub metrics: Vec<ExternalMetricResult>,
 }
 
 /// A check of an external load generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ToldCheck {
+pub struct ExternalCheckResult {
     /// Its name, with the groups it lies in.
     pub name: String,
     /// How often it held; none where the engine counts failures only.
@@ -135,7 +135,7 @@ pub struct ToldCheck {
 
 /// A threshold of a user's script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ToldThreshold {
+pub struct ExternalThresholdResult {
     /// As it is written in the script.
     pub name: String,
     /// Trials in which it held.
@@ -146,7 +146,7 @@ pub struct ToldThreshold {
 
 /// A metric of an external load generator, in its own unit.
 #[derive(Clone, Debug, Serialize)]
-pub struct ToldMetric {
+pub struct ExternalMetricResult {
     /// Its name.
     pub name: String,
     /// Which statistic of it, as in `p(95)`.

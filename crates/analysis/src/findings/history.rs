@@ -76,7 +76,7 @@ pub struct SeriesPoint {
     pub blocks: u32,
     /// Whether something other than the gateway limited it; such a point is shown and not searched.
     pub limited: bool,
-    /// The value of the same run's floor, whose changes are the machine's.
+    /// The value of the same run's direct variant, whose changes are the machine's.
     pub control: Option<f64>,
     /// Blocks that the gateway spoiled itself. The others may look better for it, so such a point
     /// is shown and not searched.
@@ -96,7 +96,7 @@ pub struct SeriesChange {
     pub before: f64,
     /// Geometric mean from it to the next change, or the end.
     pub after: f64,
-    /// Ratio of the two without the floor's change.
+    /// Ratio of the two without the direct variant's change.
     pub net: f64,
     /// Share of random orders that show a change as large.
     pub p: f64,

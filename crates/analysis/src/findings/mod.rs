@@ -1,21 +1,21 @@
 //! What a run says. Everything a report needs, computed; a report only lays it out.
 //!
-//! Numbers are in base units (nanoseconds, bytes, per second); [`crate::words::quantity`] writes
+//! Numbers are in base units (nanoseconds, bytes, per second); [`crate::format::quantity`] writes
 //! them for people.
 
-mod across;
+mod ab_test;
 mod capacity;
 mod combined;
 mod comparison;
 mod cost;
+mod cross_run;
 mod curve;
 mod document;
-mod duel;
 mod group;
 mod history;
 mod isolation;
+mod marginal_cost;
 mod proof;
-mod scale;
 mod section;
 mod soak;
 mod table;
@@ -33,9 +33,7 @@ pub use gatebench_stats::leak::{Because, Growth, LeakVerdict, Sample};
 pub use gatebench_stats::{Comparison, Difference, Direction, Estimate, Interval, Method, Verdict};
 pub use gatebench_store::{Status, Timestamp};
 
-pub use across::{
-    CellFindings, CompareFindings, CompareMode, Control, RunDifference, RunLine, Weight,
-};
+pub use ab_test::{AbTestFindings, Decision};
 pub use capacity::{
     Bottleneck, CapacityFindings, CapacityPoint, CurveKnee, GatewayCapacity, ObjectiveBound,
     SizingFindings,
@@ -46,22 +44,27 @@ pub use combined::{
 };
 pub use comparison::ComparisonFindings;
 pub use cost::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
+pub use cross_run::{
+    CellFindings, CompareFindings, CompareMode, Control, RunDifference, RunLine, Weight,
+};
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
 pub use document::{
     Correction, CorrectionRow, DocumentCell, DocumentColumn, DocumentDoubt, DocumentFindings,
     DocumentGroup, DocumentRow, DocumentTable,
 };
-pub use duel::{Decision, DuelFindings};
 pub use group::{
-    GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, ToldCheck,
-    ToldFindings, ToldMetric, ToldThreshold,
+    ExternalCheckResult, ExternalMetricResult, ExternalResults, ExternalThresholdResult,
+    GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness,
 };
 pub use history::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 pub use isolation::{IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure};
+pub use marginal_cost::{
+    GatewayMarginalCosts, MarginalCostFindings, MarginalCostMeasure, MarginalCostPoint,
+    MarginalUnit,
+};
 pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,
 };
-pub use scale::{GatewayScale, ScaleFindings, ScaleMeasure, ScalePoint, Scaled};
 pub use section::{FlameGraph, SectionFindings};
 pub use soak::{SoakFindings, SoakQuantity, SoakSegment, SoakStretch, SoakWhat};
 pub use table::{
@@ -83,7 +86,8 @@ pub struct Findings {
     /// manifest.
     pub notes: Vec<String>,
     /// What the comparison comes to that the run was made for; none where it was made to measure.
-    pub duel: Option<DuelFindings>,
+    #[serde(rename = "duel")]
+    pub ab_test: Option<AbTestFindings>,
     /// The highest rates that hold an objective; none where the run was not made to search them.
     pub capacity: Option<CapacityFindings>,
     /// What the endurance test comes to that the run was made for.
@@ -96,7 +100,8 @@ pub struct Findings {
     pub costs: Option<CostFindings>,
     /// What grows with routes, consumers and idle connections, for each family of scenarios or loads that
     /// differ in their number.
-    pub scale: Vec<ScaleFindings>,
+    #[serde(rename = "scale")]
+    pub marginal_costs: Vec<MarginalCostFindings>,
     /// What only some runs measure, each with a table of its own: the bare network, admin interfaces.
     pub sections: Vec<SectionFindings>,
     /// The scenarios in the plan's order.

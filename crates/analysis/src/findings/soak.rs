@@ -66,7 +66,7 @@ pub struct SoakQuantity {
     pub unit: Unit,
     /// Growth that does not matter, in the unit per hour.
     pub bound_per_hour: f64,
-    /// Its floor, slope and verdict.
+    /// Its lower envelope, slope and verdict.
     pub growth: Growth,
     /// Growth for each 1,000 answers, where it grows with the requests.
     pub per_thousand_answers: Option<f64>,

@@ -5,8 +5,8 @@ use gatebench_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ComparisonFindings, GroupFindings, PercentileCurve, Reason, Sentence, SlowestRoutes,
-    SpoiledBlock, ToldFindings, Validity, WireFindings,
+    ComparisonFindings, ExternalResults, GroupFindings, PercentileCurve, Reason, Sentence,
+    SlowestRoutes, SpoiledBlock, Validity, WireFindings,
 };
 
 /// What was found in one scenario.
@@ -18,7 +18,7 @@ pub struct ScenarioFindings {
     pub title: String,
     /// The loads, in order.
     pub phases: Vec<PhaseLine>,
-    /// One row per variant, in the plan's order (the floor where the plan put it).
+    /// One row per variant, in the plan's order (the direct variant where the plan put it).
     pub rows: Vec<VariantRow>,
     /// The null gateway's, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,8 @@ pub struct ScenarioFindings {
     /// The slowest routes of each phase and variant; empty where no group has several.
     pub routes: Vec<SlowestRoutes>,
     /// Figures of an external load generator besides those in the rows, by phase and variant.
-    pub told: Vec<ToldFindings>,
+    #[serde(rename = "told")]
+    pub external_results: Vec<ExternalResults>,
     /// How requests went over the wire, a row for each variant that was measured.
     pub wire: Vec<WireFindings>,
     /// Percentile curves, merged over the blocks by adding histograms.
@@ -177,8 +178,9 @@ pub struct BlockValue {
 pub enum Metric {
     /// Answers per second of the measurement.
     Throughput,
-    /// Throughput over the floor's in the same block.
-    ThroughputOfFloor,
+    /// Throughput over the direct variant's in the same block.
+    #[serde(rename = "throughput_of_floor")]
+    ThroughputOfDirect,
     /// Completed over intended, in an open load.
     AchievedRate,
     /// Answers per second of CPU time of the gateway: the throughput of a core that it has to itself.
@@ -212,11 +214,13 @@ pub enum Metric {
     ResponseP99,
     /// The same, 99.9th percentile.
     ResponseP999,
-    /// Median response time minus the floor's median in the same block: a difference of quantiles,
-    /// not the quantile of a difference.
-    ResponseP50OverFloor,
+    /// Median response time minus the direct variant's median in the same block: a difference of
+    /// quantiles, not the quantile of a difference.
+    #[serde(rename = "response_p50_over_floor")]
+    ResponseP50OverDirect,
     /// The same for the 99th percentiles.
-    ResponseP99OverFloor,
+    #[serde(rename = "response_p99_over_floor")]
+    ResponseP99OverDirect,
     /// Median added latency minus the null gateway's median in the same block: a difference of
     /// quantiles.
     AddedP50OverNull,

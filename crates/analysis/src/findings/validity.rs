@@ -60,7 +60,8 @@ pub enum Gate {
     /// Requests waited for a free connection while the gateway held all of them.
     ConnectionsHeld,
     /// Throughput near what the upstream alone delivers.
-    UpstreamNearFloor,
+    #[serde(rename = "upstream_near_floor")]
+    UpstreamNearDirect,
     /// Arrivals were dropped.
     ArrivalsDropped,
     /// Fewer requests were sent than intended.

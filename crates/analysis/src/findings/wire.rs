@@ -8,7 +8,8 @@ pub struct WireFindings {
     /// Label of the variant.
     pub variant: String,
     /// Whether nothing stands between engine and upstream.
-    pub is_floor: bool,
+    #[serde(rename = "is_floor")]
+    pub is_direct: bool,
     /// What was counted or tried, in the order of [`WireName::ALL`]; what could not be is absent.
     pub facts: Vec<WireFact>,
 }

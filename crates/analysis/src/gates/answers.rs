@@ -4,7 +4,7 @@ use super::thresholds::ERROR_SHARE_MAX;
 use super::{EVERYTHING, View, says};
 use crate::changes::{Beforehand, is_called};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
-use crate::words::{counted, listed_counts, percent};
+use crate::format::{counted, listed_counts, percent};
 
 /// An answer that is wrong took another path through the gateway: nothing measured of it stands.
 pub(super) fn checks_failed(view: &View) -> Option<Reason> {
@@ -154,7 +154,7 @@ pub(super) fn header_stripped(view: &View) -> Option<Reason> {
     (stripped > 0).then_some(())?;
     let message = format!(
         "{} came without the upstream's times, so nothing added can be told of them; the difference \
-         from the floor's quantiles takes its place.",
+         from the direct variant's quantiles takes its place.",
         counted(stripped, "answer")
     );
     let remedy = "Let the gateway pass the upstream's timing header through.";

@@ -131,7 +131,7 @@ fn cpu(view: &View, component: &str) -> Option<Sheet> {
     let cores = match component {
         "gateway" => match view.variant()? {
             variant @ Variant::Gateway { .. } => variant.setup()?.gateway_cores(placement).len(),
-            Variant::Floor | Variant::Attached { .. } => return None,
+            Variant::Direct | Variant::Attached { .. } => return None,
         },
         _ => placement.upstream.len(),
     };

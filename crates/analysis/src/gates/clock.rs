@@ -3,7 +3,7 @@
 use super::thresholds::{FAST_CLOCK_SOURCES, FREQUENCY_SPREAD_MAX};
 use super::{View, says};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
-use crate::words::{grouped, percent};
+use crate::format::{grouped, percent};
 
 /// The kernel leaves a clock source that it finds to be wrong: times of the trial are from a clock
 /// that was wrong, or from two.

@@ -10,7 +10,7 @@ use super::{EVERYTHING, View, says};
 use crate::context::{bytes_per_answer, throughput_per_second};
 use crate::digest::metric_word;
 use crate::findings::{Aspect, CurveMetric, Gate, Reason, Validity};
-use crate::words::{counted, decimals, grouped};
+use crate::format::{counted, decimals, grouped};
 
 pub(super) const DEFECT: &str =
     "Report this with the run directory: the instrument contradicts itself.";

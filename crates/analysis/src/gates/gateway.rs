@@ -4,7 +4,7 @@ use super::thresholds::GATEWAY_BUSY_MIN;
 use super::{EVERYTHING, View, says};
 use crate::cpu::cores_busy;
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
-use crate::words::{counted, decimals, percent};
+use crate::format::{counted, decimals, percent};
 
 /// What to do about processes that ended.
 pub(super) const RESTARTED_REMEDY: &str =
@@ -24,7 +24,7 @@ pub(super) fn restarted(view: &View) -> Option<Reason> {
 
 /// Cores that the gateway kept busy in a closed load, and cores it could have.
 fn busy_of_available(view: &View) -> Option<(f64, f64)> {
-    if view.kind() != PhaseKind::Closed || view.is_floor() || view.is_null() {
+    if view.kind() != PhaseKind::Closed || view.is_direct() || view.is_null() {
         return None;
     }
     let (context, record) = view.run?;
@@ -43,7 +43,7 @@ fn busy_of_available(view: &View) -> Option<(f64, f64)> {
 }
 
 /// Share of its cores that the gateway kept busy in a closed load; none in other loads and for the
-/// floor.
+/// direct variant.
 pub(super) fn busy_share(view: &View) -> Option<f64> {
     busy_of_available(view).map(|(busy, available)| busy / available)
 }

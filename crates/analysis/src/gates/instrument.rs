@@ -1,11 +1,11 @@
 //! Gates over engine and upstream: when they are the bottleneck, the result is about them.
 
-use super::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX, FLOOR_SHARE_MAX};
+use super::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 use super::{View, gateway, says};
 use crate::context::throughput_per_second;
 use crate::cpu::cores_busy;
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
-use crate::words::{percent, quantity};
+use crate::format::{percent, quantity};
 
 /// What an instrument at its limit spoils in a phase of this kind. CPU per request stands.
 fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
@@ -90,25 +90,25 @@ pub(super) fn engine_waited(view: &View) -> Option<Reason> {
     ))
 }
 
-/// The floor is the most that can be seen through any gateway.
-pub(super) fn upstream_near_floor(view: &View) -> Option<Reason> {
+/// The direct load is the most that can be seen through any gateway.
+pub(super) fn upstream_near_direct(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;
     }
     let (context, record) = view.run?;
     let trial = &record.trial;
-    let floor = context.floor_per_second(&trial.scenario, trial.block)?;
+    let direct = context.direct_per_second(&trial.scenario, trial.block)?;
     let throughput = throughput_per_second(view.phase);
-    (floor > 0.0 && throughput > FLOOR_SHARE_MAX * floor).then_some(())?;
+    (direct > 0.0 && throughput > DIRECT_SHARE_MAX * direct).then_some(())?;
     let message = format!(
         "{} are {} of what engine and upstream reach without a gateway.",
         quantity(throughput, Unit::RequestsPerSecond),
-        percent(throughput / floor)
+        percent(throughput / direct)
     );
     let remedy = "Give engine and upstream more cores, or the gateway fewer.";
     let spoils = spoiled(view.kind());
     Some(view.reason(
-        Gate::UpstreamNearFloor,
+        Gate::UpstreamNearDirect,
         Validity::Limited,
         &spoils,
         says(message, remedy),

@@ -3,7 +3,7 @@
 use super::thresholds::{FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
 use super::{EVERYTHING, View, says};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
-use crate::words::{percent, quantity};
+use crate::format::{percent, quantity};
 
 /// A CPU limit stops everything for the rest of its period: the tail is the limit's.
 pub(super) fn throttled(view: &View) -> Option<Reason> {
@@ -71,7 +71,7 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
 /// other does.
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.run?.0.plan.placement;
-    (!view.is_floor() && placement.gateway_has_siblings()).then_some(())?;
+    (!view.is_direct() && placement.gateway_has_siblings()).then_some(())?;
     let message = "Engine or upstream ran on a thread of the gateway's physical core, because no other layout \
                    exists.";
     let remedy =

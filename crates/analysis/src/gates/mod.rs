@@ -31,9 +31,9 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn is_floor(&self) -> bool {
+    fn is_direct(&self) -> bool {
         self.run
-            .is_some_and(|(context, record)| context.is_floor(record))
+            .is_some_and(|(context, record)| context.is_direct(record))
     }
 
     fn is_null(&self) -> bool {
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
 
     /// Whether the load is meant to find the limit of engine and upstream.
     fn seeks_own_limit(&self) -> bool {
-        (self.is_floor() || self.is_null()) && self.kind() == PhaseKind::Closed
+        (self.is_direct() || self.is_null()) && self.kind() == PhaseKind::Closed
     }
 
     fn reason(&self, gate: Gate, validity: Validity, spoils: &[Aspect], says: Says) -> Reason {
@@ -109,7 +109,7 @@ const PHASE_GATES: [PhaseGate; 37] = [
     schedule::tail_late,
     instrument::engine_saturated,
     instrument::engine_waited,
-    instrument::upstream_near_floor,
+    instrument::upstream_near_direct,
     wire::upstream_connections,
     wire::client_connections,
     wire::old_version,

@@ -4,7 +4,7 @@ use super::thresholds::{ACHIEVED_MIN, LATENESS_P99_NS_MAX, LATENESS_P999_NS_MAX}
 use super::{View, says};
 use crate::digest::trusted_percentile;
 use crate::findings::{Aspect, CurveMetric, Gate, PhaseKind, Reason, Unit, Validity};
-use crate::words::{counted, grouped, percent, quantity};
+use crate::format::{counted, grouped, percent, quantity};
 
 /// What is said of a rate. CPU per request is compared at an equal rate too.
 const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
@@ -85,7 +85,7 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
 /// wait for its core for as long.
 fn are_held(view: &View, lateness_ns: f64) -> bool {
     let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
-    let has_gateway = view.run.is_some() && !view.is_floor();
+    let has_gateway = view.run.is_some() && !view.is_direct();
     has_gateway && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns
 }
 

@@ -14,7 +14,7 @@ use super::thresholds::{
 };
 use super::{View, says};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
-use crate::words::{decimals, percent};
+use crate::format::{decimals, percent};
 
 /// A test with its result.
 struct Tested {
@@ -183,7 +183,7 @@ fn is_meant_to_be_steady(view: &View) -> bool {
 
 /// The component whose CPU time is that of the load.
 fn measured(view: &View) -> &'static str {
-    if view.is_floor() {
+    if view.is_direct() {
         "upstream"
     } else {
         "gateway"

@@ -24,9 +24,9 @@ pub const LATENESS_P99_NS_MAX: f64 = 1e6;
 /// same bound, one nine further.
 pub const LATENESS_P999_NS_MAX: f64 = LATENESS_P99_NS_MAX;
 
-/// Share of the floor's throughput at which a result begins to describe the upstream rather than
-/// the gateway.
-pub const FLOOR_SHARE_MAX: f64 = 0.70;
+/// Share of the direct variant's throughput at which a result begins to describe the upstream
+/// rather than the gateway.
+pub const DIRECT_SHARE_MAX: f64 = 0.70;
 
 /// Share of the intended requests that an open load must send and complete.
 pub const ACHIEVED_MIN: f64 = 0.99;

@@ -6,7 +6,7 @@ use super::EVERYTHING;
 use super::thresholds::UNLOGGED_SHARE_MAX;
 use crate::context::Context;
 use crate::findings::{Gate, Reason, Validity};
-use crate::words::{capitalised, counted};
+use crate::format::{capitalised, counted};
 
 /// Judges what belongs to no single phase: how the trial ended, and parity around it.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
@@ -40,8 +40,8 @@ pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason
 }
 
 fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
-    // The floor has no policies to prove.
-    if context.is_floor(record) {
+    // The direct variant has no policies to prove.
+    if context.is_direct(record) {
         return None;
     }
     let expected = context

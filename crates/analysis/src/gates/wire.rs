@@ -5,7 +5,7 @@ use gatebench_model::Shape;
 use super::thresholds::{RECONNECT_SHARE_MAX, WRITTEN_BYTES_MAX};
 use super::{View, says};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
-use crate::words::{counted, grouped, quantity};
+use crate::format::{counted, grouped, quantity};
 
 /// What another way of doing the work spoils.
 const WORK: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
@@ -14,7 +14,7 @@ const WORK: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRe
 /// each request.
 pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     let wire = view.phase.wire.as_ref()?;
-    let upstream = wire.upstream.filter(|_| !view.is_floor())?;
+    let upstream = wire.upstream.filter(|_| !view.is_direct())?;
     let needed = 2 * wire.client_connections * streams_per_connection(view);
     is_reconnecting(upstream.connections, needed, upstream.requests).then_some(())?;
     let message = format!(

@@ -1,7 +1,7 @@
 //! A run that is made for a comparison: what decides is judged after every block, by intervals that hold at
 //! all looks together.
 
-use gatebench_model::{DecisiveMetric, Duel, Plan, Variant};
+use gatebench_model::{AbTest, DecisiveMetric, Plan, Variant};
 use gatebench_stats::{Comparison, MIN_BLOCKS, Sequential, Verdict};
 use gatebench_store::{Run, StoreError};
 
@@ -10,13 +10,13 @@ use crate::collect::Collected;
 use crate::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
 use crate::context::Context;
 use crate::findings::{
-    ComparisonFindings, Decision, DuelFindings, Metric, PhaseKind, RowStatus, ScenarioFindings,
+    AbTestFindings, ComparisonFindings, Decision, Metric, PhaseKind, RowStatus, ScenarioFindings,
     Sentence, Tone, Validity, VariantRow,
 };
+use crate::format::{counted, listed, metric_title};
 use crate::metrics::decided_by;
-use crate::rows;
+use crate::summary_table;
 use crate::trials::blocks_complete;
-use crate::words::{counted, listed, metric_title};
 
 /// Share of runs of equal gateways in which the deciding verdict may be wrong in any scenario, and
 /// share of runs in which the baseline may differ from itself in any.
@@ -31,17 +31,17 @@ const SPOILED_PART: f64 = 0.1;
 const LAYOUT_MAX: f64 = 0.03;
 
 /// The comparison of what decides, at this look.
-pub(crate) fn look(plan: &Plan, duel: &Duel, cell: &Cell) -> Option<Comparison> {
+pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Comparison> {
     let scenarios = plan.scenarios.len();
-    let look = looks(duel, scenarios)?.look(&cell.pair, SMALLEST_EFFECT);
+    let look = looks(ab_test, scenarios)?.look(&cell.pair, SMALLEST_EFFECT);
     let spoiled = SPOILED_PART * share_of_each(scenarios);
     cell.weighed(look.map(|look| look.comparison), spoiled)
 }
 
 /// The looks at one of several scenarios, which share the error rate in equal parts (Bonferroni).
-fn looks(duel: &Duel, scenarios: usize) -> Option<Sequential> {
+fn looks(ab_test: &AbTest, scenarios: usize) -> Option<Sequential> {
     let share = (1.0 - SPOILED_PART) * share_of_each(scenarios);
-    Sequential::plan(duel.blocks_max as usize, share)
+    Sequential::plan(ab_test.blocks_max as usize, share)
 }
 
 fn share_of_each(scenarios: usize) -> f64 {
@@ -49,17 +49,17 @@ fn share_of_each(scenarios: usize) -> f64 {
 }
 
 /// Reports whether the deciding metric is settled in every scenario of a run that may be unfinished.
-fn is_settled(run: &Run, duel: &Duel) -> Result<bool, StoreError> {
+fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
     let context = Context::of(run);
     let collected = Collected::from_trials(&context)?;
-    let scenarios = rows::of_run(&context, &collected);
+    let scenarios = summary_table::of_run(&context, &collected);
     let cells = cells_of_run(&context, &scenarios);
     let deciding = cells
         .iter()
-        .filter(|(_, cell)| cell.decides() && cell.is_of(&duel.candidate, &duel.baseline));
+        .filter(|(_, cell)| cell.decides() && cell.is_of(&ab_test.candidate, &ab_test.baseline));
     let mut settled = 0;
     for (_, cell) in deciding {
-        match look(context.plan, duel, cell) {
+        match look(context.plan, ab_test, cell) {
             Some(found) if is_final(found.verdict) => settled += 1,
             _ => return Ok(false),
         }
@@ -69,8 +69,8 @@ fn is_settled(run: &Run, duel: &Duel) -> Result<bool, StoreError> {
 
 /// Returns the next step after this number of blocks: the end of those that decide, if the
 /// comparison is settled.
-pub(super) fn after_block(run: &Run, duel: &Duel, done: u32) -> Result<Next, StoreError> {
-    Ok(if is_settled(run, duel)? {
+pub(super) fn after_block(run: &Run, ab_test: &AbTest, done: u32) -> Result<Next, StoreError> {
+    Ok(if is_settled(run, ab_test)? {
         Next::Stop(format!("Settled after {}.", counted(done.into(), "block")))
     } else {
         Next::Continue
@@ -78,7 +78,7 @@ pub(super) fn after_block(run: &Run, duel: &Duel, done: u32) -> Result<Next, Sto
 }
 
 /// The answer, which opens the report, and what limits it.
-pub(super) fn headlines(found: &DuelFindings) -> impl Iterator<Item = Sentence> {
+pub(super) fn headlines(found: &AbTestFindings) -> impl Iterator<Item = Sentence> {
     let tone = match found.decision {
         Decision::Fine => Tone::Plain,
         Decision::Open => Tone::Caution,
@@ -129,7 +129,7 @@ pub(crate) fn differences_from_itself(
 fn is_same(one: &Variant, other: &Variant) -> bool {
     let of = |variant: &Variant| match variant {
         Variant::Gateway { folder, setup, .. } => Some((folder.clone(), setup.clone())),
-        Variant::Floor | Variant::Attached { .. } => None,
+        Variant::Direct | Variant::Attached { .. } => None,
     };
     of(one).is_some_and(|one| of(other) == Some(one))
 }
@@ -139,7 +139,7 @@ fn differs(it: &ComparisonFindings) -> bool {
 }
 
 /// The basis of the verdict, and its error rate.
-pub(super) fn note(context: &Context, duel: &Duel) -> String {
+pub(super) fn note(context: &Context, ab_test: &AbTest) -> String {
     let percent = |share: f64| format!("{}", (share * 1e4).round() / 100.0);
     let scenarios = context.plan.scenarios.len();
     let over_all = match scenarios {
@@ -155,11 +155,11 @@ pub(super) fn note(context: &Context, duel: &Duel) -> String {
          decides. {candidate} is compared with the mean of the two, after every block, by repeated confidence intervals for at \
          most {blocks} blocks. Whenever the run ends, it calls equal gateways better or worse in at most {alpha} of 100 runs; in \
          at most {alpha} of 100 the baseline differs from itself, and the run gives no verdict.{over_all}",
-        baseline = duel.baseline,
-        again = duel.again,
-        metric = metric_title(decided_by(duel.metric)),
-        candidate = duel.candidate,
-        blocks = duel.blocks_max,
+        baseline = ab_test.baseline,
+        again = ab_test.again,
+        metric = metric_title(decided_by(ab_test.metric)),
+        candidate = ab_test.candidate,
+        blocks = ab_test.blocks_max,
         alpha = percent(ALPHA),
     )
 }
@@ -174,20 +174,20 @@ fn is_final(verdict: Verdict) -> bool {
 /// What the comparison comes to.
 pub(super) fn findings(
     context: &Context,
-    duel: &Duel,
+    ab_test: &AbTest,
     scenarios: &[ScenarioFindings],
-) -> DuelFindings {
-    let judged = deciding(scenarios, &duel.candidate, &duel.baseline);
-    let own = deciding(scenarios, &duel.baseline, &duel.again);
+) -> AbTestFindings {
+    let judged = deciding(scenarios, &ab_test.candidate, &ab_test.baseline);
+    let own = deciding(scenarios, &ab_test.baseline, &ab_test.again);
     let blocks = blocks_complete(context) as usize;
-    let (decision, text) = decide(duel, (scenarios, blocks), &judged, &own);
-    DuelFindings {
-        candidate: duel.candidate.clone(),
-        baseline: duel.baseline.clone(),
-        again: duel.again.clone(),
+    let (decision, text) = decide(ab_test, (scenarios, blocks), &judged, &own);
+    AbTestFindings {
+        candidate: ab_test.candidate.clone(),
+        baseline: ab_test.baseline.clone(),
+        again: ab_test.again.clone(),
         decision,
         text,
-        caution: layout(context, duel, &judged).filter(|_| decision != Decision::Open),
+        caution: layout(context, ab_test, &judged).filter(|_| decision != Decision::Open),
     }
 }
 
@@ -195,16 +195,16 @@ pub(super) fn findings(
 /// start the same two programs, so no number of them averages it out.
 fn layout(
     context: &Context,
-    duel: &Duel,
+    ab_test: &AbTest,
     judged: &[Option<&ComparisonFindings>],
 ) -> Option<String> {
     let known = &context.run.manifest().gateways;
     let program = |label: &String| known.get(label).map(|it| it.sha256.as_str());
-    let programs = program(&duel.candidate).zip(program(&duel.baseline));
+    let programs = program(&ab_test.candidate).zip(program(&ab_test.baseline));
     let are_two = programs.is_some_and(|(one, other)| one != other);
     let is_small =
         |it: &ComparisonFindings| differs(it) && (it.result.ratio - 1.0).abs() < LAYOUT_MAX;
-    let takes_time = duel.metric != DecisiveMetric::Memory;
+    let takes_time = ab_test.metric != DecisiveMetric::Memory;
     let mut judged = judged.iter().copied().flatten();
     (takes_time && are_two && judged.any(is_small)).then(|| {
         format!(
@@ -212,8 +212,8 @@ fn layout(
              speed by 1 to 3 %, equally in every block. Build both again with another layout (link order, alignment), or find \
              the cause with `gatebench flame`, before you act on it.",
             100.0 * LAYOUT_MAX,
-            duel.candidate,
-            duel.baseline
+            ab_test.candidate,
+            ab_test.baseline
         )
     })
 }
@@ -233,7 +233,7 @@ fn deciding<'a>(
 
 /// The decision over all scenarios after this many complete blocks, and its reason.
 fn decide(
-    duel: &Duel,
+    ab_test: &AbTest,
     (scenarios, blocks): (&[ScenarioFindings], usize),
     judged: &[Option<&ComparisonFindings>],
     own: &[Option<&ComparisonFindings>],
@@ -242,11 +242,11 @@ fn decide(
     if let Some(noise) = own.iter().flatten().find(|it| differs(it)) {
         let text = format!(
             "Nothing may be said: {} and {} are the same gateway, and yet: {} Something on this machine changed meanwhile.",
-            duel.baseline, duel.again, noise.text
+            ab_test.baseline, ab_test.again, noise.text
         );
         return (Decision::Open, text);
     }
-    let (candidate, baseline) = (&duel.candidate, &duel.baseline);
+    let (candidate, baseline) = (&ab_test.candidate, &ab_test.baseline);
     let (decision, word) = if judged.iter().any(|it| verdict(it) == Some(Verdict::Worse)) {
         (Decision::Worse, "is worse than")
     } else if judged.iter().any(|it| !verdict(it).is_some_and(is_final)) {
@@ -275,7 +275,7 @@ fn decide(
         Some((_, it)) => it.text.clone(),
         None => {
             let mut without = all().filter(|(_, it)| it.is_none());
-            let reason = without.find_map(|(scenario, _)| not_compared(duel, scenario, blocks));
+            let reason = without.find_map(|(scenario, _)| not_compared(ab_test, scenario, blocks));
             reason.unwrap_or_else(|| format!("a verdict needs {MIN_BLOCKS} blocks."))
         }
     };
@@ -283,8 +283,8 @@ fn decide(
 }
 
 /// Why a scenario has no comparison by what decides; none where it is only that blocks are too few.
-fn not_compared(duel: &Duel, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
-    let labels = [&duel.candidate, &duel.baseline, &duel.again];
+fn not_compared(ab_test: &AbTest, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
+    let labels = [&ab_test.candidate, &ab_test.baseline, &ab_test.again];
     let row = |label: &&String| scenario.rows.iter().find(|row| row.variant == **label);
     let rows = || labels.iter().filter_map(row);
     let is_limited = |row: &VariantRow| {
@@ -303,14 +303,14 @@ fn not_compared(duel: &Duel, scenario: &ScenarioFindings, blocks: usize) -> Opti
     let why = match excluded {
         Some(excluded) => excluded,
         None if blocks < MIN_BLOCKS => return None,
-        None if decided_by(duel.metric) == Metric::Throughput && rows().any(is_limited) => {
+        None if decided_by(ab_test.metric) == Metric::Throughput && rows().any(is_limited) => {
             "something other than the gateways limited the throughput".into()
         }
         None => format!(
             "{} and {} have no block in common that can be used for the {}",
-            duel.candidate,
-            duel.baseline,
-            metric_title(decided_by(duel.metric))
+            ab_test.candidate,
+            ab_test.baseline,
+            metric_title(decided_by(ab_test.metric))
         ),
     };
     Some(format!("in {}, {why}.", scenario.name))
@@ -327,8 +327,8 @@ mod tests {
     const BLOCKS: u32 = 20;
     const RUNS: u32 = 300;
 
-    fn duel() -> Duel {
-        Duel {
+    fn ab_test() -> AbTest {
+        AbTest {
             candidate: "mine".into(),
             baseline: "nginx".into(),
             again: "nginx-2".into(),
@@ -364,7 +364,7 @@ mod tests {
     /// Shares of runs of equal gateways, in this number of scenarios, that call the candidate
     /// different from the baseline, and the baseline from itself, in any of them.
     fn wrong(scenarios: usize) -> (f64, f64) {
-        let looks = looks(&duel(), scenarios).unwrap();
+        let looks = looks(&ab_test(), scenarios).unwrap();
         let mut noise = Noise::seeded(7);
         let (mut verdicts, mut vetoes) = (0, 0);
         for _ in 0..RUNS {

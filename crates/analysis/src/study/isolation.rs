@@ -13,8 +13,8 @@ use crate::findings::{
     Decision, IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure, Sentence, Tone,
     Unit, Validity,
 };
+use crate::format::{counted, grouped, ratio_and_interval};
 use crate::groups::GroupOfTrial;
-use crate::words::{counted, grouped, ratio_and_interval};
 
 /// What is compared.
 struct Subject {

@@ -12,9 +12,9 @@ use crate::findings::{
     Aspect, DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, Metric,
     SectionFindings, Unit, Validity,
 };
+use crate::format::counted;
 use crate::gates::is_smoke;
 use crate::shares::OfShare;
-use crate::words::counted;
 
 const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same process; then \
                            requests arrive at shares of that rate, over as many connections. \

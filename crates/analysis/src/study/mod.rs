@@ -19,7 +19,7 @@ use crate::collect::Collected;
 use crate::combined;
 use crate::context::Context;
 use crate::findings::{
-    CapacityFindings, CombinedFindings, DuelFindings, IsolationFindings, ScenarioFindings,
+    AbTestFindings, CapacityFindings, CombinedFindings, IsolationFindings, ScenarioFindings,
     SectionFindings, Sentence, SoakFindings,
 };
 
@@ -28,7 +28,7 @@ use crate::findings::{
 pub(crate) struct StudyFindings {
     /// The answers, which open the report.
     pub(crate) headlines: Vec<Sentence>,
-    pub(crate) duel: Option<DuelFindings>,
+    pub(crate) ab_test: Option<AbTestFindings>,
     pub(crate) capacity: Option<CapacityFindings>,
     pub(crate) soak: Option<SoakFindings>,
     pub(crate) isolation: Vec<IsolationFindings>,
@@ -54,10 +54,10 @@ pub(crate) fn findings(
                 .into_iter()
                 .collect();
         }
-        Study::Ab(duel) => {
-            let duel = ab::findings(context, duel, scenarios);
-            found.headlines = ab::headlines(&duel).collect();
-            found.duel = Some(duel);
+        Study::Ab(ab_test) => {
+            let ab_test = ab::findings(context, ab_test, scenarios);
+            found.headlines = ab::headlines(&ab_test).collect();
+            found.ab_test = Some(ab_test);
         }
         Study::Capacity(capacity) => {
             let capacity = capacity::findings(context, capacity)?;
@@ -88,6 +88,6 @@ pub(crate) fn findings(
 
 /// Returns the basis of the verdict of a study, and its error rate, if it has one.
 pub(crate) fn note(context: &Context) -> Option<String> {
-    let duel = context.plan.study.ab()?;
-    Some(ab::note(context, duel))
+    let ab_test = context.plan.study.ab()?;
+    Some(ab::note(context, ab_test))
 }

@@ -41,7 +41,8 @@ enum Purpose {
 
 /// Returns the next step after the last load of a trial. `current` is its record so far, `earlier`
 /// are the completed trials of the same gateway in the same scenario in the order of the run, if the
-/// study depends on them. The floor and the null gateway have no loads but those of the plan.
+/// study depends on them. The direct variant and the null gateway have no loads but those of the
+/// plan.
 pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Next {
     let variant = plan.variant(&current.trial.variant);
     if variant.is_none_or(Variant::is_control) {
@@ -70,7 +71,9 @@ pub fn after_block(
     (done, next): (u32, u32),
 ) -> Result<Next, StoreError> {
     match study {
-        Study::Ab(duel) if duel.decides_in(next) => ab::after_block(&Run::open(dir)?, duel, done),
+        Study::Ab(ab_test) if ab_test.decides_in(next) => {
+            ab::after_block(&Run::open(dir)?, ab_test, done)
+        }
         _ => Ok(Next::Continue),
     }
 }

@@ -9,7 +9,7 @@ use crate::findings::{
     DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, FlameGraph,
     SectionFindings, Sentence, Tone, Unit,
 };
-use crate::words::quantity;
+use crate::format::quantity;
 
 const EXPLANATION: &str = "The stacks of the gateway's threads were sampled by the CPU time that they used; shares of samples are told as CPU \
      time per request. Self is what a function used itself, the other column adds what it called. Sampling itself costs, so \
@@ -351,7 +351,7 @@ impl Widths {
 }
 
 fn microseconds(ns: f64) -> String {
-    crate::words::split_quantity(ns, Unit::CpuNanosecondsPerRequest).0
+    crate::format::split_quantity(ns, Unit::CpuNanosecondsPerRequest).0
 }
 
 /// `flame-proxy-json-nginx.svg`.

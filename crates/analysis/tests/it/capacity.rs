@@ -7,7 +7,7 @@ use gatebench_analysis::findings::{
 };
 use gatebench_analysis::study::{FurtherLoad, Next, after_load};
 use gatebench_model::load::{Open, Spread};
-use gatebench_model::{Capacity, Setup, Shape, Span, Study, Trial, Variant};
+use gatebench_model::{Capacity, HumanDuration, Setup, Shape, Study, Trial, Variant};
 use gatebench_store::{
     Manifest, Outcome, PhaseRecord, Run, RunWriter, StepOutcome, StepRole, TrialRecord,
 };
@@ -24,7 +24,7 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
     let mut manifest = manifest(blocks);
     let capacity = Capacity {
         objective: "p99<10ms".parse().unwrap(),
-        step: Span::from_millis(4_000),
+        step: HumanDuration::from_millis(4_000),
         connections: 64,
         arrivals: Spread::Poisson,
         rate_max_per_second: None,

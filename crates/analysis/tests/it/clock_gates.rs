@@ -130,7 +130,7 @@ fn gateways_at_different_frequencies_limit_cpu_time() {
             run_at(made, "steady", [mhz, mhz]);
         });
         let of = |variant: &str| judged(&trial(&findings, variant).reasons);
-        [of("nginx"), of("haproxy"), of("floor")]
+        [of("nginx"), of("haproxy"), of("direct")]
     };
     let limited = vec![(Gate::FrequencyChanged, Validity::Limited)];
     assert_eq!(found(2_800), [limited.clone(), limited, vec![]]);

@@ -34,8 +34,8 @@ fn planned(blocks: u32) -> Manifest {
 /// other block, and 5 µs at haproxy; a mock takes half of the plain proxy.
 fn truth(made: &mut Made) {
     let block = u64::from(made.record.trial.block);
-    let (nginx, floor) = (made.is("nginx"), made.is("floor"));
-    if floor {
+    let (nginx, direct) = (made.is("nginx"), made.is("direct"));
+    if direct {
         return;
     }
     let plain_ns = if nginx { 24_000 } else { 18_000 } + 100 * block;
@@ -91,7 +91,11 @@ fn lines_are_the_mock_the_plain_proxy_its_policies_and_the_rest() {
         .iter()
         .map(|it| it.variant.as_str())
         .collect();
-    assert_eq!(gateways, ["nginx", "haproxy"], "the floor has no policies");
+    assert_eq!(
+        gateways,
+        ["nginx", "haproxy"],
+        "the direct variant has no policies"
+    );
     let lines: Vec<_> = costs.gateways[0]
         .lines
         .iter()

@@ -25,7 +25,7 @@ fn medians_and_ranges_are_those_of_the_blocks() {
         ),
         (
             PhaseKind::Closed,
-            Metric::ThroughputOfFloor,
+            Metric::ThroughputOfDirect,
             0.41,
             0.40,
             0.42,
@@ -91,11 +91,11 @@ fn percentiles_come_from_the_histograms() {
         (Metric::ResponseP99, as_recorded(300_000)),
         (Metric::LatenessP99, as_recorded(5_000)),
         (
-            Metric::ResponseP50OverFloor,
+            Metric::ResponseP50OverDirect,
             as_recorded(140_000) - as_recorded(100_000),
         ),
         (
-            Metric::ResponseP99OverFloor,
+            Metric::ResponseP99OverDirect,
             as_recorded(300_000) - as_recorded(200_000),
         ),
     ] {
@@ -103,8 +103,8 @@ fn percentiles_come_from_the_histograms() {
         assert_eq!(found.estimate.as_ref().unwrap().median, value, "{metric:?}");
     }
     assert!(
-        row(&findings, "floor")
-            .metric(PhaseKind::Open, Metric::ResponseP50OverFloor)
+        row(&findings, "direct")
+            .metric(PhaseKind::Open, Metric::ResponseP50OverDirect)
             .is_none()
     );
 }
@@ -169,7 +169,7 @@ fn curves_are_merged_by_adding_and_end_where_they_can_be_trusted() {
         .filter(|curve| curve.metric == CurveMetric::Added)
         .map(|curve| curve.variant.as_str())
         .collect();
-    assert_eq!(order, ["floor", "nginx", "haproxy"]);
+    assert_eq!(order, ["direct", "nginx", "haproxy"]);
 }
 
 #[test]
@@ -188,13 +188,13 @@ fn the_sentences_say_what_was_found_and_no_more() {
             "CPU per request at 5,000 requests/s: nginx 24.2 µs (24.1–24.3 over 3 blocks) and \
              haproxy 18.2 µs (18.1–18.3 over 3 blocks); a ranking takes 10 blocks.",
             "nginx: 41.0k requests/s (40.0k–42.0k over 3 blocks); at 5,000 requests/s 24.2 µs of CPU \
-             per request and an added latency of 50.0 µs at p50 and 125 µs at p99 (floor: 12.0 µs \
+             per request and an added latency of 50.0 µs at p50 and 125 µs at p99 (direct: 12.0 µs \
              and 30.0 µs).",
             "haproxy: 51.0k requests/s (50.0k–52.0k over 3 blocks); at 5,000 requests/s 18.2 µs of \
-             CPU per request and an added latency of 60.0 µs at p50 and 150 µs at p99 (floor: 12.0 \
-             µs and 30.0 µs).",
-            "floor: 100k requests/s (100k–100k over 3 blocks); at 5,000 requests/s an added latency \
-             of 12.0 µs at p50 and 30.0 µs at p99, which is the instrument's own.",
+             CPU per request and an added latency of 60.0 µs at p50 and 150 µs at p99 (direct: \
+             12.0 µs and 30.0 µs).",
+            "direct: 100k requests/s (100k–100k over 3 blocks); at 5,000 requests/s an added \
+             latency of 12.0 µs at p50 and 30.0 µs at p99, which is the instrument's own.",
         ]
     );
     let headlines: Vec<_> = findings
@@ -211,14 +211,14 @@ fn the_sentences_say_what_was_found_and_no_more() {
 }
 
 #[test]
-fn added_latency_is_told_without_a_floor_too() {
-    let mut no_floor = manifest(3);
-    no_floor.plan.variants.remove(0);
-    no_floor
+fn added_latency_is_reported_without_direct_too() {
+    let mut no_direct = manifest(3);
+    no_direct.plan.variants.remove(0);
+    no_direct
         .plan
         .trials
-        .retain(|trial| trial.variant != "floor");
-    let (_dir, findings) = analysed_run(no_floor, Some);
+        .retain(|trial| trial.variant != "direct");
+    let (_dir, findings) = analysed_run(no_direct, Some);
     let mut sentences = findings.scenarios[0].sentences.iter();
     let nginx = &sentences
         .find(|it| it.variant.as_deref() == Some("nginx"))
@@ -293,8 +293,8 @@ fn what_the_null_gateway_adds_is_taken_off_and_it_is_not_compared() {
     let scenario = &findings.scenarios[0];
     assert!(scenario.null.is_some());
     assert!(scenario.rows.iter().all(|row| row.variant != "null"));
-    let floor = row(&findings, "floor").metric(PhaseKind::Open, Metric::AddedP50OverNull);
-    assert!(floor.is_none());
+    let direct = row(&findings, "direct").metric(PhaseKind::Open, Metric::AddedP50OverNull);
+    assert!(direct.is_none());
     let text = serde_json::to_string(&scenario.comparisons).unwrap();
     assert!(!text.contains("null\""), "{text}");
 }
@@ -341,9 +341,9 @@ fn an_interrupted_run_says_what_is_missing() {
         (2, 7)
     );
     assert_eq!(findings.trials[6].validity, Validity::Invalid);
-    let floor = row(&findings, "floor");
+    let direct = row(&findings, "direct");
     assert_eq!(
-        floor
+        direct
             .metric(PhaseKind::Closed, Metric::Throughput)
             .unwrap()
             .blocks

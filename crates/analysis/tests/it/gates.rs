@@ -79,14 +79,14 @@ fn cpu_per_request_stands_when_the_engine_is_saturated() {
 }
 
 #[test]
-fn the_floor_may_use_up_engine_and_upstream_when_it_seeks_their_limit() {
+fn the_direct_variant_may_use_up_engine_and_upstream_when_it_seeks_their_limit() {
     let findings = three_blocks(|made| {
-        if made.is("floor") {
+        if made.is("direct") {
             made.used("saturate", "engine").cpu_ns = 7 * SECOND_NS;
             made.closed().engine.run_queue_wait_ns = 5 * SECOND_NS;
         }
     });
-    assert!(trial(&findings, "floor").reasons.is_empty());
+    assert!(trial(&findings, "direct").reasons.is_empty());
 }
 
 #[test]
@@ -180,10 +180,10 @@ fn capacity(made: &mut Made, per_second: u64) {
 }
 
 #[test]
-fn upstream_near_floor() {
-    // The floor does 100,000 per second.
+fn upstream_near_direct() {
+    // The direct variant does 100,000 per second.
     check(
-        Gate::UpstreamNearFloor,
+        Gate::UpstreamNearDirect,
         Validity::Limited,
         &[Aspect::Throughput],
         |made| capacity(made, 71_000),

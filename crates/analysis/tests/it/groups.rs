@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::common::{Made, SECONDS, analysed_run, manifest, three_blocks, trial};
 use gatebench_analysis::findings::{
-    Findings, Gate, GroupFindings, ScenarioFindings, Slowness, ToldCheck, ToldThreshold, Validity,
+    ExternalCheckResult, ExternalThresholdResult, Findings, Gate, GroupFindings, ScenarioFindings,
+    Slowness, Validity,
 };
 use gatebench_model::{Shape, load::Closed, load::Open};
 use gatebench_store::{
@@ -157,7 +158,7 @@ fn littles_law_counts_the_connections_of_all_groups() {
 }
 
 #[test]
-fn what_a_script_of_the_users_told_is_added_up() {
+fn what_a_script_of_the_users_reported_is_added_up() {
     let (_dir, findings) = analysed_run(manifest(3), |mut made| {
         let block = made.record.trial.block;
         let check = ExternalCheck {
@@ -175,20 +176,23 @@ fn what_a_script_of_the_users_told_is_added_up() {
         });
         Some(made)
     });
-    let told = &scenario(&findings).told;
-    assert_eq!(told.len(), 3, "one for each variant");
-    assert_eq!((told[1].phase.as_str(), told[1].trials), ("steady", 3));
-    let check = ToldCheck {
+    let results = &scenario(&findings).external_results;
+    assert_eq!(results.len(), 3, "one for each variant");
+    assert_eq!(
+        (results[1].phase.as_str(), results[1].trials),
+        ("steady", 3)
+    );
+    let check = ExternalCheckResult {
         name: "login › ok".into(),
         passed: Some(30),
         failed: 3,
     };
-    assert_eq!(told[1].checks, [check]);
-    let threshold = ToldThreshold {
+    assert_eq!(results[1].checks, [check]);
+    let threshold = ExternalThresholdResult {
         name: "basket: avg<3".into(),
         held: 2,
         crossed: 1,
     };
-    assert_eq!(told[1].thresholds, [threshold]);
-    assert_eq!(told[1].metrics[0].estimate.median, 2.0);
+    assert_eq!(results[1].thresholds, [threshold]);
+    assert_eq!(results[1].metrics[0].estimate.median, 2.0);
 }

@@ -83,6 +83,6 @@ fn a_sibling_of_the_gateway_limits_every_figure() {
             reason.remedy
         );
     }
-    assert!(trial(&shared, "floor").reasons.is_empty());
+    assert!(trial(&shared, "direct").reasons.is_empty());
     assert!(trial(&found(&[vec![1, 3]]), "nginx").reasons.is_empty());
 }

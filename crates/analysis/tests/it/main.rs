@@ -3,7 +3,7 @@
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 
-mod across;
+mod ab_test;
 mod audited;
 mod capacity;
 mod changes;
@@ -12,15 +12,15 @@ mod combined;
 mod common;
 mod consistency_gates;
 mod costs;
-mod documents;
-mod duel;
+mod cross_run;
 mod external;
 mod findings;
 mod gates;
 mod groups;
 mod load;
 mod machine_gates;
-mod scale;
+mod marginal_cost;
+mod published;
 mod shares;
 mod soak;
 mod steady_gates;

@@ -112,8 +112,8 @@ fn each_load_follows_from_the_saturation_that_was_measured() {
     let (loads, last) = offered(0);
     assert_eq!(loads, expected[..1]);
     assert!(matches!(last, Next::Stop(why) if why.contains("no request was answered")));
-    let floor = made(&manifest, trial("floor"));
-    assert_eq!(after_load(plan, &[], &floor.record), Next::Continue);
+    let direct = made(&manifest, trial("direct"));
+    assert_eq!(after_load(plan, &[], &direct.record), Next::Continue);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::common::{Made, SECOND_NS, analysed_run, manifest};
 use gatebench_analysis::findings::{
     Decision, Findings, IsolationFindings, LeakVerdict, SoakFindings, SoakQuantity, SoakWhat, Unit,
 };
-use gatebench_model::{Isolation, Shape, Soak, Span, Study, Trial, load::Open};
+use gatebench_model::{HumanDuration, Isolation, Shape, Soak, Study, Trial, load::Open};
 use gatebench_store::{Counts, GroupRecord, Manifest, SeriesRow, SeriesUsage, TimeFigures};
 
 const SECONDS: u32 = 300;
@@ -15,7 +15,7 @@ const SECONDS: u32 = 300;
 fn soak(seconds: u32, growth_bytes_per_hour: u64) -> Manifest {
     let mut manifest = manifest(1);
     manifest.plan.study = Study::Soak(Soak {
-        duration: Span::from_millis(1_000 * u64::from(seconds)),
+        duration: HumanDuration::from_millis(1_000 * u64::from(seconds)),
         growth_bytes_per_hour,
     });
     manifest.plan.variants.retain(|it| it.label() == "nginx");

@@ -190,7 +190,7 @@ fn a_sentence_names_the_blocks_of_each_figure_where_they_differ() {
     for told in [
         "k over 13 blocks); at 5,000 requests/s ",
         " of CPU per request over 10 blocks and an added latency of ",
-        " at p50 and 125 µs at p99 over 10 blocks (floor: ",
+        " at p50 and 125 µs at p99 over 10 blocks (direct: ",
     ] {
         assert!(text.contains(told), "{told}: {text}");
     }

@@ -124,7 +124,7 @@ fn what_gateways_do_not_have_in_common_is_a_caution() {
         });
     });
     let passes = |variant| fact(&findings, variant, WireName::PassesAnswers);
-    assert!(passes("haproxy").differs && !passes("nginx").differs && !passes("floor").differs);
+    assert!(passes("haproxy").differs && !passes("nginx").differs && !passes("direct").differs);
     let sentence = findings
         .headlines
         .iter()

@@ -9,7 +9,7 @@ use gatebench_report::{html, json, markdown, terminal as on_terminal};
 use gatebench_store::Run;
 
 use super::baseline;
-use super::words::MetricWord;
+use super::values::MetricWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{reports, terminal};

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use gatebench_external::Limits;
 use gatebench_runner::scenario_and_load;
 
-use super::words::Overlay;
+use super::values::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;

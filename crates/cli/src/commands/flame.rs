@@ -1,14 +1,14 @@
 //! `gatebench flame GATEWAY [GATEWAY]`.
 
 use clap::{Args, ValueEnum};
-use gatebench_model::Span;
+use gatebench_model::HumanDuration;
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Flame as Profile, Shape, Stacks};
 use gatebench_runner::{FlameChoice, Selection, StudyChoice};
 
 use super::run::measuring::Measuring;
 use super::soak::rate;
-use super::words::measured;
+use super::values::measured;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -39,7 +39,7 @@ pub struct Flame {
     scenario: Option<String>,
     /// How long it is sampled [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = measured)]
-    duration: Option<Span>,
+    duration: Option<HumanDuration>,
     /// Connections that each send as soon as they are answered [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "rate")]
     connections: Option<u32>,

@@ -9,7 +9,7 @@ use clap::Args;
 use gatebench_config::Diagnostics;
 use gatebench_gateway::{ConfigErrors, Document, GatewayError};
 
-use super::words::{BackendWord, Cores};
+use super::values::{BackendWord, Cores};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
@@ -49,7 +49,7 @@ impl Gateway {
         let cores = self.cores.clone().unwrap_or_default().0;
         let wrong = |errors: ConfigErrors| mistakes(&document, &errors);
         let gateway = gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?;
-        let gateway = Arc::new(gateway.heeded_by(terminal::complain));
+        let gateway = Arc::new(gateway.with_notices(terminal::complain));
         let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());
         let drained = Arc::clone(&gateway);
         let on_first = move || {

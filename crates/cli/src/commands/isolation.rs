@@ -3,7 +3,7 @@
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_model::Span;
+use gatebench_model::HumanDuration;
 use gatebench_model::load::Open;
 use gatebench_model::{Length, Shape};
 use gatebench_runner::{IsolationChoice, Selection, StudyChoice};
@@ -51,7 +51,7 @@ pub struct Isolation {
     blocks: Option<u32>,
     /// The most time it may take: no block is begun that would hardly end within it
     #[arg(long, value_name = "TIME")]
-    budget: Option<Span>,
+    budget: Option<HumanDuration>,
     /// 3 blocks of 2 s: whether checks are kept, without a verdict on latency
     #[arg(long)]
     quick: bool,

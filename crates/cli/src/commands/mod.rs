@@ -25,4 +25,4 @@ pub mod spec;
 pub mod splice;
 pub mod supervise;
 pub mod upstream;
-mod words;
+mod values;

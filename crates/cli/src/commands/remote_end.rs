@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::words::launcher;
+use super::values::launcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
 

@@ -8,7 +8,7 @@ use gatebench_report::redact::leave_out;
 use gatebench_report::{csv, document as as_document, html, json, markdown};
 use gatebench_store::Run;
 
-use super::words::Overlay;
+use super::values::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::reports::Readers;

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_model::Shape;
-use gatebench_model::Span;
 use gatebench_model::load::{Closed, Open};
+use gatebench_model::{HumanDuration, Shape};
 use gatebench_runner::{Selection, SoakChoice, StudyChoice};
 
 use super::run::measuring::Measuring;
-use super::words::measured;
+use super::values::measured;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -46,7 +45,7 @@ pub struct Soak {
     scenario: Option<String>,
     /// Duration of the measurement; a warm-up of a tenth of it, at most 1m, precedes it [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = measured)]
-    duration: Option<Span>,
+    duration: Option<HumanDuration>,
     /// Requests per second, whether answers come or not [default: 2000]
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,

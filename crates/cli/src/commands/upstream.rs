@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatebench_net::tls::{Identity, Pem, ServerSettings, SettingsError, self_signed};
 use gatebench_upstream::{Kind, UpstreamConfig, UpstreamError, serve};
 
-use super::words::{BackendWord, Cores};
+use super::values::{BackendWord, Cores};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};

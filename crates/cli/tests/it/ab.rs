@@ -69,16 +69,16 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     let plan = plan.get("plan").unwrap_or(&plan);
-    let duel = &plan["duel"];
-    let label = |name: &str| duel[name].as_str().unwrap().to_owned();
-    assert!(label("candidate").starts_with("two-"), "{duel}");
-    assert!(label("baseline").starts_with("one-"), "{duel}");
+    let ab_test = &plan["duel"];
+    let label = |name: &str| ab_test[name].as_str().unwrap().to_owned();
+    assert!(label("candidate").starts_with("two-"), "{ab_test}");
+    assert!(label("baseline").starts_with("one-"), "{ab_test}");
     assert_eq!(label("again"), format!("{}-2", label("baseline")));
     assert_eq!(
-        (&duel["blocks_max"], &plan["blocks"]),
+        (&ab_test["blocks_max"], &plan["blocks"]),
         (&40.into(), &50.into())
     );
-    assert_eq!(duel["decides_first"], true, "ten blocks follow");
+    assert_eq!(ab_test["decides_first"], true, "ten blocks follow");
     let built = |folder: &Value| {
         let top = Path::new(folder.as_str().unwrap())
             .ancestors()

@@ -49,7 +49,7 @@ parity:
 ";
 
 impl Bench {
-    /// One block of the reference gateway over `ping`, without a floor.
+    /// One block of the reference gateway over `ping`, without the direct variant.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl Bench {
     pub fn suite(&self, gateways: &str, blocks: u32) {
         let text = format!(
             "suite: small\ntitle: Small\ngateways: [{gateways}]\nscenarios: [./ping.yaml]\nload: ./load.yaml\n\
-             blocks: {blocks}\nfloor: false\n"
+             blocks: {blocks}\ndirect: false\n"
         );
         self.write("suite.yaml", &text);
     }

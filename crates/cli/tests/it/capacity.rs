@@ -91,10 +91,10 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
         .filter(|step| step["step"]["role"] == "near");
     let near: Vec<&Value> = near.collect();
     assert!(near.len() >= 12, "{}", near.len());
-    let floors = records
+    let direct = records
         .iter()
-        .filter(|it| it["trial"]["variant"] == "floor");
-    assert!(floors.clone().all(|it| steps(it).is_empty()) && floors.count() == 1);
+        .filter(|it| it["trial"]["variant"] == "direct");
+    assert!(direct.clone().all(|it| steps(it).is_empty()) && direct.count() == 1);
 
     let again = gatebench(folder.path(), &["report", "run"]);
     assert_eq!(again.status.code(), Some(0));

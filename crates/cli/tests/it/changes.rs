@@ -11,7 +11,8 @@ const CONFIGURE: &str = "- {name: change, open: {rate_per_second: 200, connectio
 #[track_caller]
 fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
     bench.gatebench(&format!(
-        "run --scenario {scenario} --load load.yaml --blocks 1 --no-floor --out run --gateway {gateway}"
+        "run --scenario {scenario} --load load.yaml --blocks 1 --no-direct --out run \
+         --gateway {gateway}"
     ));
     let trials = std::fs::read_dir(bench.path("run/trials")).unwrap();
     let folder = trials.flatten().next().unwrap().path();

@@ -263,7 +263,7 @@ fn a_gateway_without_the_policy_is_not_supported_and_not_failed() {
     let bench = Bench::new();
     bench.faulty("honest");
     let finished =
-        bench.gatebench("run --smoke --scenario api-key --gateway ./faulty --no-floor --out run");
+        bench.gatebench("run --smoke --scenario api-key --gateway ./faulty --no-direct --out run");
     finished
         .assert_measured()
         .assert_says(&["not supported: api_key"]);

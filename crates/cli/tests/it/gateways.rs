@@ -35,7 +35,7 @@ fn is_run_and_proven(gateway: &str, scenarios: &[&str]) {
         .map(|name| format!("--scenario {name} "))
         .collect();
     let finished = bench.gatebench(&format!(
-        "run {named} --load load.yaml --blocks 1 --no-floor --out run --gateway {gateway}"
+        "run {named} --load load.yaml --blocks 1 --no-direct --out run --gateway {gateway}"
     ));
     finished.assert_measured();
     bench.assert_reportable("run", scenarios.len());

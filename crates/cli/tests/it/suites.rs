@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 
-/// Suites whose scenarios have sizes, loads of their own or a floor with requests of its own: these run as they are.
+/// Suites whose scenarios have sizes, loads of their own or direct requests of their own: these run
+/// as they are.
 const WHOLE: [&str; 4] = ["soap", "soap-endurance", "gravitee", "kong-benchmark"];
 
 /// Scenarios of one run, which must end before a test loses its patience.
@@ -76,7 +77,7 @@ fn smoke(words: &str, gateways: &[&str]) -> Outcomes {
         .filter(|it| !it.starts_with('-'));
     for (scenario, variant) in failed.keys() {
         let gateway = gateways.iter().find(|it| variant.starts_with(**it));
-        let words = format!("{} --scenario {scenario}", suite.unwrap_or("--no-floor"));
+        let words = format!("{} --scenario {scenario}", suite.unwrap_or("--no-direct"));
         let gateways: Vec<&str> = gateway.into_iter().copied().collect();
         let (again, failed) = smoke_once(&words, &gateways);
         assert!(
@@ -183,7 +184,7 @@ fn scenarios_of_suites_without_loads_of_their_own_hold() {
     let names: Vec<String> = names.into_iter().collect();
     for names in names.chunks(RUN_SCENARIOS) {
         // Some suites are called like a scenario.
-        let words = format!("--no-floor --scenario {}", names.join(" --scenario "));
+        let words = format!("--no-direct --scenario {}", names.join(" --scenario "));
         let outcomes = smoke(&words, &["reference", "nginx"]);
         assert_eq!(outcomes.len(), names.len() * 2, "a trial is missing");
         assert_supported(&outcomes);
@@ -199,7 +200,7 @@ fn what_happens_meanwhile_holds() {
             continue;
         }
         let words = format!(
-            "{} --no-floor --scenario {}",
+            "{} --no-direct --scenario {}",
             suite.suite,
             names.join(" --scenario ")
         );
@@ -212,24 +213,24 @@ fn what_happens_meanwhile_holds() {
 }
 
 #[test]
-fn the_suites_of_documents_hold_at_the_floor_too() {
+fn the_suites_of_documents_hold_without_a_gateway_too() {
     for suite in WHOLE {
-        let floors = smoke(suite, &["reference"]);
+        let direct = smoke(suite, &["reference"]);
         let is_measured = |((_, variant), outcome): (&(String, String), &String)| {
             variant.starts_with("reference") && outcome == "completed"
         };
-        assert!(floors.iter().any(is_measured), "{suite}: {floors:?}");
+        assert!(direct.iter().any(is_measured), "{suite}: {direct:?}");
         assert!(
-            floors.values().all(|it| it == "completed"),
-            "{suite}: {floors:?}"
+            direct.values().all(|it| it == "completed"),
+            "{suite}: {direct:?}"
         );
-        assert_supported(&smoke(&format!("{suite} --no-floor"), &["nginx"]));
+        assert_supported(&smoke(&format!("{suite} --no-direct"), &["nginx"]));
     }
 }
 
 #[test]
 fn nginx_with_lua_does_what_it_has_of_soap() {
-    let outcomes = smoke("soap --no-floor", &["nginx-lua"]);
+    let outcomes = smoke("soap --no-direct", &["nginx-lua"]);
     assert_supported(&outcomes);
     let done: BTreeSet<&str> = outcomes
         .iter()

@@ -66,6 +66,13 @@ impl<'s> Keys<'s> {
         })
     }
 
+    /// Returns the key that had this name in earlier versions.
+    fn renamed(&self, earlier: &str) -> Option<&'s str> {
+        let mut own = self.own.iter();
+        let found = own.find(|(_, schema)| has_alias(schema, earlier));
+        found.map(|(key, _)| *key)
+    }
+
     fn known(&self) -> impl Iterator<Item = &'s str> {
         self.own.iter().map(|(key, _)| *key).chain(self.tags())
     }
@@ -84,6 +91,11 @@ fn is_closed(schema: &Value) -> bool {
     };
     let branches = schema.get("oneOf").and_then(Value::as_array);
     refuses(schema) || branches.is_some_and(|branches| branches.iter().all(refuses))
+}
+
+fn has_alias(schema: &Value, name: &str) -> bool {
+    let aliases = schema.get("aliases").and_then(Value::as_array);
+    aliases.is_some_and(|aliases| aliases.iter().any(|alias| alias == name))
 }
 
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
@@ -124,12 +136,19 @@ impl<'s> Walker<'s> {
     }
 
     /// Reports keys that do not exist, and takes those that are a slip for the key that was meant.
+    /// Renames a key that has its name of earlier versions.
     /// Returns how many stay unknown.
     fn unknown_keys(&mut self, entries: &mut [Entry], keys: &Keys<'s>, place: &Place<'s>) -> usize {
         let mut left = 0;
         for index in 0..entries.len() {
             let key = entries[index].key.clone();
             if keys.schema_of(&key).is_some() {
+                continue;
+            }
+            if let Some(current) = keys.renamed(&key)
+                && entries.iter().all(|entry| entry.key != current)
+            {
+                entries[index].key = current.into();
                 continue;
             }
             let absent = keys

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::mapping::Keys;
 use super::scalar::{bounds, types};
 use super::{Place, Walker, words};
-use crate::duration::Span;
+use crate::duration::HumanDuration;
 use crate::node::{Data, Entry, Node};
 
 /// The document as its schema wants it.
@@ -109,7 +109,7 @@ impl<'s> Walker<'s> {
             return words.first().copied().into();
         }
         match types(schema).first().copied() {
-            Some("string") if schema.get("format") == Some(&Value::from(Span::FORMAT)) => {
+            Some("string") if schema.get("format") == Some(&Value::from(HumanDuration::FORMAT)) => {
                 "1s".into()
             }
             Some("string") => "".into(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Place, Walker, about, description};
 use crate::diagnostic::Problem;
-use crate::duration::Span;
+use crate::duration::HumanDuration;
 use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
 
@@ -131,8 +131,8 @@ impl<'s> Walker<'s> {
             let message = format!("{} cannot be `{}`", place.name, shortened(text));
             self.problems
                 .push(Problem::new(span.clone(), message, help));
-        } else if schema.get("format").and_then(Value::as_str) == Some(Span::FORMAT)
-            && let Err(reason) = text.parse::<Span>()
+        } else if schema.get("format").and_then(Value::as_str) == Some(HumanDuration::FORMAT)
+            && let Err(reason) = text.parse::<HumanDuration>()
         {
             self.problems.push(Problem::new(
                 span.clone(),

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use gatebench_model::Span;
+use gatebench_model::HumanDuration;
 use gatebench_model::load::RateStage;
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn open(rate_per_second: f64, ramp_to_per_second: Option<f64>) -> Open {
 fn stage(rate_per_second: f64, milliseconds: u64, how: Change) -> RateStage {
     RateStage {
         rate_per_second,
-        over: Span::from_millis(milliseconds),
+        over: HumanDuration::from_millis(milliseconds),
         how,
     }
 }

@@ -12,7 +12,7 @@ use gatebench_engine::{
     Control, EngineError, ErrorKind, Group, Load, Outcome, Protocol, ProxyProtocol, Target, run,
 };
 use gatebench_model::load::{Closed, ConnectionStage, Open};
-use gatebench_model::{Check, Order, Request, Shape, Span};
+use gatebench_model::{Check, HumanDuration, Order, Request, Shape};
 use gatebench_net::Backend;
 use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Verify, Version, self_signed};
 
@@ -284,7 +284,7 @@ fn http2_connections_that_are_too_many_end_with_their_answers() {
     target.protocol = Protocol::Http2 { streams: 10 };
     let stage = |connections: u32| ConnectionStage {
         connections,
-        over: Span::from_millis(200),
+        over: HumanDuration::from_millis(200),
     };
     let shape = Shape::Closed(Closed {
         stages: vec![stage(1), stage(12), stage(2)],

@@ -1,8 +1,8 @@
 //! What stands in for faults in a build without them: nothing is done, and nothing is held.
 
 use super::Delays;
+use crate::client_ref::ClientRef;
 use crate::config::Route;
-use crate::party::Party;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {}
@@ -21,7 +21,7 @@ impl Injector {
         false
     }
 
-    pub(crate) fn pop_due(&mut self, _now_ns: u64) -> Option<Party> {
+    pub(crate) fn pop_due(&mut self, _now_ns: u64) -> Option<ClientRef> {
         None
     }
 
@@ -34,7 +34,7 @@ impl Injector {
 pub(crate) struct Hold {}
 
 impl Hold {
-    pub(crate) fn begin(&mut self, _: u64, _now_ns: u64, _: Party, _: &mut Injector) {}
+    pub(crate) fn begin(&mut self, _: u64, _now_ns: u64, _: ClientRef, _: &mut Injector) {}
 
     pub(crate) fn is_held(self) -> bool {
         false

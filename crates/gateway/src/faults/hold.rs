@@ -4,8 +4,8 @@ use gatebench_net::timers::Timers;
 
 use super::Delays;
 use super::injector::Injector;
+use crate::client_ref::ClientRef;
 use crate::config::{Route, TestDelay};
-use crate::party::Party;
 
 /// The last part of a hold is spent polling without waiting: a thread that sleeps wakes late by more
 /// than the proof allows.
@@ -19,7 +19,13 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Holds for `delay_ns` from now; 0 does nothing.
-    pub(crate) fn begin(&mut self, delay_ns: u64, now_ns: u64, id: Party, faults: &mut Injector) {
+    pub(crate) fn begin(
+        &mut self,
+        delay_ns: u64,
+        now_ns: u64,
+        id: ClientRef,
+        faults: &mut Injector,
+    ) {
         if delay_ns > 0 {
             self.until_ns = Some(now_ns + delay_ns);
             faults.holds.0.schedule(now_ns + delay_ns, id);
@@ -42,11 +48,11 @@ impl Hold {
 
 /// The holds of one worker, in the order they end.
 #[derive(Debug, Default)]
-pub(crate) struct Holds(Timers<Party>);
+pub(crate) struct Holds(Timers<ClientRef>);
 
 impl Holds {
     /// The connection whose hold ends by now.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Party> {
+    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
         self.0.pop_due(now_ns)
     }
 

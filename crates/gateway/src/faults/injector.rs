@@ -3,7 +3,7 @@
 use super::flaws::{Flawed, Leak};
 use super::handicap::{Burden, Handicap};
 use super::hold::Holds;
-use crate::party::Party;
+use crate::client_ref::ClientRef;
 
 /// The faults of every worker; none by default. Known delays are settings of routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,7 +48,7 @@ impl Injector {
     }
 
     /// The connection whose hold ends by now.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Party> {
+    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
         self.holds.pop_due(now_ns)
     }
 

@@ -3,14 +3,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::keys::Keys;
+use super::credential_store::CredentialStore;
 
 /// Credentials longer than this, in Base64, are nobody's.
 const CREDENTIALS_BYTES_MAX: usize = 1024;
 
 /// Who a request says it comes from: the consumer's number. The credentials, `user:password`, are looked
 /// up like keys, so how long that takes tells nothing about them.
-pub(crate) fn consumer(value: &[u8], credentials: &Keys) -> Option<u32> {
+pub(crate) fn consumer(value: &[u8], credentials: &CredentialStore) -> Option<u32> {
     let token = after_scheme(value, "basic")?;
     let mut decoded = [0_u8; CREDENTIALS_BYTES_MAX];
     if token.len() > CREDENTIALS_BYTES_MAX {
@@ -33,7 +33,8 @@ mod tests {
     use super::*;
 
     fn found(value: &str) -> Option<u32> {
-        let credentials = Keys::new([("alice:secret", 0), ("bob:pass:word", 1), ("carol:", 2)]);
+        let credentials =
+            CredentialStore::new([("alice:secret", 0), ("bob:pass:word", 1), ("carol:", 2)]);
         consumer(value.as_bytes(), &credentials)
     }
 
@@ -68,7 +69,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn nothing_makes_it_panic(value in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
-            let credentials = Keys::new([("alice:secret", 0)]);
+            let credentials = CredentialStore::new([("alice:secret", 0)]);
             consumer(&value, &credentials);
             consumer(&[&b"Basic "[..], &value].concat(), &credentials);
         }

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::keys::Keys;
+use super::credential_store::CredentialStore;
 use crate::config::Consumer;
 
 /// Everything by which a consumer is known.
 #[derive(Debug)]
 pub(crate) struct Consumers {
     /// By API key.
-    pub(crate) keys: Keys,
+    pub(crate) keys: CredentialStore,
     /// By `name:password`.
-    pub(crate) credentials: Keys,
+    pub(crate) credentials: CredentialStore,
     numbers: HashMap<String, u32>,
     /// By number.
     names: Vec<String>,
@@ -27,8 +27,8 @@ impl Consumers {
             Some((format!("{}:{password}", one.name), number))
         });
         Self {
-            keys: Keys::new(keys),
-            credentials: Keys::new(credentials),
+            keys: CredentialStore::new(keys),
+            credentials: CredentialStore::new(credentials),
             numbers: numbered()
                 .map(|(number, one)| (one.name.clone(), number))
                 .collect(),

@@ -5,8 +5,8 @@
 mod basic;
 mod compile;
 pub(crate) mod consumers;
+mod credential_store;
 pub(crate) mod jwt;
-mod keys;
 mod query;
 mod rate;
 

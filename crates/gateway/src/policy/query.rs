@@ -1,6 +1,6 @@
 //! Keys that come as parameters of a query.
 
-use super::keys::Keys;
+use super::credential_store::CredentialStore;
 use crate::path::query::{decode, parameters, query_of};
 
 /// A value longer than this, as it is written, is nobody's key.
@@ -8,7 +8,7 @@ const VALUE_BYTES_MAX: usize = 1024;
 
 /// Whose key the parameter of that name carries: the consumer's number. Of two keys the upstream could
 /// believe the other one, so they are nobody's.
-pub(crate) fn consumer(target: &str, name: &str, keys: &Keys) -> Option<u32> {
+pub(crate) fn consumer(target: &str, name: &str, keys: &CredentialStore) -> Option<u32> {
     let mut buffer = [0_u8; VALUE_BYTES_MAX];
     let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));
     let (_, value) = named.next()?;
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     fn found(target: &str) -> Option<u32> {
-        let keys = Keys::new([("alpha", 3), ("a b+c%", 7)]);
+        let keys = CredentialStore::new([("alpha", 3), ("a b+c%", 7)]);
         consumer(target, "api key", &keys)
     }
 

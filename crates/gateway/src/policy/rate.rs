@@ -344,7 +344,7 @@ mod tests {
         fn it_is_a_token_bucket(limit in 1_u64..20, steps in proptest::collection::vec(0_u64..5, 1..200)) {
             let policy = RateLimitPolicy {
                 limit,
-                window: gatebench_config::Span::from_millis(limit * 1000),
+                window: gatebench_config::HumanDuration::from_millis(limit * 1000),
                 per: RateLimitKey::Route,
                 header: None,
                 headers: false,

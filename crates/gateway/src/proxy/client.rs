@@ -11,12 +11,12 @@ use super::edit::in_words_of;
 use super::exchange::{Core, PENDING_BYTES_LOW, PENDING_BYTES_MAX};
 use super::log::LogEntry;
 use super::origin::Origin;
+use crate::client_ref::ClientRef;
+use crate::compiled::ActiveConfig;
 use crate::faults::{Delays, Hold};
 use crate::message::{Choice, Collected, Form, Local, Refusal, Relay, Toward};
 use crate::openapi::AnswerCheck;
-use crate::party::Party;
 use crate::policy::Notes;
-use crate::site::Live;
 use crate::soap::{Parked, Passage};
 
 /// How long a connection lives on after its last answer, for the client to read it: closing at once
@@ -45,7 +45,7 @@ pub(crate) struct Client {
 /// A connection but for its decoder, whose events are borrowed while this changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    pub(crate) id: Party,
+    pub(crate) id: ClientRef,
     pub(crate) outbox: Outbox,
     pub(crate) phase: Phase,
     pub(crate) toward: Toward,
@@ -60,7 +60,7 @@ pub(crate) struct Exchange {
     pub(crate) answer_relay: Relay,
     pub(crate) origin: Option<ConnId>,
     /// The configuration that the request at hand goes by.
-    pub(crate) live: Rc<Live>,
+    pub(crate) active: Rc<ActiveConfig>,
     pub(crate) route: Option<usize>,
     /// When the head of the request was read, of the monotonic clock.
     pub(crate) begun_ns: u64,
@@ -75,7 +75,7 @@ pub(crate) struct Exchange {
     pub(crate) answer_check: Option<AnswerCheck>,
     /// What the answer's body is, where it is collected.
     pub(crate) answer_form: Form,
-    /// The upstream chosen, by the site's number.
+    /// The upstream chosen, by the configuration's number.
     pub(crate) upstream: usize,
     /// The target chosen, by the worker's number.
     pub(crate) target: usize,
@@ -122,12 +122,12 @@ pub(crate) enum Phase {
 }
 
 impl Client {
-    pub(crate) fn new<I: Io>(id: Party, core: &mut Core<I>) -> Self {
+    pub(crate) fn new<I: Io>(id: ClientRef, core: &mut Core<I>) -> Self {
         let mut client = Self {
             decoder: Decoder::requests(Limits::default()),
             backlog: Vec::new(),
             is_unheard: id.slot.is_none(),
-            exchange: Exchange::new(id, Rc::clone(&core.current.live)),
+            exchange: Exchange::new(id, Rc::clone(&core.current.active)),
         };
         client.rearm(core);
         client
@@ -352,7 +352,7 @@ impl Exchange {
         waited
     }
 
-    fn new(id: Party, live: Rc<Live>) -> Self {
+    fn new(id: ClientRef, active: Rc<ActiveConfig>) -> Self {
         Self {
             id,
             outbox: Outbox::default(),
@@ -369,7 +369,7 @@ impl Exchange {
             request_relay: Relay::Plain,
             answer_relay: Relay::Plain,
             origin: None,
-            live,
+            active,
             route: None,
             begun_ns: 0,
             status: 0,
@@ -459,7 +459,7 @@ impl Exchange {
 
     /// Reports whether the response has not begun and may have to be kept until it is whole.
     pub(crate) fn may_keep_answer(&self) -> bool {
-        let route = self.route.map(|route| &self.live.site.routes[route]);
+        let route = self.route.map(|route| &self.active.compiled.routes[route]);
         !self.has_answer && route.is_some_and(|route| route.chain.may_collect_answers())
     }
 
@@ -493,12 +493,17 @@ impl Exchange {
 
     /// Queues an answer of the gateway's own.
     pub(crate) fn answer<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
-        let live = Rc::clone(&self.live);
-        let metrics = match (choice, &live.site.metrics) {
+        let active = Rc::clone(&self.active);
+        let metrics = match (choice, &active.compiled.metrics) {
             (Choice::Metrics, Some(metrics)) => metrics.text(),
             _ => String::new(),
         };
-        let mut local = Local::new(choice, self.notes.standing, &live.site.pages, &metrics);
+        let mut local = Local::new(
+            choice,
+            self.notes.standing,
+            &active.compiled.pages,
+            &metrics,
+        );
         let refusal = self.notes.refusal.take();
         if let Some(refusal) = &refusal {
             local = local.with_refusal(refusal);
@@ -548,14 +553,14 @@ impl Exchange {
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.answers += 1;
         core.faults.responded(self.status);
-        if let Some(metrics) = &self.live.site.metrics {
+        if let Some(metrics) = &self.active.compiled.metrics {
             let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
             metrics.count(core.worker, self.route, self.status, duration_ns);
         }
         if core.log.is_on() {
-            let route = self
-                .route
-                .map_or("-", |route| self.live.site.routes[route].name.as_str());
+            let route = self.route.map_or("-", |route| {
+                self.active.compiled.routes[route].name.as_str()
+            });
             core.log.line(&self.log, route, self.status, core.now_ns);
         }
         self.origin = None;

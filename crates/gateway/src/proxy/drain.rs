@@ -10,7 +10,7 @@ use std::io;
 use gatebench_net::{ConnId, Event, Io, ListenerId};
 
 use super::client::Fate;
-use super::clients::Front;
+use super::clients::ClientConnection;
 use super::exchange::Core;
 use super::worker::Worker;
 
@@ -53,10 +53,10 @@ impl<I: Io> Worker<I> {
             self.core.io.stop_listening(listener);
         }
         self.core.drain_until_ns = Some(self.core.now_ns + self.core.limits.drain_ns);
-        for (_, front) in self.clients.iter_mut() {
-            match front {
-                Front::Http1(client) => client.drain(&mut self.core),
-                Front::Http2(connection) => connection.drain(&mut self.core),
+        for (_, connection) in self.clients.iter_mut() {
+            match connection {
+                ClientConnection::Http1(client) => client.drain(&mut self.core),
+                ClientConnection::Http2(connection) => connection.drain(&mut self.core),
             }
         }
         Ok(())

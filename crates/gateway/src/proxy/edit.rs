@@ -59,8 +59,8 @@ pub(crate) enum Edited {
 impl Exchange {
     /// Does to a request that is whole what its policies do.
     pub(crate) fn edit_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
-        let live = Rc::clone(&self.live);
-        let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
+        let active = Rc::clone(&self.active);
+        let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
             return Ok(Edited::Done);
         };
         if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation) {
@@ -72,8 +72,8 @@ impl Exchange {
 
     /// Does to an answer that is whole what policies do.
     pub(crate) fn edit_answer<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
-        let live = Rc::clone(&self.live);
-        let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
+        let active = Rc::clone(&self.active);
+        let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
             return Ok(Edited::Done);
         };
         if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation)

@@ -11,16 +11,16 @@ use super::client::{Exchange, Phase};
 use super::edit::{Edited, Refused};
 use super::log::AccessLog;
 use super::origin::Origin;
-use super::worker::{Heed, Totals};
+use super::worker::{Notices, Totals};
+use crate::client_ref::ClientRef;
+use crate::compiled::{Current, Limits, Waits};
 use crate::faults::Injector;
 use crate::message::{
     CONTINUE, Choice, Destination, Local, Refusal, Relay, Toward, relay, write_local, write_request,
 };
-use crate::party::Party;
 use crate::path::{Target, Way, strip};
 use crate::policy::{Notes, Request};
 use crate::redis::Link;
-use crate::site::{Current, Limits, Waits};
 use crate::soap::Line;
 
 /// Output of one connection beyond this stops the reading of what feeds it.
@@ -46,13 +46,13 @@ pub(crate) struct Core<I> {
     /// Faults that were asked for.
     pub(crate) faults: Injector,
     /// Hears what an operator should know.
-    pub(crate) heed: Heed,
+    pub(crate) notices: Notices,
     /// Requests that Redis was asked about.
     pub(crate) asked: u64,
     pub(crate) limits: Limits,
     /// When the gateway stops: until when what is under way has time.
     pub(crate) drain_until_ns: Option<u64>,
-    pub(crate) timers: Timers<Party>,
+    pub(crate) timers: Timers<ClientRef>,
     pub(crate) log: AccessLog,
     pub(crate) totals: Totals,
     /// The clock as it was after the last poll: what is due by then is due. What has come since the poll
@@ -70,23 +70,23 @@ impl<I: Io> Core<I> {
     }
 
     /// Stops reading from a connection until [`Self::resume`]. A stream is only read when it asks.
-    pub(crate) fn pause(&mut self, party: Party) {
-        if party.slot.is_none() {
-            self.io.pause(party.conn);
+    pub(crate) fn pause(&mut self, client_ref: ClientRef) {
+        if client_ref.slot.is_none() {
+            self.io.pause(client_ref.conn);
         }
     }
 
     /// Reads on.
-    pub(crate) fn resume(&mut self, party: Party) {
-        if party.slot.is_none() {
-            self.io.resume(party.conn);
+    pub(crate) fn resume(&mut self, client_ref: ClientRef) {
+        if client_ref.slot.is_none() {
+            self.io.resume(client_ref.conn);
         }
     }
 
     /// Says that nothing follows. A stream says so with its last frame.
-    pub(crate) fn shutdown(&mut self, party: Party) {
-        if party.slot.is_none() {
-            self.io.shutdown(party.conn);
+    pub(crate) fn shutdown(&mut self, client_ref: ClientRef) {
+        if client_ref.slot.is_none() {
+            self.io.shutdown(client_ref.conn);
         }
     }
 
@@ -178,8 +178,8 @@ impl Exchange {
         if core.log.is_on() {
             self.log.begin(head.method(), head.target(), core.now_ns);
         }
-        if !Rc::ptr_eq(&self.live, &core.current.live) {
-            self.live = Rc::clone(&core.current.live);
+        if !Rc::ptr_eq(&self.active, &core.current.active) {
+            self.active = Rc::clone(&core.current.active);
         }
         self.is_crowded = false;
         let choice = self.choose(head, origins, core);
@@ -203,15 +203,15 @@ impl Exchange {
         origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> Option<Choice> {
-        let live = Rc::clone(&self.live);
+        let active = Rc::clone(&self.active);
         let mut memory = std::mem::take(&mut core.path);
         self.route = None;
-        let choice = match live.site.router.find(head.target(), &mut memory) {
+        let choice = match active.compiled.router.find(head.target(), &mut memory) {
             Err(words) => {
                 self.notes.refusal = Some(Refusal::new(400, words));
                 Some(Choice::Refused)
             }
-            Ok(Way { target, .. }) if live.site.answers_metrics(target.path) => {
+            Ok(Way { target, .. }) if active.compiled.answers_metrics(target.path) => {
                 Some(Choice::Metrics)
             }
             Ok(Way { route: None, .. }) => Some(Choice::Error(404)),
@@ -254,9 +254,9 @@ impl Exchange {
         path: &str,
         core: &mut Core<I>,
     ) -> Option<Choice> {
-        let site = &self.live.site;
+        let compiled = &self.active.compiled;
         let caches = &mut core.current.caches;
-        let chain = &site.routes[route].chain;
+        let chain = &compiled.routes[route].chain;
         if chain.soap.is_some() {
             self.passage.begin(head);
         }
@@ -265,7 +265,7 @@ impl Exchange {
             path,
             now_ns: core.now_ns,
         };
-        let choice = chain.judge(&request, &site.consumers, caches, &mut self.notes);
+        let choice = chain.judge(&request, &compiled.consumers, caches, &mut self.notes);
         if chain.openapi.is_some() {
             core.note_time();
         }
@@ -283,8 +283,8 @@ impl Exchange {
         if chain.redis.is_none() || !matches!(choice, None | Some(Choice::Mock(_))) {
             return choice;
         }
-        let live = Rc::clone(&self.live);
-        let limit = live.site.routes[route].chain.redis.as_ref()?;
+        let active = Rc::clone(&self.active);
+        let limit = active.compiled.routes[route].chain.redis.as_ref()?;
         self.count(limit, head, core).or(choice)
     }
 
@@ -298,14 +298,14 @@ impl Exchange {
         origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> io::Result<()> {
-        let live = Rc::clone(&self.live);
-        let route_of = &live.site.routes[route];
+        let active = Rc::clone(&self.active);
+        let route_of = &active.compiled.routes[route];
         let Some(upstream) = route_of.upstream else {
             return Err(io::ErrorKind::NotFound.into());
         };
         self.upstream = upstream;
         self.failures = 0;
-        self.target = core.current.next_target(&live, upstream, core.now_ns);
+        self.target = core.current.next_target(&active, upstream, core.now_ns);
         self.delays = core.current.delays[route].next();
         let collects = route_of.chain.collects(head, &self.notes);
         let origin = if collects {
@@ -327,7 +327,7 @@ impl Exchange {
             edits: &route_of.chain.request_headers,
             consumer: route_of
                 .chain
-                .consumer_field(&self.notes, &live.site.consumers),
+                .consumer_field(&self.notes, &active.compiled.consumers),
             trusted: route_of.chain.trusted(),
             is_collected: collects,
             is_gzip_alone: route_of.chain.processes_answers(),
@@ -359,7 +359,7 @@ impl Exchange {
         origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> io::Result<ConnId> {
-        let route = self.route.map(|route| &self.live.site.routes[route]);
+        let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
         let id = core.origin_for(origins, self.target, waits)?;
         if let Some(origin) = origins.get_mut(id) {

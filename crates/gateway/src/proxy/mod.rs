@@ -4,8 +4,8 @@
 //! target, a target's answer lets the client be read on, and either waits for Redis or for a
 //! helper. What they share is the worker's core.
 //!
-//! What is right for a request is decided below, by the site and its policies: this module knows
-//! when.
+//! What is right for a request is decided below, by the compiled configuration and its policies:
+//! this module knows when.
 
 mod client;
 mod clients;

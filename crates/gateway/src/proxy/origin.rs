@@ -6,9 +6,9 @@ use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 use gatebench_net::{ConnId, Io, Outbox};
 
 use super::clients::Clients;
+use crate::client_ref::ClientRef;
+use crate::compiled::Waits;
 use crate::faults::Hold;
-use crate::party::Party;
-use crate::site::Waits;
 
 /// A connection to a target, idle in the pool or at work for a client.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Origin {
     pub(crate) outbox: Outbox,
     tls: Option<Box<Tls>>,
     /// Whose request it serves; none while idle.
-    pub(crate) client: Option<Party>,
+    pub(crate) client: Option<ClientRef>,
     /// How long the target has for the request at hand.
     pub(crate) waits: Waits,
     /// It can carry a request: connected, and with its handshake done.
@@ -182,7 +182,7 @@ impl Origin {
     }
 
     /// From now on the target has its full time for a sign of life.
-    pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<Party>) {
+    pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         let due_ns = now_ns + self.waits.upstream_ns;
         self.deadline.set(due_ns, self.id.into(), timers);
     }

@@ -32,7 +32,7 @@ impl Exchange {
         core: &mut Core<I>,
     ) -> Option<Choice> {
         let mut key = std::mem::take(&mut core.redis_key);
-        let consumers = &self.live.site.consumers;
+        let consumers = &self.active.compiled.consumers;
         let consumer = self.notes.consumer.and_then(|one| consumers.name(one));
         limit.write_key(&mut key, head, consumer);
         let verdict = match limit.counting {
@@ -141,12 +141,13 @@ impl<I: Io> Core<I> {
 
     /// Once a round: tells Redis what was counted without waiting.
     pub(crate) fn tell_redis(&mut self) {
-        if self.current.live.site.tellers.is_empty() {
+        if self.current.active.compiled.tellers.is_empty() {
             return;
         }
-        let live = std::rc::Rc::clone(&self.current.live);
-        let tellers = live.site.tellers.iter();
-        let limits = tellers.filter_map(|&route| live.site.routes[route].chain.redis.as_ref());
+        let active = std::rc::Rc::clone(&self.current.active);
+        let tellers = active.compiled.tellers.iter();
+        let limits =
+            tellers.filter_map(|&route| active.compiled.routes[route].chain.redis.as_ref());
         for limit in limits {
             let now_ns = self.now_ns;
             let counts = &self.current.counts[limit.number];
@@ -224,7 +225,7 @@ impl<I: Io> Worker<I> {
     /// Nobody will answer what was asked over a link.
     fn link_broke(&mut self, at: usize) {
         if let Some(words) = self.core.links[at].take_trouble() {
-            (self.core.heed)(&words);
+            (self.core.notices)(&words);
         }
         let (links, mut base) = links_of(&mut self.core);
         for question in links[at].give_up(&mut base) {
@@ -249,9 +250,10 @@ impl<I: Io> Worker<I> {
                     Said::Nothing => counts.lost(&key, amount),
                 }
             }
-            Asker::Request(party, serial) => self.with_client(party, |client, origins, core| {
-                client.redis_said(serial, said, origins, core)
-            }),
+            Asker::Request(client_ref, serial) => self
+                .with_client(client_ref, |client, origins, core| {
+                    client.redis_said(serial, said, origins, core)
+                }),
         }
     }
 }
@@ -276,8 +278,8 @@ impl Client {
         core: &mut Core<I>,
     ) -> Fate {
         let exchange = &mut self.exchange;
-        let live = std::rc::Rc::clone(&exchange.live);
-        let route = exchange.route.map(|route| &live.site.routes[route]);
+        let active = std::rc::Rc::clone(&exchange.active);
+        let route = exchange.route.map(|route| &active.compiled.routes[route]);
         if let Some(limit) = route.and_then(|route| route.chain.redis.as_ref()) {
             let verdict = match said {
                 Said::Count { count, left_ms } => Verdict::Known(limit.standing(count, left_ms)),

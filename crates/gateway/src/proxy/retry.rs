@@ -45,12 +45,14 @@ impl Exchange {
         core: &mut Core<I>,
     ) -> bool {
         self.failures += 1;
-        let targets = self.live.site.upstreams[self.upstream].weights.len();
+        let targets = self.active.compiled.upstreams[self.upstream].weights.len();
         if self.failures >= targets.min(ATTEMPTS_MAX) {
             return false;
         }
-        let live = std::rc::Rc::clone(&self.live);
-        let next = core.current.next_target(&live, self.upstream, core.now_ns);
+        let active = std::rc::Rc::clone(&self.active);
+        let next = core
+            .current
+            .next_target(&active, self.upstream, core.now_ns);
         if next == failed.target {
             return false;
         }

@@ -32,7 +32,7 @@ impl Exchange {
     ) -> Option<(Paused, Made)> {
         let number = order.number();
         let asked = Asked {
-            party: self.id,
+            client_ref: self.id,
             order,
             losses: 0,
         };
@@ -176,7 +176,7 @@ impl<I: Io> Worker<I> {
     }
 
     fn made(&mut self, asked: &Asked, made: Made) {
-        self.with_client(asked.party, |client, origins, core| {
+        self.with_client(asked.client_ref, |client, origins, core| {
             client.transformed(asked.order.number(), made, origins, core)
         });
     }

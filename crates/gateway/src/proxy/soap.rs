@@ -7,8 +7,8 @@ use gatebench_net::Io;
 use super::client::Exchange;
 use super::edit::Edited;
 use super::exchange::Core;
+use crate::compiled::ActiveConfig;
 use crate::message::Choice;
-use crate::site::Live;
 use crate::soap::{Fault, Made, Passed, Paused, Progress, Soap, take_over};
 
 /// How far a message has come on its chain.
@@ -47,8 +47,8 @@ impl Exchange {
         waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
     ) -> Result<Edited, Fault> {
-        let live = Rc::clone(&self.live);
-        let Some(soap) = self.soap(&live) else {
+        let active = Rc::clone(&self.active);
+        let Some(soap) = self.soap(&active) else {
             return Ok(Edited::Done);
         };
         let walked = self.walk(waited, core, |it, waited| {
@@ -62,9 +62,9 @@ impl Exchange {
         let Some(redirect) = passed else { return };
         self.collected.redirect(&redirect.path);
         if let Some(upstream) = redirect.upstream {
-            let live = Rc::clone(&self.live);
+            let active = Rc::clone(&self.active);
             self.upstream = upstream;
-            self.target = core.current.next_target(&live, upstream, core.now_ns);
+            self.target = core.current.next_target(&active, upstream, core.now_ns);
         }
     }
 
@@ -79,8 +79,8 @@ impl Exchange {
         waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
     ) -> Result<Edited, Fault> {
-        let live = Rc::clone(&self.live);
-        let Some(soap) = self.soap(&live) else {
+        let active = Rc::clone(&self.active);
+        let Some(soap) = self.soap(&active) else {
             return Ok(Edited::Done);
         };
         let walked = self.walk(waited, core, |it, waited| {
@@ -108,8 +108,8 @@ impl Exchange {
         }
     }
 
-    fn soap<'l>(&self, live: &'l Live) -> Option<&'l Soap> {
-        live.site.routes[self.route?].chain.soap.as_ref()
+    fn soap<'l>(&self, active: &'l ActiveConfig) -> Option<&'l Soap> {
+        active.compiled.routes[self.route?].chain.soap.as_ref()
     }
 
     /// What a SOAP client is told where the gateway, or a policy that knows nothing of SOAP, refuses.
@@ -120,7 +120,7 @@ impl Exchange {
         ) {
             return None;
         }
-        self.soap(&self.live)?
+        self.soap(&self.active)?
             .fault_of_status(status, &self.passage)
     }
 }

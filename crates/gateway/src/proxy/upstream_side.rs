@@ -211,8 +211,8 @@ impl<I: Io> Worker<I> {
 impl Exchange {
     /// Writes the head of an answer; or, where a policy wants the answer whole, keeps it until then.
     fn begin_answer(&mut self, head: &Head<'_>) -> Result<(), Choice> {
-        let live = Rc::clone(&self.live);
-        let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
+        let active = Rc::clone(&self.active);
+        let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
             return Ok(());
         };
         let chain = &route.chain;

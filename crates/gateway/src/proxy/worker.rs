@@ -9,15 +9,15 @@ use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
 use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
 
 use super::client::{Client, Fate};
-use super::clients::{Clients, Front};
+use super::clients::{ClientConnection, Clients};
 use super::exchange::Core;
 use super::http2::Multiplexed;
 use super::log::AccessLog;
 use super::origin::Origin;
+use crate::client_ref::ClientRef;
+use crate::compiled::{CompiledConfig, Current};
 use crate::faults::{Faults, Injector};
 use crate::message::Choice;
-use crate::party::Party;
-use crate::site::{Current, Site};
 
 /// What a gateway did from start to stop, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,13 +33,13 @@ pub struct Totals {
 }
 
 /// Hears what an operator should know, from any worker, seldom.
-pub(crate) type Heed = Arc<dyn Fn(&str) + Send + Sync>;
+pub(crate) type Notices = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What the workers share.
 pub(crate) struct Gateway {
-    pub(crate) heed: Heed,
+    pub(crate) notices: Notices,
     pub(crate) faults: Faults,
-    site: Mutex<Arc<Site>>,
+    compiled: Mutex<Arc<CompiledConfig>>,
     /// Counts the configurations, so that a worker sees a new one without a lock.
     generation: AtomicU64,
     /// No connection is accepted any more, and those that there are end with the request under way.
@@ -51,11 +51,11 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    pub(crate) fn new(site: Site, workers: usize) -> Self {
+    pub(crate) fn new(compiled: CompiledConfig, workers: usize) -> Self {
         Self {
-            heed: Arc::new(|_| {}),
+            notices: Arc::new(|_| {}),
             faults: Faults::default(),
-            site: Mutex::new(Arc::new(site)),
+            compiled: Mutex::new(Arc::new(compiled)),
             generation: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),
             workers,
@@ -64,13 +64,13 @@ impl Gateway {
         }
     }
 
-    pub(crate) fn site(&self) -> Arc<Site> {
-        Arc::clone(&self.site.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn compiled(&self) -> Arc<CompiledConfig> {
+        Arc::clone(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Lets every worker go by another configuration, each after what it is at.
-    pub(crate) fn replace(&self, site: Site) {
-        *self.site.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
+    pub(crate) fn replace(&self, compiled: CompiledConfig) {
+        *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
         self.generation.fetch_add(1, Ordering::Release);
     }
 
@@ -96,7 +96,7 @@ impl Gateway {
 impl Service for Gateway {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
         let mut generation = self.generation.load(Ordering::Acquire);
-        let mut worker = Worker::new(io, self.site(), seat.index, Arc::clone(&self.heed));
+        let mut worker = Worker::new(io, self.compiled(), seat.index, Arc::clone(&self.notices));
         worker.core.faults = Injector::new(self.faults);
         let mut events = Vec::new();
         let mut outcome = Ok(());
@@ -105,7 +105,7 @@ impl Service for Gateway {
             let latest = self.generation.load(Ordering::Acquire);
             if latest != generation {
                 generation = latest;
-                worker.replace(self.site());
+                worker.replace(self.compiled());
             }
             outcome = worker.round(&mut events, STOP_CHECK_NS);
             if outcome.is_ok() && self.is_draining.load(Ordering::Acquire) && !is_drained {
@@ -132,22 +132,22 @@ pub(crate) struct Worker<I> {
 }
 
 impl<I: Io> Worker<I> {
-    fn new(io: I, site: Arc<Site>, worker: usize, heed: Heed) -> Self {
+    fn new(io: I, compiled: Arc<CompiledConfig>, worker: usize, notices: Notices) -> Self {
         let now_ns = io.now_ns();
         let core = Core {
             polled_ns: now_ns,
             now_ns,
             io,
             worker,
-            limits: site.limits,
-            log: AccessLog::new(site.access_log),
+            limits: compiled.limits,
+            log: AccessLog::new(compiled.access_log),
             drain_until_ns: None,
-            current: Current::new(site),
+            current: Current::new(compiled),
             links: Vec::new(),
             lines: Vec::new(),
             redis_key: Vec::new(),
             path: String::new(),
-            heed,
+            notices,
             faults: Injector::default(),
             asked: 0,
             timers: Timers::default(),
@@ -162,10 +162,10 @@ impl<I: Io> Worker<I> {
     }
 
     /// Goes by another configuration from now on; requests on their way keep theirs.
-    fn replace(&mut self, site: Arc<Site>) {
-        self.core.limits = site.limits;
+    fn replace(&mut self, compiled: Arc<CompiledConfig>) {
+        self.core.limits = compiled.limits;
         self.has_told_full = false;
-        let replaced = self.core.current.replace(site);
+        let replaced = self.core.current.replace(compiled);
         for id in replaced.idle {
             self.origins.remove(id);
             self.core.io.close(id);
@@ -203,7 +203,7 @@ impl<I: Io> Worker<I> {
 
     fn handle(&mut self, event: Event) {
         let id = event.conn();
-        let is_client = self.clients.front(id).is_some();
+        let is_client = self.clients.connection(id).is_some();
         if !is_client && let Some(link) = self.core.link_of(id) {
             return self.handle_link(link, event);
         }
@@ -216,7 +216,7 @@ impl<I: Io> Worker<I> {
             }
             Event::Accepted { .. } => {
                 let client = Client::new(id.into(), &mut self.core);
-                self.clients.insert(id, Front::Http1(client));
+                self.clients.insert(id, ClientConnection::Http1(client));
             }
             Event::Received { bytes, .. } if is_client => self.client_received(id, &bytes),
             Event::Received { bytes, .. } => self.origin_received(id, &bytes),
@@ -224,9 +224,9 @@ impl<I: Io> Worker<I> {
             Event::Sent { bytes, .. } => self.origin_sent(id, bytes),
             Event::Connected { .. } => self.origin_connected(id),
             Event::EndOfStream { .. } if is_client => {
-                self.with_front(id, |front, origins, core| match front {
-                    Front::Http1(client) => client.end_of_stream(origins, core),
-                    Front::Http2(connection) => connection.end_of_stream(origins, core),
+                self.with_connection(id, |connection, origins, core| match connection {
+                    ClientConnection::Http1(client) => client.end_of_stream(origins, core),
+                    ClientConnection::Http2(connection) => connection.end_of_stream(origins, core),
                 })
             }
             Event::EndOfStream { .. } => self.origin_ended(id),
@@ -242,7 +242,7 @@ impl<I: Io> Worker<I> {
         self.core.io.close(id);
         if !std::mem::replace(&mut self.has_told_full, true) {
             let count = self.core.limits.connections_max;
-            (self.core.heed)(&format!(
+            (self.core.notices)(&format!(
                 "gateway: clients have {count} connections open at one worker, so it closes new ones; \
                  raise connections_max, or add workers"
             ));
@@ -250,13 +250,13 @@ impl<I: Io> Worker<I> {
     }
 
     /// Lets a client's connection do something and draws the consequence.
-    fn with_front(
+    fn with_connection(
         &mut self,
         id: ConnId,
-        act: impl FnOnce(&mut Front, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+        act: impl FnOnce(&mut ClientConnection, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
     ) {
-        if let Some(front) = self.clients.front(id) {
-            let fate = act(front, &mut self.origins, &mut self.core);
+        if let Some(connection) = self.clients.connection(id) {
+            let fate = act(connection, &mut self.origins, &mut self.core);
             self.obey(id.into(), fate);
         }
     }
@@ -264,13 +264,13 @@ impl<I: Io> Worker<I> {
     /// Lets a client do something and draws the consequence.
     pub(crate) fn with_client(
         &mut self,
-        party: Party,
+        client_ref: ClientRef,
         act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
     ) {
-        self.with_front(party.conn, |front, origins, core| {
-            match (front, party.slot) {
-                (Front::Http1(client), None) => act(client, origins, core),
-                (Front::Http2(connection), Some(slot)) => {
+        self.with_connection(client_ref.conn, |connection, origins, core| {
+            match (connection, client_ref.slot) {
+                (ClientConnection::Http1(client), None) => act(client, origins, core),
+                (ClientConnection::Http2(connection), Some(slot)) => {
                     connection.with_stream(slot, origins, core, act)
                 }
                 _ => Fate::Keep,
@@ -279,20 +279,20 @@ impl<I: Io> Worker<I> {
     }
 
     /// A stream ends alone; else the whole connection does.
-    pub(crate) fn obey(&mut self, party: Party, fate: Fate) {
+    pub(crate) fn obey(&mut self, client_ref: ClientRef, fate: Fate) {
         if fate == Fate::Keep {
             return;
         }
-        if party.slot.is_some() {
-            return self.with_client(party, |_, _, _| fate);
+        if client_ref.slot.is_some() {
+            return self.with_client(client_ref, |_, _, _| fate);
         }
-        let id = party.conn;
+        let id = client_ref.conn;
         match self.clients.remove(id) {
             None => return,
-            Some(Front::Http1(client)) => {
+            Some(ClientConnection::Http1(client)) => {
                 self.core.cancel(&mut self.origins, client.exchange.origin);
             }
-            Some(Front::Http2(connection)) => {
+            Some(ClientConnection::Http2(connection)) => {
                 for origin in connection.origins() {
                     self.core.cancel(&mut self.origins, Some(origin));
                 }
@@ -304,18 +304,18 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    fn due(&mut self, party: Party) {
-        self.with_front(party.conn, |front, origins, core| {
-            match (front, party.slot) {
-                (Front::Http1(client), None) => client.due(origins, core),
-                (Front::Http2(connection), None) => connection.due(origins, core),
-                (Front::Http2(connection), Some(slot)) => {
+    fn due(&mut self, client_ref: ClientRef) {
+        self.with_connection(client_ref.conn, |connection, origins, core| {
+            match (connection, client_ref.slot) {
+                (ClientConnection::Http1(client), None) => client.due(origins, core),
+                (ClientConnection::Http2(connection), None) => connection.due(origins, core),
+                (ClientConnection::Http2(connection), Some(slot)) => {
                     connection.stream_due(slot, origins, core)
                 }
-                (Front::Http1(_), Some(_)) => Fate::Keep,
+                (ClientConnection::Http1(_), Some(_)) => Fate::Keep,
             }
         });
-        let id = party.conn;
+        let id = client_ref.conn;
         if let Some(link) = self.core.link_of(id) {
             return self.link_due(link);
         }
@@ -325,7 +325,7 @@ impl<I: Io> Worker<I> {
         if let Some(origin) = self.origins.get_mut(id)
             && origin
                 .deadline
-                .expired(self.core.polled_ns, party, &mut self.core.timers)
+                .expired(self.core.polled_ns, client_ref, &mut self.core.timers)
         {
             if origin.owes_nothing(&self.clients) {
                 origin.expect_life(self.core.now_ns, &mut self.core.timers);
@@ -336,34 +336,34 @@ impl<I: Io> Worker<I> {
     }
 
     /// A hold has ended: what it kept leaves.
-    fn release(&mut self, party: Party) {
+    fn release(&mut self, client_ref: ClientRef) {
         let Core { io, now_ns, .. } = &mut self.core;
-        if let Some(origin) = self.origins.get_mut(party.conn)
+        if let Some(origin) = self.origins.get_mut(client_ref.conn)
             && origin.hold.release(*now_ns)
         {
             origin.flush(io);
         }
-        let client = self.clients.client_mut(party);
+        let client = self.clients.client_mut(client_ref);
         if client.is_some_and(|client| client.exchange.hold.release(*now_ns)) {
-            self.with_client(party, Client::advance);
+            self.with_client(client_ref, Client::advance);
         }
     }
 
     fn client_received(&mut self, id: ConnId, bytes: &[u8]) {
-        if let Some(Front::Http1(client)) = self.clients.front(id)
+        if let Some(ClientConnection::Http1(client)) = self.clients.connection(id)
             && client.is_unheard()
         {
             return self.first_received(id, bytes);
         }
-        self.with_front(id, |front, origins, core| match front {
-            Front::Http1(client) => client.received(origins, core, bytes),
-            Front::Http2(connection) => connection.received(origins, core, bytes),
+        self.with_connection(id, |connection, origins, core| match connection {
+            ClientConnection::Http1(client) => client.received(origins, core, bytes),
+            ClientConnection::Http2(connection) => connection.received(origins, core, bytes),
         });
     }
 
     /// The first bytes of a connection say which protocol it speaks, unless TLS has agreed on one.
     fn first_received(&mut self, id: ConnId, bytes: &[u8]) {
-        let Some(Front::Http1(client)) = self.clients.front(id) else {
+        let Some(ClientConnection::Http1(client)) = self.clients.connection(id) else {
             return;
         };
         let Some(greeting) = client.hear(bytes) else {
@@ -374,21 +374,22 @@ impl<I: Io> Worker<I> {
             Some(protocol) => protocol == b"h2",
             None => http2::Server::recognises(&greeting) == Some(true),
         };
-        if is_http2 && self.core.current.live.site.http2 {
+        if is_http2 && self.core.current.active.compiled.http2 {
             let connection = Multiplexed::new(id, &mut self.core);
-            self.clients.insert(id, Front::Http2(Box::new(connection)));
+            self.clients
+                .insert(id, ClientConnection::Http2(Box::new(connection)));
         }
         self.client_received(id, &greeting);
     }
 
     fn client_sent(&mut self, id: ConnId, bytes: Vec<u8>) {
-        self.with_front(id, |front, origins, core| match front {
-            Front::Http1(client) => {
+        self.with_connection(id, |connection, origins, core| match connection {
+            ClientConnection::Http1(client) => {
                 client.exchange.outbox.sent(bytes);
                 client.exchange.relieve(origins, core);
                 client.advance(origins, core)
             }
-            Front::Http2(connection) => connection.sent(origins, core, bytes),
+            ClientConnection::Http2(connection) => connection.sent(origins, core, bytes),
         });
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Server {
 /// A policy `redis_rate_limit`, ready.
 #[derive(Debug)]
 pub(crate) struct RedisLimit {
-    /// Its number among those of the site.
+    /// Its number among those of the compiled.
     pub(crate) number: usize,
     pub(crate) server: Server,
     limit: u64,

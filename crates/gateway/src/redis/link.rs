@@ -8,7 +8,7 @@ use gatebench_net::{ConnId, Io, Outbox};
 
 use super::limit::Server;
 use super::resp::{self, Reply};
-use crate::party::Party;
+use crate::client_ref::ClientRef;
 
 /// How long a Redis that could not be had is left alone.
 const RETRY_NS: u64 = 500_000_000;
@@ -20,7 +20,7 @@ const QUEUED_BYTES_MAX: usize = 4 << 20;
 #[derive(Clone, Debug)]
 pub(crate) enum Asker {
     /// A request, by its number, of the limit of that number.
-    Request(Party, u64),
+    Request(ClientRef, u64),
     /// A worker's own counts of a key.
     Counts(Box<[u8]>, u64),
     /// Nobody: AUTH.
@@ -184,8 +184,11 @@ impl Link {
 
     /// Whether its deadline has passed.
     pub(crate) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
-        let conn = self.conn.map(Party::from);
-        conn.is_some_and(|party| self.deadline.expired(core.polled_ns, party, core.timers))
+        let conn = self.conn.map(ClientRef::from);
+        conn.is_some_and(|client_ref| {
+            self.deadline
+                .expired(core.polled_ns, client_ref, core.timers)
+        })
     }
 
     /// Takes what was received; `heard` is told each answer. Answers false where that is no Redis, or one
@@ -291,7 +294,7 @@ impl Link {
 /// What a link needs of its worker.
 pub(crate) struct Base<'c, I> {
     pub(crate) io: &'c mut I,
-    pub(crate) timers: &'c mut Timers<Party>,
+    pub(crate) timers: &'c mut Timers<ClientRef>,
     pub(crate) polled_ns: u64,
     pub(crate) now_ns: u64,
 }

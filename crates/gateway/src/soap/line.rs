@@ -9,12 +9,12 @@ use gatebench_net::{ConnId, Io, Outbox};
 use gatebench_xml::saxon::{Engine, Made, Order, Saxon, next_answer};
 use gatebench_xml::soap::Paused;
 
-use crate::party::Party;
+use crate::client_ref::ClientRef;
 
 /// An order on its way, and who waits for it.
 #[derive(Debug)]
 pub(crate) struct Asked {
-    pub(crate) party: Party,
+    pub(crate) client_ref: ClientRef,
     /// Kept until it is answered: a helper that ends takes others' orders with it.
     pub(crate) order: Order,
     /// Helpers that have ended while they had it.
@@ -67,7 +67,7 @@ impl Line {
     }
 
     /// Puts an order into the queue; [`Self::flush`] sends it.
-    pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<Party>) {
+    pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<ClientRef>) {
         self.outbox.queue().extend_from_slice(asked.order.bytes());
         self.asked.push_back(asked);
         if self.asked.len() == 1 {
@@ -109,7 +109,7 @@ impl Line {
     }
 
     /// From now on the helper has its full time for the next answer, if it owes one.
-    pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<Party>) {
+    pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         match self.asked.is_empty() {
             true => self.deadline.clear(),
             false => {
@@ -120,7 +120,7 @@ impl Line {
     }
 
     /// Whether its deadline has passed.
-    pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<Party>) -> bool {
+    pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) -> bool {
         self.deadline.expired(now_ns, self.conn.into(), timers)
     }
 

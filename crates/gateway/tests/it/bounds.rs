@@ -116,7 +116,7 @@ fn nobodys_time_runs_while_the_worker_works() {
 }
 
 /// A gateway, and what it has for its operator.
-fn heeding(
+fn with_notices(
     backend: Backend,
     config: &Value,
     act: impl FnOnce(SocketAddr) + std::panic::UnwindSafe,
@@ -125,7 +125,7 @@ fn heeding(
     let noted = Arc::clone(&heard);
     let config = GatewayConfig::parse(&config.to_string()).unwrap();
     let gateway = Gateway::new(&config).unwrap();
-    let gateway = gateway.heeded_by(move |words| noted.lock().unwrap().push(words.to_owned()));
+    let gateway = gateway.with_notices(move |words| noted.lock().unwrap().push(words.to_owned()));
     let stop = Arc::new(AtomicBool::new(false));
     let (tell, told) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -174,7 +174,7 @@ fn a_worker_has_so_many_connections_and_no_more() {
     for backend in backends() {
         let (origin, _) = noting();
         let config = configuration(origin, &json!([]), &json!({"connections_max": 3}));
-        let heard = heeding(backend, &config, |address| {
+        let heard = with_notices(backend, &config, |address| {
             let mut clients: Vec<Client> = (0..3).map(|_| served(address).unwrap()).collect();
             for _ in 0..20 {
                 assert!(served(address).is_none(), "a fourth one is served");

@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used)]
 use std::collections::HashSet;
 
-use gatebench_config::{Span, parse};
+use gatebench_config::{HumanDuration, parse};
 
 use super::*;
-use crate::Duel;
+use crate::AbTest;
 
-fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
+fn plan(seed: u64, blocks: u32, direct: bool) -> Plan {
     let scenario = |name: &str, policies: &str| {
         let text = format!(
             "{{scenario: {name}, title: t, upstream: ping, routes: [{{name: r, path: /ping, policies: [{policies}]}}], \
@@ -27,7 +27,7 @@ fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
         blocks,
         retries: 0,
         settle: None,
-        floor,
+        direct,
         null_gateway: false,
         network_ceiling: false,
         cpus: vec![],
@@ -54,7 +54,7 @@ fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
 #[test]
 fn each_block_has_each_cell_once() {
     let plan = plan(7, 4, true);
-    assert_eq!(plan.variants[0], Variant::Floor);
+    assert_eq!(plan.variants[0], Variant::Direct);
     for block in 1..=4 {
         let trials: Vec<_> = plan
             .trials
@@ -68,10 +68,10 @@ fn each_block_has_each_cell_once() {
         assert_eq!(
             trials.len(),
             5,
-            "2 scenarios, 2 gateways, and the floor of the plain one"
+            "2 scenarios, 2 gateways, and the direct variant of the plain one"
         );
         assert_eq!(cells.len(), 5);
-        assert!(cells.contains(&("plain", "floor")) && !cells.contains(&("mocked", "floor")));
+        assert!(cells.contains(&("plain", "direct")) && !cells.contains(&("mocked", "direct")));
     }
     assert!(
         plan.trials
@@ -114,12 +114,34 @@ fn the_null_gateway_is_measured_where_bytes_only_pass() {
 }
 
 #[test]
-fn without_a_floor_there_is_none() {
+fn the_floor_of_an_earlier_manifest_is_the_direct_variant() {
+    let plan = plan(1, 1, true);
+    let written = serde_json::to_string(&plan).unwrap();
+    let earlier = written.replace(r#""direct""#, r#""floor""#);
+    assert!(written.contains(r#"{"kind":"direct"}"#) && earlier.contains(r#""variant":"floor""#));
+    assert_eq!(serde_json::from_str::<Plan>(&earlier).unwrap(), plan);
+}
+
+#[test]
+fn the_floor_of_an_earlier_suite_is_the_direct_variant() {
+    let suite = |key: &str| {
+        let text = format!(
+            "{{suite: s, title: t, gateways: [a], scenarios: [b], load: l, blocks: 1, \
+             {key}: false}}"
+        );
+        parse::<Suite>("s.yaml", &text).unwrap()
+    };
+    assert_eq!(suite("floor"), suite("direct"));
+    assert!(!suite("floor").direct);
+}
+
+#[test]
+fn without_a_direct_variant_there_is_none() {
     assert!(
         plan(7, 3, false)
             .trials
             .iter()
-            .all(|trial| trial.variant != "floor")
+            .all(|trial| trial.variant != "direct")
     );
 }
 
@@ -153,7 +175,7 @@ fn turns_are_drawn_anew_for_each_phase_and_block() {
 fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
     let mut plan = plan(7, 5, false);
     plan.load.phases[0].side_by_side = true;
-    plan.study = Study::Ab(Duel {
+    plan.study = Study::Ab(AbTest {
         candidate: "a".into(),
         baseline: "b".into(),
         again: "c".into(),
@@ -177,8 +199,8 @@ fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
     plan.cut_deciding_after_block(1);
     let blocks: BTreeSet<u32> = plan.trials.iter().map(|it| it.block).collect();
     assert_eq!((blocks, plan.blocks), (BTreeSet::from([1, 4, 5]), 3));
-    if let Study::Ab(duel) = &mut plan.study {
-        duel.decides_first = false;
+    if let Study::Ab(ab_test) = &mut plan.study {
+        ab_test.decides_first = false;
     }
     assert_eq!(phases(&plan).len(), 2 * plan.trials.len());
 }
@@ -196,7 +218,7 @@ fn waiting_for_a_quiet_machine_takes_its_time_before_each_load() {
     let loads = plan.trials.len() * plan.load.phases.len();
     let settle = Settle {
         load_per_core: 0.2,
-        at_most: Span::from_millis(2_000),
+        at_most: HumanDuration::from_millis(2_000),
     };
     plan.settle = Some(settle);
     let waited = Duration::from_secs(2) * loads as u32;

@@ -9,15 +9,16 @@ use gatebench_config::{Data, Node, Problem};
 use super::{not_zero, unique};
 use crate::Policy;
 use crate::gateway::CONTRACT_VERSION;
+use crate::label::is_direct;
 use crate::needs::{OTHER_CLAIMS, PARTS};
 use crate::transport::Transport;
 
 /// The mistakes of a gateway folder beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(name) = root.get("gateway")
-        && name.text() == Some("floor")
+        && let Some(reserved) = name.text().filter(|it| is_direct(it))
     {
-        let message = "`floor` is the name of the load without a gateway";
+        let message = format!("`{reserved}` is the name of the load without a gateway");
         problems.push(Problem::new(
             name.span.clone(),
             message,

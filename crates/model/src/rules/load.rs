@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use gatebench_config::{Node, Problem, Span};
+use gatebench_config::{HumanDuration, Node, Problem};
 
 use super::{not_zero, unique};
 use crate::sweep::swept_name;
@@ -96,12 +96,12 @@ fn think(closed: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-fn span(node: Option<&Node>) -> Option<Span> {
+fn span(node: Option<&Node>) -> Option<HumanDuration> {
     node?.text()?.parse().ok()
 }
 
 /// Stages begin with the measurement; one that does not fit would be cut off in silence.
-fn stages_fit(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let settings = phase.get("closed").or_else(|| phase.get("open"));
     let Some((stages, measure)) = settings.and_then(|it| it.entry("stages")).zip(measure) else {
         return;
@@ -111,8 +111,8 @@ fn stages_fit(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) 
         .items()
         .iter()
         .filter_map(|stage| span(stage.get("over")));
-    let total = lengths.fold(Span::default(), |sum, over| {
-        Span(sum.0.saturating_add(over.0))
+    let total = lengths.fold(HumanDuration::default(), |sum, over| {
+        HumanDuration(sum.0.saturating_add(over.0))
     });
     if total > measure {
         let message = format!("the stages take {total}, but {measure} are measured");
@@ -146,7 +146,7 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
 }
 
 /// As for a change, and it must end after it begins.
-fn failure_fits(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some(failure) = phase.get("failure") else {
         return;
     };
@@ -196,7 +196,7 @@ fn arrivals(open: &Node, seconds: f64) -> Option<f64> {
     Some(area + left * last)
 }
 
-fn sends_something(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some((open, measure)) = phase.get("open").zip(measure) else {
         return;
     };
@@ -204,7 +204,7 @@ fn sends_something(phase: &Node, measure: Option<Span>, problems: &mut Vec<Probl
     if let (Some(node), Some(arrivals)) = (
         open.get("rate_per_second"),
         arrivals(open, measure.as_secs_f64()),
-    ) && measure > Span::default()
+    ) && measure > HumanDuration::default()
         && arrivals < 1.0
     {
         let message = "at this rate no request is sent while it is measured";

@@ -18,7 +18,7 @@ mod template;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use gatebench_config::{Node, Problem, Span};
+use gatebench_config::{HumanDuration, Node, Problem};
 
 /// Reports texts that occur again; `what` names them in the plural.
 fn unique<'n>(
@@ -43,7 +43,9 @@ fn unique<'n>(
 /// Reports a duration of zero.
 fn not_zero(parent: &Node, key: &str, help: &str, problems: &mut Vec<Problem>) {
     let Some(node) = parent.get(key) else { return };
-    let span = node.text().and_then(|text| text.parse::<Span>().ok());
+    let span = node
+        .text()
+        .and_then(|text| text.parse::<HumanDuration>().ok());
     if span.is_some_and(|span| span.as_nanos() == 0) {
         problems.push(Problem::new(
             node.span.clone(),

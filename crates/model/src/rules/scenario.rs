@@ -1,6 +1,6 @@
 //! Rules of scenarios.
 
-use gatebench_config::{Data, Node, Problem, Span};
+use gatebench_config::{Data, HumanDuration, Node, Problem};
 
 use super::template::Sources;
 use super::{admin, data, groups, http, policies, soap, unique};
@@ -27,9 +27,9 @@ pub(crate) fn check(
     for request in groups::requests(root) {
         self::request(request, problems);
         sources.request(request, problems);
-        if let Some(floor) = request.get("floor") {
-            self::request(floor, problems);
-            sources.request(floor, problems);
+        if let Some(direct) = request.get("floor") {
+            self::request(direct, problems);
+            sources.request(direct, problems);
         }
         splits_a_segment(root, request, problems);
         reaches_a_route(root, request, problems);
@@ -124,7 +124,7 @@ fn scrapes(root: &Node, problems: &mut Vec<Problem>) {
     let every = root.get("metrics").and_then(|it| it.get("scrape_every"));
     let span = every
         .and_then(Node::text)
-        .and_then(|it| it.parse::<Span>().ok());
+        .and_then(|it| it.parse::<HumanDuration>().ok());
     if let Some((node, span)) = every.zip(span)
         && (span.as_nanos() == 0 || span.as_nanos() % 1_000_000_000 != 0)
     {
@@ -238,7 +238,7 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
 fn request(request: &Node, problems: &mut Vec<Problem>) {
     http::request_headers(request, problems);
     one_body(request, problems);
-    floor_differs(request, problems);
+    direct_differs(request, problems);
     for check in request.list("checks") {
         if let Some(value) = check.get("header").and_then(|header| header.get("equals")) {
             http::field_value(value, problems);
@@ -267,13 +267,13 @@ fn weight_of_one(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A floor that is like the gateway says nothing.
-fn floor_differs(request: &Node, problems: &mut Vec<Problem>) {
-    if let Some(floor) = request.entry("floor")
-        && floor.value.entries().is_empty()
+/// Reports a direct request that is the same as the gateway's.
+fn direct_differs(request: &Node, problems: &mut Vec<Problem>) {
+    if let Some(direct) = request.entry("floor")
+        && direct.value.entries().is_empty()
     {
         let message = "`floor` changes nothing";
-        problems.push(Problem::new(floor.key_span.clone(), message, "remove it"));
+        problems.push(Problem::new(direct.key_span.clone(), message, "remove it"));
     }
 }
 

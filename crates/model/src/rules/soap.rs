@@ -96,7 +96,7 @@ pub(super) fn beside(policies: &[&Entry], problems: &mut Vec<Problem>) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_config::parse_beside;
+    use gatebench_config::parse_with_files;
 
     use std::io;
     use std::path::Path;
@@ -108,12 +108,12 @@ mod tests {
             "scenario: s\ntitle: t\nupstream: go-bench\nrequests: [{{path: /ws}}]\n\
              routes:\n  - name: r\n    path: /ws\n    policies:\n{policies}"
         );
-        let beside = |path: &Path| match path.to_str() {
+        let read_file = |path: &Path| match path.to_str() {
             Some("a.xsd") => Ok(b"<xs:schema/>".to_vec()),
             Some("a.txt") => Ok(b"text".to_vec()),
             _ => Err(io::ErrorKind::NotFound.into()),
         };
-        parse_beside("s.yaml", &text, &beside)
+        parse_with_files("s.yaml", &text, &read_file)
             .map_err(|told| told.all().iter().map(|one| one.message.clone()).collect())
     }
 

@@ -3,6 +3,7 @@
 use gatebench_config::{Node, Problem};
 
 use super::unique;
+use crate::label::is_direct;
 
 /// The mistakes of a suite beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
@@ -11,11 +12,11 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let names = root.list("scenarios").iter().filter_map(name);
     unique(names, "scenarios", "name it once", problems);
     for gateway in root.list("gateways") {
-        if gateway.text() == Some("floor") {
-            let help = "remove it, and write `floor: true`";
+        if let Some(name) = gateway.text().filter(|it| is_direct(it)) {
+            let help = "remove it, and write `direct: true`";
             problems.push(Problem::new(
                 gateway.span.clone(),
-                "the floor is not a gateway",
+                format!("`{name}` is not a gateway"),
                 help,
             ));
         }

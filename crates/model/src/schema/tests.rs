@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::{FileKind, schema};
 
 /// The keywords that `gatebench-config` holds a file against, and those that only describe.
-const UNDERSTOOD: [&str; 14] = [
+const UNDERSTOOD: [&str; 15] = [
     "$ref",
     "anyOf",
     "oneOf",
@@ -12,6 +12,7 @@ const UNDERSTOOD: [&str; 14] = [
     "const",
     "type",
     "properties",
+    "aliases",
     "required",
     "additionalProperties",
     "items",

@@ -8,7 +8,7 @@ use crate::{Phase, Shape};
 /// Two variants that are set beside each other, and a third that is the second once more. What differs between
 /// those two is the noise of the machine, since they are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Duel {
+pub struct AbTest {
     /// Label of the variant that is judged.
     pub candidate: String,
     /// Label of the variant it is compared with.
@@ -57,7 +57,7 @@ impl DecisiveMetric {
     }
 }
 
-impl Duel {
+impl AbTest {
     /// Reports whether a block measures the deciding metric.
     pub fn decides_in(&self, block: u32) -> bool {
         !self.decides_first || block <= self.blocks_max

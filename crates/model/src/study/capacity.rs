@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatebench_config::Span;
+use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub struct Capacity {
     pub objective: Objective,
     /// The measured length of each step; up to [`LONGEST_FACTOR`] times as long if its percentile
     /// needs it.
-    pub step: Span,
+    pub step: HumanDuration,
     /// Connections opened at the most.
     pub connections: u32,
     /// The spread of arrivals. Uniform in runs that do not record it.
@@ -50,10 +50,11 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The load that every trial begins with, the floor's too: all that the connections get.
+    /// The load that every trial begins with, the direct variant's too: all that the connections
+    /// get.
     pub fn load(&self) -> LoadProfile {
         let closed = Shape::Closed(Closed::new(self.connections));
-        let measure = Span(self.step.0 / SATURATION_PART);
+        let measure = HumanDuration(self.step.0 / SATURATION_PART);
         LoadProfile {
             profile: "capacity".into(),
             title: format!(
@@ -67,10 +68,10 @@ impl Capacity {
     /// A step at a rate, long enough to report its highest percentile, up to [`LONGEST_FACTOR`]
     /// times the normal length.
     pub fn step(&self, name: String, rate_per_second: f64) -> Phase {
-        let longest = Span(self.step.0 * LONGEST_FACTOR);
+        let longest = HumanDuration(self.step.0 * LONGEST_FACTOR);
         let enough =
             Duration::from_secs_f64(self.objective.samples_needed() / rate_per_second.max(1e-3));
-        let measure = Span(enough.clamp(self.step.0, longest.0));
+        let measure = HumanDuration(enough.clamp(self.step.0, longest.0));
         let open = Open {
             connections_max: self.connections,
             arrivals: self.arrivals,
@@ -84,9 +85,9 @@ impl Capacity {
         self.step.0.saturating_mul(EXPECTED_STEPS)
     }
 
-    fn phase(&self, name: String, shape: Shape, measure: Span) -> Phase {
+    fn phase(&self, name: String, shape: Shape, measure: HumanDuration) -> Phase {
         Phase {
-            warm_up: Span(self.step.0 / WARM_UP_PART),
+            warm_up: HumanDuration(self.step.0 / WARM_UP_PART),
             ..Phase::new(name, shape, measure)
         }
     }
@@ -100,7 +101,7 @@ mod tests {
     fn capacity(objective: &str) -> Capacity {
         Capacity {
             objective: objective.parse().unwrap(),
-            step: Span::from_millis(4_000),
+            step: HumanDuration::from_millis(4_000),
             connections: 64,
             arrivals: Spread::Poisson,
             rate_max_per_second: None,
@@ -117,7 +118,7 @@ mod tests {
                 Shape::Closed(_) => None,
             };
             assert_eq!(arrivals, Some(Spread::Poisson));
-            assert_eq!(phase.warm_up, Span::from_millis(1_000));
+            assert_eq!(phase.warm_up, HumanDuration::from_millis(1_000));
             phase.measure.as_secs_f64()
         };
         assert_eq!(seconds("p99<10ms", 20_000.0), 4.0);
@@ -142,6 +143,6 @@ mod tests {
         };
         assert_eq!(phase.name, SATURATION);
         assert_eq!(phase.shape, Shape::Closed(Closed::new(64)));
-        assert_eq!(phase.measure, Span::from_millis(2_000));
+        assert_eq!(phase.measure, HumanDuration::from_millis(2_000));
     }
 }

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Capacity, Duel, Flame, Isolation, Shares, Soak, Study};
+use super::{AbTest, Capacity, Flame, Isolation, Shares, Soak, Study};
 use crate::Specified;
 
 /// One key for each study; a plan has at most one of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Keys {
     /// The comparison that it is made for; none where it is made to measure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    duel: Option<Duel>,
+    #[serde(rename = "duel", default, skip_serializing_if = "Option::is_none")]
+    ab_test: Option<AbTest>,
     /// The search that it is made for; each trial of a gateway is then a repeat of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capacity: Option<Capacity>,
@@ -38,7 +38,7 @@ impl TryFrom<Keys> for Study {
     fn try_from(keys: Keys) -> Result<Self, String> {
         let isolation = Some(keys.isolation).filter(|tests| !tests.is_empty());
         let studies = [
-            keys.duel.map(|it| ("duel", Self::Ab(it))),
+            keys.ab_test.map(|it| ("duel", Self::Ab(it))),
             keys.capacity.map(|it| ("capacity", Self::Capacity(it))),
             keys.at.map(|it| ("at", Self::Measure(Some(it)))),
             keys.soak.map(|it| ("soak", Self::Soak(it))),
@@ -63,7 +63,7 @@ impl From<Study> for Keys {
         let mut keys = Self::default();
         match study {
             Study::Measure(shares) => keys.at = shares,
-            Study::Ab(duel) => keys.duel = Some(duel),
+            Study::Ab(ab_test) => keys.ab_test = Some(ab_test),
             Study::Capacity(capacity) => keys.capacity = Some(capacity),
             Study::Soak(soak) => keys.soak = Some(soak),
             Study::Profile(flame) => keys.flame = Some(flame),

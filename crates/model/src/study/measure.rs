@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatebench_config::Span;
+use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +25,9 @@ pub struct Shares {
     /// The spread of arrivals.
     pub arrivals: Spread,
     /// Same load before each measurement, discarded.
-    pub warm_up: Span,
+    pub warm_up: HumanDuration,
     /// The measured length of each load.
-    pub measure: Span,
+    pub measure: HumanDuration,
 }
 
 impl Shares {
@@ -44,8 +44,8 @@ impl Shares {
             percents,
             connections: CONNECTIONS,
             arrivals: Spread::Poisson,
-            warm_up: Span::from_millis(warm_up),
-            measure: Span::from_millis(measure),
+            warm_up: HumanDuration::from_millis(warm_up),
+            measure: HumanDuration::from_millis(measure),
         }
     }
 
@@ -109,7 +109,7 @@ mod tests {
         let phase = shares.at(50, 30_000.0);
         assert_eq!(
             (phase.name.as_str(), phase.measure),
-            ("at-50", Span::from_millis(2_000))
+            ("at-50", HumanDuration::from_millis(2_000))
         );
         let Shape::Open(open) = phase.shape else {
             panic!("{phase:?}")

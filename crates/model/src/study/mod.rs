@@ -16,7 +16,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::ab::Duel;
+use self::ab::AbTest;
 use self::capacity::{Capacity, STEPS_MAX};
 use self::isolation::Isolation;
 use self::keys::Keys;
@@ -34,7 +34,7 @@ pub enum Study {
     /// has any.
     Measure(Option<Shares>),
     /// A comparison of two gateways.
-    Ab(Duel),
+    Ab(AbTest),
     /// A search for the rate sustained with an objective; each trial of a gateway is a repeat.
     Capacity(Capacity),
     /// An endurance test.
@@ -55,9 +55,9 @@ impl Default for Study {
 
 impl Study {
     /// Returns the comparison of two gateways, if the run is made for one.
-    pub fn ab(&self) -> Option<&Duel> {
+    pub fn ab(&self) -> Option<&AbTest> {
         match self {
-            Self::Ab(duel) => Some(duel),
+            Self::Ab(ab_test) => Some(ab_test),
             _ => None,
         }
     }
@@ -88,12 +88,13 @@ impl Study {
 
     /// Reports whether a block has this phase.
     pub(crate) fn has_phase(&self, block: u32, phase: &Phase) -> bool {
-        self.ab().is_none_or(|duel| duel.has_phase(block, phase))
+        self.ab()
+            .is_none_or(|ab_test| ab_test.has_phase(block, phase))
     }
 
     /// Reports whether a block is among those that end with the verdict of the study.
     pub(crate) fn decides_in(&self, block: u32) -> bool {
-        self.ab().is_none_or(|duel| duel.decides_in(block))
+        self.ab().is_none_or(|ab_test| ab_test.decides_in(block))
     }
 
     /// Returns the most loads that a trial has after those of the profile.

@@ -1,6 +1,6 @@
 //! An endurance test that a plan is made for.
 
-use gatebench_config::Span;
+use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Soak {
     /// How long is measured in all segments together.
-    pub duration: Span,
+    pub duration: HumanDuration,
     /// Growth of memory that does not matter, in bytes per hour.
     pub growth_bytes_per_hour: u64,
 }

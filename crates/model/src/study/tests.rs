@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use gatebench_config::Span;
+use gatebench_config::HumanDuration;
 use serde_json::Value;
 
 use super::*;
@@ -66,7 +66,7 @@ fn shares_of_saturation_are_read_from_an_earlier_manifest() {
 fn a_comparison_is_read_from_an_earlier_manifest() {
     let settings = r#"{"candidate": "mine", "baseline": "nginx", "again": "nginx-2",
         "metric": "added_p99", "blocks_max": 40, "decides_first": true}"#;
-    let expected = Duel {
+    let expected = AbTest {
         candidate: "mine".into(),
         baseline: "nginx".into(),
         again: "nginx-2".into(),
@@ -83,7 +83,7 @@ fn a_search_is_read_from_an_earlier_manifest() {
         "arrivals": "uniform", "size_for_per_second": 60000.0}"#;
     let expected = Capacity {
         objective: "p99<10ms, errors<0.1%".parse().unwrap(),
-        step: Span::from_millis(4_000),
+        step: HumanDuration::from_millis(4_000),
         connections: 64,
         arrivals: Spread::Uniform,
         rate_max_per_second: None,
@@ -96,7 +96,7 @@ fn a_search_is_read_from_an_earlier_manifest() {
 fn a_soak_is_read_from_an_earlier_manifest() {
     let settings = r#"{"duration": "1h", "growth_bytes_per_hour": 4194304}"#;
     let expected = Soak {
-        duration: Span::from_millis(3_600_000),
+        duration: HumanDuration::from_millis(3_600_000),
         growth_bytes_per_hour: 4 << 20,
     };
     assert_eq!(read("soak", settings).study, Study::Soak(expected));

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use gatebench_config::{Diagnostics, parse_beside};
+use gatebench_config::{Diagnostics, parse_with_files};
 use gatebench_model::data::Pick;
 use gatebench_model::{Scenario, Source, schema};
 
@@ -22,7 +22,7 @@ fn scenario(data: &str, requests: &str) -> Result<Scenario, Diagnostics> {
     let text = format!(
         "scenario: s\ntitle: t\nupstream: httpbin\nroutes: [{{name: all, path: /anything}}]\ndata: {data}\nrequests: {requests}\n"
     );
-    parse_beside("s.yaml", &text, &files)
+    parse_with_files("s.yaml", &text, &files)
 }
 
 const USERS: &str = "{users: {csv: {file: users.csv, pick: zipf, exponent: 1.5}}}";
@@ -115,7 +115,7 @@ parity:
     request: {path: '/anything/{{ \"{{\" }}', headers: {X-A: '{{ \"{{\" }}'}, body: 'a{{ \"{{\" }}b'}
     reaches_upstream: true
 ";
-    let scenario = parse_beside::<Scenario>("s.yaml", text, &files).unwrap();
+    let scenario = parse_with_files::<Scenario>("s.yaml", text, &files).unwrap();
     let request = &scenario.parity[0].request;
     assert_eq!(
         (request.path.as_str(), request.headers["X-A"].as_str()),

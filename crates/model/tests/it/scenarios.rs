@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_config::{Document, parse, parse_beside, read};
+use gatebench_config::{Document, parse, parse_with_files, read};
 use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 
 fn folder() -> PathBuf {
@@ -185,7 +185,7 @@ fn the_examples_of_the_documentation_are_right() {
         Some("users.csv") => Ok(b"id,mail\n1,a@x\n".to_vec()),
         _ => Ok(b"{\"kind\": \"click\"}\n".to_vec()),
     };
-    let scenario = parse_beside::<Scenario>("docs", &text, &files)
+    let scenario = parse_with_files::<Scenario>("docs", &text, &files)
         .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
     assert_eq!(scenario.data.len(), 8);
 }

@@ -3,7 +3,7 @@
 //! it is restricted to some of them.
 
 mod parts;
-mod words;
+mod text;
 
 use gatebench_analysis::findings::FlameGraph;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub use parts::{
     Case, Cases, Chart, Code, Fact, Fold, Heading, Matrix, MatrixRow, Note, Outcome, Place,
     TableBlock,
 };
-pub use words::{Entry, Head, Line, Lines, Span, Text};
+pub use text::{Entry, Head, Line, Lines, Span, Text};
 
 /// Forms of the report, as a sum of [`TERMINAL`] and those that follow.
 pub type Forms = u8;

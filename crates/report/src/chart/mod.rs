@@ -10,7 +10,7 @@ pub mod timeline;
 use gatebench_analysis::findings::Unit;
 
 use crate::axis::Axis;
-use crate::number::Scale;
+use crate::number::UnitScale;
 use crate::svg::{Anchor, Svg};
 use crate::text;
 
@@ -74,14 +74,14 @@ impl Ticked {
 
     /// Labels the ticks of an axis in one scale, that of its end.
     pub fn scaled(axis: Axis, unit: Unit) -> Self {
-        let scale = Scale::of(axis.domain().1, unit);
+        let scale = UnitScale::of(axis.domain().1, unit);
         Self::new(axis, |tick| scale.tick(tick))
     }
 
     /// An axis of times, each tick in its own scale.
     pub fn times(values: impl IntoIterator<Item = f64>) -> Self {
         let unit = Unit::Nanoseconds;
-        let label = |tick| Scale::of(tick, unit).tick(tick);
+        let label = |tick| UnitScale::of(tick, unit).tick(tick);
         Self::new(Axis::covering_log(values), label)
     }
 

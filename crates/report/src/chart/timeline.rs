@@ -5,7 +5,7 @@
 use gatebench_analysis::findings::{TimelinePhase, TimelineSecond, TrialFindings, Unit};
 
 use crate::axis::Axis;
-use crate::number::Scale;
+use crate::number::UnitScale;
 use crate::svg::{Anchor, Svg};
 use crate::text::distinct;
 
@@ -104,8 +104,11 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
     ] {
         let (low, high) = axis.domain();
         // A rate begins at zero and has one scale; a latency may span several.
-        let low_scale = Scale::of(if low == 0.0 { high } else { low }, unit);
-        let ends = [(low, low_scale, 0.0), (high, Scale::of(high, unit), 8.0)];
+        let low_scale = UnitScale::of(if low == 0.0 { high } else { low }, unit);
+        let ends = [
+            (low, low_scale, 0.0),
+            (high, UnitScale::of(high, unit), 8.0),
+        ];
         for (value, scale, drop) in ends {
             let at = (left - 6.0, axis.at(value) + drop);
             svg.text("", at, Anchor::End, &scale.tick(value));

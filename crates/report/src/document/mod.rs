@@ -13,7 +13,7 @@ use gatebench_analysis::findings::{
 };
 
 use crate::json::document;
-use crate::number::Scale;
+use crate::number::UnitScale;
 use crate::table::{Cell, Column, Group, Lane, Lanes, Row, Table};
 
 pub use csv::render as csv;
@@ -109,7 +109,7 @@ fn worst(cells: &[Vec<Cell>]) -> Validity {
 
 fn lane(head: [Cow<'static, str>; 2], unit: Unit, cells: &[&DocumentCell]) -> Lane {
     let medians = cells.iter().filter_map(|cell| cell.median());
-    let scale = Scale::of_all(medians, unit);
+    let scale = UnitScale::of_all(medians, unit);
     let column = Column { head, scale };
     Lane {
         cells: cells.iter().map(|it| cell(it, scale)).collect(),
@@ -117,7 +117,7 @@ fn lane(head: [Cow<'static, str>; 2], unit: Unit, cells: &[&DocumentCell]) -> La
     }
 }
 
-fn cell(found: &DocumentCell, scale: Scale) -> Cell {
+fn cell(found: &DocumentCell, scale: UnitScale) -> Cell {
     if let Some(words) = &found.words {
         return Cell::words(words.clone());
     }
@@ -131,7 +131,7 @@ fn cell(found: &DocumentCell, scale: Scale) -> Cell {
 }
 
 /// The interval takes the place of the range, where there is one.
-fn with_interval(estimate: &Estimate, validity: Validity, scale: Scale) -> Cell {
+fn with_interval(estimate: &Estimate, validity: Validity, scale: UnitScale) -> Cell {
     let range = estimate.interval.map_or_else(String::new, |interval| {
         format!(
             "{}–{}",
@@ -148,10 +148,10 @@ fn with_interval(estimate: &Estimate, validity: Validity, scale: Scale) -> Cell 
 
 /// The effect of a correction: both figures of each row, and the one over the other.
 fn effects(found: &Correction) -> Table {
-    let value = |value: f64, scale: Scale| Cell::words(scale.number(value));
+    let value = |value: f64, scale: UnitScale| Cell::words(scale.number(value));
     let both = found.rows.iter().flat_map(|it| [it.their_way, it.measured]);
-    let scale = Scale::of_all(both, found.unit);
-    let ratio = Scale::of(1.0, Unit::Ratio);
+    let scale = UnitScale::of_all(both, found.unit);
+    let ratio = UnitScale::of(1.0, Unit::Ratio);
     let ratios = found.rows.iter().map(|it| match it.ratio {
         Some(it) => value(it, ratio),
         None => Cell::Empty,

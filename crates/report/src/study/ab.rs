@@ -1,8 +1,8 @@
 //! A comparison of two: for a CI system and for a pull request.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{ComparisonFindings, DuelFindings, ScenarioFindings, Verdict};
-use gatebench_analysis::words::{capitalised, counted, metric_title};
+use gatebench_analysis::findings::{AbTestFindings, ComparisonFindings, ScenarioFindings, Verdict};
+use gatebench_analysis::format::{capitalised, counted, metric_title};
 
 use crate::chapter::{
     Block, Case, Cases, Chapter, Document, Forms, Head, Line, Lines, Outcome, Part, Report, Text,
@@ -15,15 +15,15 @@ pub struct Comment<'a>(pub &'a Findings);
 
 impl Report for Comment<'_> {
     fn document(&self, form: Forms) -> Document {
-        let Some(duel) = &self.0.duel else {
+        let Some(ab_test) = &self.0.ab_test else {
             return Document::default();
         };
-        let mark = verdicts::mark(duel.decision);
-        let caution = duel.caution.iter().map(|it| Block::sentence(&**it));
+        let mark = verdicts::mark(ab_test.decision);
+        let caution = ab_test.caution.iter().map(|it| Block::sentence(&**it));
         let compared = self.0.scenarios.iter();
         let compared = compared.filter(|it| !it.comparisons.is_empty());
-        let answer = Block::heading(format!("{mark} {}", duel.text));
-        let tables = compared.flat_map(|it| table(duel, it));
+        let answer = Block::heading(format!("{mark} {}", ab_test.text));
+        let tables = compared.flat_map(|it| table(ab_test, it));
         let chapter = Chapter {
             blocks: std::iter::once(answer)
                 .chain(caution)
@@ -34,8 +34,8 @@ impl Report for Comment<'_> {
         let run = &self.0.run;
         let foot = format!(
             "{} against {}; bold decides. gatebench {} · {} · seed {}",
-            duel.candidate,
-            duel.baseline,
+            ab_test.candidate,
+            ab_test.baseline,
             run.gatebench,
             counted(u64::from(run.blocks_complete), "block"),
             run.seed
@@ -54,22 +54,22 @@ impl Report for Comment<'_> {
 /// The comparisons as tests: a suite for each scenario, a case for each metric. Worse is a failure
 /// of what decides; what is not settled is skipped. Empty if the run was not made for a comparison.
 pub fn cases(findings: &Findings) -> Chapter {
-    let duel = findings.duel.iter();
-    let suites = duel.flat_map(|duel| findings.scenarios.iter().map(|it| suite(duel, it)));
+    let ab_test = findings.ab_test.iter();
+    let suites = ab_test.flat_map(|ab_test| findings.scenarios.iter().map(|it| suite(ab_test, it)));
     Chapter {
         blocks: suites.collect(),
         ..Chapter::default()
     }
 }
 
-fn suite(duel: &DuelFindings, scenario: &ScenarioFindings) -> Block {
+fn suite(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> Block {
     let case = |found: &ComparisonFindings| Case {
         class: format!("{}.{}", scenario.name, found.phase),
         name: metric_title(found.metric).to_owned(),
         outcome: outcome(found),
         text: found.text.clone(),
     };
-    let cases = of(scenario, &duel.candidate, &duel.baseline).map(case);
+    let cases = of(scenario, &ab_test.candidate, &ab_test.baseline).map(case);
     Block::from(Part::Cases(Cases {
         suite: scenario.name.clone(),
         cases: cases.collect(),
@@ -95,10 +95,10 @@ fn of<'a>(
 }
 
 /// The comparisons of a scenario, each with that of the baseline with itself.
-fn table(duel: &DuelFindings, scenario: &ScenarioFindings) -> [Block; 2] {
+fn table(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> [Block; 2] {
     let ratio = |it: &ComparisonFindings| verdicts::ratio(&it.result);
     let line = |case: &ComparisonFindings| {
-        let mut own = of(scenario, &duel.baseline, &duel.again);
+        let mut own = of(scenario, &ab_test.baseline, &ab_test.again);
         let own = own.find(|it| it.metric == case.metric && it.phase == case.phase);
         let title = capitalised(metric_title(case.metric));
         let name = format!("{title} at {}", verdicts::load(scenario, case));
@@ -120,7 +120,7 @@ fn table(duel: &DuelFindings, scenario: &ScenarioFindings) -> [Block; 2] {
         "baseline ÷ itself",
         "blocks",
     ];
-    let cases = of(scenario, &duel.candidate, &duel.baseline);
+    let cases = of(scenario, &ab_test.candidate, &ab_test.baseline);
     let lines = Lines {
         label: scenario.name.clone(),
         heads: Head::numbers("", heads),

@@ -12,7 +12,7 @@ use crate::chapter::{
 };
 use crate::chart::lines::{Dot, Lines, Panel, Series};
 use crate::chart::{Names, Ticked};
-use crate::number::{Scale, quantity};
+use crate::number::{UnitScale, quantity};
 use crate::palette::Palette;
 use crate::problems::word;
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
@@ -190,7 +190,7 @@ fn series(points: &[&CapacityPoint], (label, style, value): Drawn, class: &str) 
 fn times(capacity: &CapacityFindings, points: &[&CapacityPoint], class: &str) -> Panel {
     let bound = |bound: &ObjectiveBound| {
         let below = bound.below_ns as f64;
-        let tick = Scale::of(below, Unit::Nanoseconds).tick(below);
+        let tick = UnitScale::of(below, Unit::Nanoseconds).tick(below);
         (
             below,
             format!("p{} {} {tick}", bound.percentile, bound.sign),
@@ -277,7 +277,7 @@ fn table(found: &CapacityFindings) -> Table {
             .map_or(Cell::Empty, |full| Cell::Absent(bottleneck(full)))
     });
     lanes.push(Lane {
-        column: Column::new(["full", "beyond"], Scale::of(0.0, Unit::Count)),
+        column: Column::new(["full", "beyond"], UnitScale::of(0.0, Unit::Count)),
         cells: full.collect(),
     });
     let together = Lanes {
@@ -292,7 +292,7 @@ fn table(found: &CapacityFindings) -> Table {
 fn curve(found: &GatewayCapacity) -> Table {
     let points = &found.curve;
     let offered = points.iter().map(|it| it.offered_per_second);
-    let scale = Scale::of_all(offered, Unit::RequestsPerSecond);
+    let scale = UnitScale::of_all(offered, Unit::RequestsPerSecond);
     let rows = points
         .iter()
         .map(|it| Row::new(scale.full(it.offered_per_second), &found.variant));
@@ -339,7 +339,7 @@ fn answers(all: &[GatewayCapacity]) -> Lane {
         | Answer::Below { rate_per_second } => Some(*rate_per_second),
         Answer::Lapsing { .. } => None,
     };
-    let scale = Scale::of_all(all.iter().filter_map(rate), Unit::RequestsPerSecond);
+    let scale = UnitScale::of_all(all.iter().filter_map(rate), Unit::RequestsPerSecond);
     let cell = |it: &GatewayCapacity| {
         let Some(answer) = &it.answer else {
             return Cell::Empty;
@@ -381,7 +381,7 @@ fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     let halves: Vec<Option<(Rate, bool)>> = all.iter().map(half).collect();
     halves.iter().any(Option::is_some).then_some(())?;
     let rates = halves.iter().flatten().map(|(it, _)| it.rate_per_second);
-    let scale = Scale::of_all(rates, Unit::RequestsPerSecond);
+    let scale = UnitScale::of_all(rates, Unit::RequestsPerSecond);
     let cell = |half: &Option<(Rate, bool)>| {
         half.map_or(Cell::Empty, |(half, limited)| Cell::Value {
             median: scale.number(half.rate_per_second),
@@ -396,7 +396,7 @@ fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
 }
 
 /// `19.7–20.3k`; empty where there is no interval.
-fn range(rate: &Rate, scale: &Scale) -> String {
+fn range(rate: &Rate, scale: &UnitScale) -> String {
     let limits = rate
         .interval
         .map(|it| (scale.number(it.low), scale.number(it.high)));
@@ -409,7 +409,7 @@ fn range(rate: &Rate, scale: &Scale) -> String {
 fn lane<T>(all: &[T], (head, unit, figure): &Figure<T>) -> Option<Lane> {
     let values: Vec<Option<f64>> = all.iter().map(figure).collect();
     values.iter().any(Option::is_some).then_some(())?;
-    let scale = Scale::of_all(values.iter().flatten().copied(), *unit);
+    let scale = UnitScale::of_all(values.iter().flatten().copied(), *unit);
     let cell =
         |value: &Option<f64>| value.map_or(Cell::Empty, |value| Cell::words(scale.number(value)));
     Some(Lane {

@@ -4,7 +4,7 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
     CombinedFindings, Estimate, RunFigures, Unit, Validity, VersionFindings, VersionTrend,
 };
-use gatebench_analysis::words::{capitalised, counted, grouped};
+use gatebench_analysis::format::{capitalised, counted, grouped};
 
 use crate::axis::Axis;
 use crate::chapter::{
@@ -14,7 +14,7 @@ use crate::chart::bars::{Bar, Bars};
 use crate::chart::dots::{Dots, Row};
 use crate::chart::lines::{self, Dot, Panel, Series};
 use crate::chart::{Names, Ticked};
-use crate::number::{Scale, quantity};
+use crate::number::{UnitScale, quantity};
 use crate::palette::Palette;
 
 /// The section of docs/METHOD.md that says how it is computed.
@@ -89,7 +89,7 @@ fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let unit = Unit::RequestsPerSecond;
     let all = || found.versions.iter().filter_map(|it| it.combined);
     let largest = all().map(|it| it.rate_max_per_second).reduce(f64::max)?;
-    let scale = Scale::of_all(all().map(|it| it.rate_mean_per_second), unit);
+    let scale = UnitScale::of_all(all().map(|it| it.rate_mean_per_second), unit);
     let bar = |version: &VersionFindings| {
         let name = name(found, version);
         let it = version.combined;
@@ -152,7 +152,7 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let all = all.flat_map(|(.., of_all)| found.versions.iter().filter_map(*of_all));
     let axis = Axis::from_zero(all.map(|it| it.max).reduce(f64::max)?);
     let unit = Unit::Nanoseconds;
-    let scale = Scale::of(axis.domain().1, unit);
+    let scale = UnitScale::of(axis.domain().1, unit);
     let row = |version: &VersionFindings, (which, of_run, of_all): &Percentile| {
         let runs = version.runs.iter();
         let runs = runs.filter(|run| run.validity != Validity::Invalid);
@@ -227,7 +227,7 @@ fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(S
     let largest = points().map(|it| it.rate_per_second).reduce(f64::max)?;
     let unit = Unit::RequestsPerSecond;
     let up = Axis::from_zero(largest);
-    let scale = Scale::of(up.domain().1, unit);
+    let scale = UnitScale::of(up.domain().1, unit);
     let describe = |trend: &&VersionTrend| {
         let points = trend.points.iter().map(|it| {
             let count = grouped(f64::from(it.count));
@@ -292,7 +292,7 @@ fn line(found: &CombinedFindings, version: &VersionFindings, palette: &Palette) 
             it.rate_min_per_second,
             it.rate_max_per_second,
         );
-        let scale = Scale::of_all([mean, least, most], Unit::RequestsPerSecond);
+        let scale = UnitScale::of_all([mean, least, most], Unit::RequestsPerSecond);
         cells[0] = scale.full(mean);
         cells[1] = format!("{} to {}", scale.full(least), scale.full(most));
         cells[2] = it.mean_ns.map(time).unwrap_or_default();
@@ -327,7 +327,7 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
     if values.iter().all(Option::is_none) {
         return String::new();
     }
-    let scale = Scale::of_all(values.iter().flatten().copied(), Unit::Nanoseconds);
+    let scale = UnitScale::of_all(values.iter().flatten().copied(), Unit::Nanoseconds);
     let words: Vec<String> = values
         .into_iter()
         .map(|value| value.map_or_else(|| "–".into(), |it| scale.number(it)))

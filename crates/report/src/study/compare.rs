@@ -4,14 +4,14 @@ use gatebench_analysis::findings::{
     CellFindings, CompareFindings, CompareMode, Control, Decision, RunDifference, RunLine, Tone,
     Validity, Verdict, Weight,
 };
-use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
+use gatebench_analysis::format::{capitalised, metric_title, ratio_and_interval};
 
 use crate::chapter::{
     Block, Chapter, Document, Entry, Fact, Forms, Head, Line, Lines, MARKDOWN, PAGE, Part, Report,
     TERMINAL, Text,
 };
 use crate::chart::forest::{Forest, Point};
-use crate::number::{self, Scale};
+use crate::number::{self, UnitScale};
 use crate::palette::Palette;
 use crate::text::distinct;
 use crate::verdicts;
@@ -114,7 +114,7 @@ fn differences(found: &CompareFindings) -> Chapter {
 
 fn figures(found: &CompareFindings) -> Chapter {
     let gateways = found.cells.iter();
-    let gateways = gateways.filter(|it| it.control != Some(Control::Floor));
+    let gateways = gateways.filter(|it| it.control != Some(Control::Direct));
     let palette = &Palette::of_labels(&distinct(gateways.map(|it| &*it.gateway)));
     let scenarios = distinct(found.cells.iter().map(|it| &*it.scenario));
     let card = |(at, name): (usize, &str)| {
@@ -221,7 +221,7 @@ fn plots(
         let words = Row::of(cell, mode);
         let is_first = index == 0 || of_metric(cells[index - 1]) != of_metric(cell);
         let decides = cells.iter().any(|it| {
-            it.primary && it.control != Some(Control::Floor) && of_metric(it) == of_metric(cell)
+            it.primary && it.control != Some(Control::Direct) && of_metric(it) == of_metric(cell)
         });
         let decides = if decides { " · decides" } else { "" };
         let above = match is_first {
@@ -343,7 +343,7 @@ impl Row {
     fn of(found: &CellFindings, mode: CompareMode) -> Self {
         let (ratio, interval) = ratio_and_interval(&found.result);
         let medians = [found.baseline.median, found.candidate.median];
-        let scale = Scale::of_all(medians, found.unit);
+        let scale = UnitScale::of_all(medians, found.unit);
         let limited = match found.validity {
             Validity::Limited => "*",
             Validity::Valid | Validity::Invalid => "",
@@ -351,7 +351,7 @@ impl Row {
         let role = match found.control {
             None => "",
             Some(Control::SameGateway) => " (unchanged)",
-            Some(Control::Floor) => " (no gateway)",
+            Some(Control::Direct) => " (no gateway)",
         };
         let blocks = [found.baseline.blocks, found.candidate.blocks];
         Self {

@@ -8,7 +8,7 @@ use gatebench_analysis::findings::{
     Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts, Metric,
     RowStatus, Validity,
 };
-use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval, signed};
+use gatebench_analysis::format::{capitalised, metric_title, ratio_and_interval, signed};
 
 use crate::axis::Axis;
 use crate::chapter::{
@@ -17,7 +17,7 @@ use crate::chapter::{
 };
 use crate::chart::bars::{Bar, Bars};
 use crate::chart::{Names, Ticked};
-use crate::number::Scale;
+use crate::number::UnitScale;
 use crate::palette::Palette;
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 
@@ -82,7 +82,7 @@ fn measure(costs: &CostFindings, index: usize, palette: &Palette) -> Option<Bloc
     Some(Block::card("", blocks))
 }
 
-fn table(costs: &CostFindings, index: usize, scale: Scale) -> Option<Table> {
+fn table(costs: &CostFindings, index: usize, scale: UnitScale) -> Option<Table> {
     let measure = &costs.measures[index];
     let lines = &costs.gateways.first()?.lines;
     let lane = |gateway: &GatewayCosts| Lane {
@@ -236,7 +236,7 @@ fn waterfall(
     reach: f64,
     class: &str,
 ) -> String {
-    let scale = Scale::of_all(lines.iter().map(|it| it.span.1), measure.unit);
+    let scale = UnitScale::of_all(lines.iter().map(|it| it.span.1), measure.unit);
     let words: Vec<String> = lines.iter().map(|it| it.words(scale)).collect();
     let bar = |(index, it): (usize, &Drawn<'_>)| {
         let follows = index > 0 && lines[index - 1].is_policy();
@@ -278,7 +278,7 @@ impl Drawn<'_> {
     }
 
     /// `+ api-key: +1.24 µs, 1.10–1.38.`
-    fn words(&self, scale: Scale) -> String {
+    fn words(&self, scale: UnitScale) -> String {
         let name = &self.line.scenario;
         match self.cost() {
             Some(cost) => {
@@ -311,14 +311,14 @@ fn note(metric: Metric) -> &'static str {
 
 /// One scale for wholes and costs, so that they can be added by eye; none where nothing was
 /// measured.
-fn scale(costs: &CostFindings, index: usize) -> Option<Scale> {
+fn scale(costs: &CostFindings, index: usize) -> Option<UnitScale> {
     let unit = costs.measures[index].unit;
     let lines = || costs.gateways.iter().flat_map(|gateway| &gateway.lines);
     let totals: Vec<f64> = lines()
         .filter_map(|line| line.figures[index].total.as_ref())
         .map(|total| total.median)
         .collect();
-    (!totals.is_empty()).then(|| Scale::of_all(totals, unit))
+    (!totals.is_empty()).then(|| UnitScale::of_all(totals, unit))
 }
 
 /// The scenario, with a sign before what is added to the line above.
@@ -331,7 +331,7 @@ fn name(line: &CostLine) -> String {
     }
 }
 
-fn cell(line: &CostLine, figure: &CostFigure, measure: &CostMeasure, scale: Scale) -> Cell {
+fn cell(line: &CostLine, figure: &CostFigure, measure: &CostMeasure, scale: UnitScale) -> Cell {
     match line.status {
         RowStatus::NotSupported { .. } => return Cell::Absent("not supported"),
         RowStatus::Failed => return Cell::Absent("failed"),
@@ -349,7 +349,7 @@ fn cell(line: &CostLine, figure: &CostFigure, measure: &CostMeasure, scale: Scal
     }
 }
 
-fn cost_cell(cost: &Cost, measure: &CostMeasure, scale: Scale) -> Cell {
+fn cost_cell(cost: &Cost, measure: &CostMeasure, scale: UnitScale) -> Cell {
     let (median, range) = match &cost.ratio {
         Some(ratio) if measure.metric == Metric::ThroughputPerCore => ratio_and_interval(ratio),
         _ => signed(&cost.difference, |value| scale.number(value)),

@@ -6,7 +6,7 @@ use gatebench_analysis::findings::{
     Configuration, Fact, GatewayLine, Metric, MissingTrial, ParityCaseFindings, ParityFindings,
     PhaseLine, Reason, ScenarioFindings, TrialFindings, VariantRow, WireFact, WireName,
 };
-use gatebench_analysis::words::{counted, three_figures};
+use gatebench_analysis::format::{counted, three_figures};
 
 use crate::chapter::{Block, Chapter, Entry, Fold, Head, Line, Lines, Part, Text};
 use crate::number;

@@ -2,10 +2,10 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
-    ComparisonFindings, DuelFindings, Interval, RunFacts, ScenarioFindings, Sentence, Status, Tone,
-    Validity,
+    AbTestFindings, ComparisonFindings, Interval, RunFacts, ScenarioFindings, Sentence, Status,
+    Tone, Validity,
 };
-use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
+use gatebench_analysis::format::{capitalised, metric_title, ratio_and_interval};
 
 use crate::chapter::{
     Block, Chapter, Entry, Fact, Fold, Forms, Head, Line, Lines, MARKDOWN, Note, PAGE, Part, Place,
@@ -60,7 +60,7 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Chapter {
     blocks.push(Block::card("", answer).on(PAGE));
     let scenarios = findings.scenarios.iter().enumerate();
     blocks.extend(scenarios.filter_map(|(index, scenario)| {
-        let forest = forest(index, scenario, findings.duel.as_ref(), palette)?;
+        let forest = forest(index, scenario, findings.ab_test.as_ref(), palette)?;
         Some(forest.on(PAGE))
     }));
     Chapter::new("findings", "Findings", blocks)
@@ -157,7 +157,7 @@ fn problem(problem: &Problem<'_>, palette: &Palette) -> Note {
 fn forest(
     index: usize,
     scenario: &ScenarioFindings,
-    duel: Option<&DuelFindings>,
+    ab_test: Option<&AbTestFindings>,
     palette: &Palette,
 ) -> Option<Block> {
     let all = &scenario.comparisons;
@@ -167,7 +167,7 @@ fn forest(
         let is_same =
             |it: &ComparisonFindings| (it.metric, &it.phase) == (found.metric, &found.phase);
         let is_first = number == 0 || !is_same(&all[number - 1]);
-        let noise = noise(duel, all, found);
+        let noise = noise(ab_test, all, found);
         let line = line(
             &format!("v{index}-{number}"),
             (found, noise),
@@ -203,7 +203,7 @@ fn forest(
         true => " * some of these blocks are limited; the reasons stand below.",
         false => "",
     };
-    let (noise, method) = match all.iter().any(|found| is_noise(duel, found)) {
+    let (noise, method) = match all.iter().any(|found| is_noise(ab_test, found)) {
         true => (
             " The dashed box is what the baseline differs by from itself: the noise of this \
              machine.",
@@ -268,17 +268,22 @@ fn line(
 }
 
 /// Reports whether it is a baseline next to its other self, which shows the noise of the machine.
-fn is_noise(duel: Option<&DuelFindings>, found: &ComparisonFindings) -> bool {
-    duel.is_some_and(|duel| found.candidate == duel.baseline && found.baseline == duel.again)
+fn is_noise(ab_test: Option<&AbTestFindings>, found: &ComparisonFindings) -> bool {
+    ab_test.is_some_and(|ab_test| {
+        found.candidate == ab_test.baseline && found.baseline == ab_test.again
+    })
 }
 
 /// The interval of the baseline of a comparison against its other self, if it was measured twice.
 fn noise(
-    duel: Option<&DuelFindings>,
+    ab_test: Option<&AbTestFindings>,
     all: &[ComparisonFindings],
     found: &ComparisonFindings,
 ) -> Option<Interval> {
     let of_same = |it: &&ComparisonFindings| it.metric == found.metric && it.phase == found.phase;
-    let twice = all.iter().filter(of_same).find(|it| is_noise(duel, it))?;
-    (!is_noise(duel, found)).then_some(twice.result.interval)?
+    let twice = all
+        .iter()
+        .filter(of_same)
+        .find(|it| is_noise(ab_test, it))?;
+    (!is_noise(ab_test, found)).then_some(twice.result.interval)?
 }

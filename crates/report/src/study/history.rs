@@ -3,7 +3,7 @@
 use gatebench_analysis::findings::{
     HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint,
 };
-use gatebench_analysis::words::{capitalised, metric_title};
+use gatebench_analysis::format::{capitalised, metric_title};
 
 use super::findings::fact;
 use crate::axis::Axis;
@@ -13,7 +13,7 @@ use crate::chapter::{
 };
 use crate::chart::lines::{self, Dot, Panel, Series};
 use crate::chart::{Names, Ticked};
-use crate::number::{self, Scale};
+use crate::number::{self, UnitScale};
 use crate::palette::Palette;
 use crate::text::distinct;
 
@@ -23,8 +23,8 @@ const METHODS: [&str; 1] = ["Changes over many runs"];
 /// The meaning of a change, for readers who did not choose the method.
 const EXPLANATION: &str = "A change is one that random orders of the runs hardly show (e-divisive, \
      blocks of runs in any order) at several looks in a row: over all series and all looks \
-     together, one is reported by chance in 5 of 100 histories. The floor's change is removed \
-     first. Runs on another machine, or under another load, are a series of their own.";
+     together, one is reported by chance in 5 of 100 histories. The direct variant's change is \
+     removed first. Runs on another machine, or under another load, are a series of their own.";
 
 const TRENDS: &str = "Each point is the median of a run's blocks, the line through it their range; \
      a thick line is the level between changes. A hollow point was limited by something else than \
@@ -115,7 +115,7 @@ fn table(found: &[(usize, &SeriesFindings)]) -> Block {
 
 fn line(series: &SeriesFindings) -> Line {
     let value = |point: Option<&SeriesPoint>| {
-        let value = point.map(|it| Scale::of(it.value, series.unit).full(it.value));
+        let value = point.map(|it| UnitScale::of(it.value, series.unit).full(it.value));
         value.unwrap_or_default()
     };
     let changes = match series.searched {
@@ -187,7 +187,7 @@ fn trend(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str) ->
     let free = (MARGIN * (highest - lowest))
         .max(0.01 * highest)
         .max(f64::MIN_POSITIVE);
-    let scale = Scale::of(highest, series.unit);
+    let scale = UnitScale::of(highest, series.unit);
     let description = format!(
         "{} runs from {} to {}; the first {}, the last {}; {} changes.",
         points.len(),
@@ -263,7 +263,7 @@ fn levels(series: &SeriesFindings, class: &str) -> Vec<Series> {
     levels
 }
 
-fn tip(point: &SeriesPoint, run: &HistoryRun, scale: Scale) -> String {
+fn tip(point: &SeriesPoint, run: &HistoryRun, scale: UnitScale) -> String {
     let limited = if point.limited { ", limited" } else { "" };
     let spoiled = match point.spoiled {
         0 => String::new(),

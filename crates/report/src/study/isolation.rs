@@ -2,7 +2,7 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{IsolationCounts, IsolationFindings, IsolationMeasure};
-use gatebench_analysis::words::{capitalised, grouped};
+use gatebench_analysis::format::{capitalised, grouped};
 
 use crate::axis::Axis;
 use crate::chapter::{
@@ -10,7 +10,7 @@ use crate::chapter::{
 };
 use crate::chart::lines::{self, Dot, Panel, Series};
 use crate::chart::{Names, Ticked};
-use crate::number::Scale;
+use crate::number::UnitScale;
 use crate::palette::Palette;
 use crate::verdicts;
 
@@ -129,7 +129,7 @@ fn line(measure: &IsolationMeasure, decided: bool) -> Line {
 fn pairs(id: &str, found: &IsolationMeasure, class: &str) -> String {
     let values = found.blocks.iter().flat_map(|it| [it.failing, it.healthy]);
     let up = Axis::from_zero(values.fold(0.0, f64::max));
-    let scale = Scale::of(up.domain().1, found.unit);
+    let scale = UnitScale::of(up.domain().1, found.unit);
     let mut series = Series {
         class: class.to_owned(),
         ..Series::default()

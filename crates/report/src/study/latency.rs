@@ -5,14 +5,14 @@ use gatebench_analysis::findings::{
     CurveMetric, PercentileCurve, PhaseKind, PhaseLine, ScenarioFindings, TrialFindings, Unit,
     Validity,
 };
-use gatebench_analysis::words::grouped;
+use gatebench_analysis::format::grouped;
 
 use crate::axis::{Axis, nines};
 use crate::chapter::{Block, Chapter, Chart, PAGE, Text};
 use crate::chart::lines::{Lines, Panel, Series};
 use crate::chart::{NARROW, Names, Ticked, timeline};
 use crate::number::quantity;
-use crate::palette::{FLOOR, Palette};
+use crate::palette::{DIRECT, Palette};
 use crate::problems::word;
 
 const LEAD: [&str; 3] = [
@@ -72,7 +72,7 @@ fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Bl
         Block::card("", blocks)
     };
     let has_curves = |phase: &PhaseLine| {
-        let mut rows = scenario.rows.iter().filter(|row| row.variant != FLOOR);
+        let mut rows = scenario.rows.iter().filter(|row| row.variant != DIRECT);
         rows.any(|row| main_curve(scenario, &phase.name, &row.variant).is_some())
     };
     shown
@@ -110,7 +110,7 @@ fn drawn(curve: &PercentileCurve) -> impl Iterator<Item = (f64, f64)> {
         .map(|it| (it.percentile, it.latency_ns as f64))
 }
 
-/// A chart for each gateway, with the floor behind it, all on the same axes.
+/// A chart for each gateway, with the direct variant behind it, all on the same axes.
 fn panels(
     prefix: &str,
     scenario: &ScenarioFindings,
@@ -126,12 +126,12 @@ fn panels(
         let main = main_curve(scenario, &phase.name, variant)?;
         let curves = [
             (
-                FLOOR,
+                DIRECT,
                 CurveMetric::Added,
-                "floor added",
+                "direct added",
                 "curve thin dashed",
             ),
-            (FLOOR, CurveMetric::Response, "floor", "curve thin"),
+            (DIRECT, CurveMetric::Response, "direct", "curve thin"),
             (variant, CurveMetric::Added, "added", "curve dashed"),
             (variant, CurveMetric::Response, "response", "curve"),
         ];
@@ -174,7 +174,7 @@ fn panels(
         })
     };
     let gateways = scenario.rows.iter().map(|row| &*row.variant);
-    let gateways = gateways.filter(|it| *it != FLOOR).enumerate();
+    let gateways = gateways.filter(|it| *it != DIRECT).enumerate();
     gateways.filter_map(chart).collect()
 }
 

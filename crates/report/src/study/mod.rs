@@ -11,8 +11,8 @@ mod findings;
 mod history;
 mod isolation;
 mod latency;
+mod marginal_cost;
 mod results;
-mod scale;
 mod section;
 mod smoke;
 mod soak;
@@ -146,7 +146,7 @@ fn studies(findings: &Findings, palette: &Palette) -> Vec<Chapter> {
         isolation::chapter(findings, palette),
         combined::chapter(findings, palette),
         costs::chapter(findings, palette),
-        scale::chapter(findings, palette),
+        marginal_cost::chapter(findings, palette),
     ];
     let sections = sections.map(|it| section::chapter(it, palette));
     studies.into_iter().flatten().chain(sections).collect()

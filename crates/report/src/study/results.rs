@@ -2,10 +2,10 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
-    ComparisonFindings, Estimate, Metric, MetricFindings, PhaseKind, PhaseLine, ScenarioFindings,
-    Sentence, ToldFindings, ToldMetric, ToldThreshold, Validity,
+    ComparisonFindings, Estimate, ExternalMetricResult, ExternalResults, ExternalThresholdResult,
+    Metric, MetricFindings, PhaseKind, PhaseLine, ScenarioFindings, Sentence, Validity,
 };
-use gatebench_analysis::words::{
+use gatebench_analysis::format::{
     capitalised, counted, grouped, metric_title, ratio_and_interval, three_figures,
 };
 
@@ -17,7 +17,7 @@ use crate::chapter::{
 };
 use crate::chart::dots::{Dots, Row};
 use crate::chart::{Names, Ticked};
-use crate::number::Scale;
+use crate::number::UnitScale;
 use crate::palette::Palette;
 use crate::parts::{self, PartTable};
 use crate::table::{Table, metric_in};
@@ -167,7 +167,12 @@ fn card(
     if !routes.is_empty() {
         blocks.push(fold("Slowest routes", routes));
     }
-    blocks.extend(scenario.told.iter().map(|it| told(it, palette)));
+    blocks.extend(
+        scenario
+            .external_results
+            .iter()
+            .map(|it| external(it, palette)),
+    );
     let charts = charts(&format!("s{index}"), scenario, palette);
     if !charts.is_empty() {
         blocks.push(Block::charts("panels wide dots", charts));
@@ -214,8 +219,8 @@ fn groups(scenario: &str, found: PartTable, palette: &Palette) -> Block {
     Block::row("part", blocks)
 }
 
-/// The checks, thresholds, groups and metrics of a script that another engine ran.
-fn told(found: &ToldFindings, palette: &Palette) -> Block {
+/// The checks, thresholds, groups and metrics of a script that an external load generator ran.
+fn external(found: &ExternalResults, palette: &Palette) -> Block {
     let crossed = found.thresholds.iter().any(|it| it.crossed > 0);
     let failed = found.checks.iter().any(|check| check.failed > 0);
     let mut blocks = Vec::new();
@@ -230,7 +235,7 @@ fn told(found: &ToldFindings, palette: &Palette) -> Block {
         if !lines.is_empty() {
             let lines = Lines {
                 label: format!("{} of {}", heads[0].words, found.variant),
-                class: "told",
+                class: "external",
                 heads,
                 lines,
                 axis: None,
@@ -252,12 +257,12 @@ fn told(found: &ToldFindings, palette: &Palette) -> Block {
         ..Line::default()
     });
     table(["check", "passed", "failed"], checks.collect());
-    let metrics = found.metrics.iter().map(told_metric).collect();
+    let metrics = found.metrics.iter().map(external_metric).collect();
     table(["metric, in its own unit", "median", "range"], metrics);
     let trials = counted(u64::from(found.trials), "trial");
     let fold = Fold {
         summary: found.variant.clone(),
-        aside: format!("told by {} · {} · {trials}", found.engine, found.phase),
+        aside: format!("reported by {} · {} · {trials}", found.engine, found.phase),
         class: palette.class(&found.variant),
         key: true,
         is_open: crossed || failed,
@@ -271,7 +276,7 @@ fn mark(is_failed: bool, words: &str) -> Text {
     Text::chip(if is_failed { "failed" } else { "passed" }, words)
 }
 
-fn threshold(found: &ToldThreshold) -> Line {
+fn threshold(found: &ExternalThresholdResult) -> Line {
     let (held, crossed) = (found.held, found.crossed);
     let words = match (held, crossed) {
         (_, 0) => "held".to_owned(),
@@ -285,7 +290,7 @@ fn threshold(found: &ToldThreshold) -> Line {
     }
 }
 
-fn told_metric(found: &ToldMetric) -> Line {
+fn external_metric(found: &ExternalMetricResult) -> Line {
     let name = Text::from(format!("{} ", found.name));
     Line {
         name: name.and_styled("absent", &found.statistic),
@@ -371,7 +376,7 @@ fn dots(
     let values = blocks.map(|it| it.value).filter(|it| it.is_finite());
     let axis = Axis::from_zero(values.fold(0.0, f64::max));
     let medians = found.iter().filter_map(|(_, it)| it.estimate.as_ref());
-    let scale = Scale::of_all(medians.map(|it| it.median), unit);
+    let scale = UnitScale::of_all(medians.map(|it| it.median), unit);
     let words = |(variant, found): &(&str, &MetricFindings)| match &found.estimate {
         Some(it) => format!(
             "{variant}: median {}, blocks from {} to {}.",
@@ -395,7 +400,7 @@ fn dots(
     Some(dots.draw())
 }
 
-fn dot_row(variant: &str, found: &MetricFindings, scale: Scale, palette: &Palette) -> Row {
+fn dot_row(variant: &str, found: &MetricFindings, scale: UnitScale, palette: &Palette) -> Row {
     let median = found.estimate.as_ref().map(|it| it.median);
     let mark = if found.validity == Validity::Limited {
         "*"

@@ -19,7 +19,7 @@ pub fn chapter(findings: &Findings) -> Chapter {
         is_planned.then(|| word(row))
     };
     let line = |scenario: &ScenarioFindings| {
-        // A gateway that answers by itself has no floor, which was not to be run.
+        // A gateway that answers by itself has no direct variant, which was not to be run.
         let cell = |variant: &&str| cell(scenario, *variant).unwrap_or_else(|| "–".into());
         Line {
             name: scenario.name.as_str().into(),

@@ -2,7 +2,7 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{LeakVerdict, SoakFindings, SoakQuantity, SoakSegment, Unit};
-use gatebench_analysis::words::{capitalised, duration, grouped, quantity, three_figures};
+use gatebench_analysis::format::{capitalised, duration, grouped, quantity, three_figures};
 
 use crate::axis::Axis;
 use crate::chapter::{
@@ -10,7 +10,7 @@ use crate::chapter::{
 };
 use crate::chart::lines::{self, Dot, Panel, Series};
 use crate::chart::{Names, Ticked};
-use crate::number::Scale;
+use crate::number::UnitScale;
 use crate::palette::Palette;
 
 const TITLE: &str = "Endurance";
@@ -19,8 +19,9 @@ const TITLE: &str = "Endurance";
 const METHOD: &str = "Soak";
 
 /// How to read it.
-const EXPLANATION: &str = "What counts is the floor, which is left after giving back: the minima of windows longer than \
-     what the series remembers. Its slope is Theil and Sen's, the interval a bootstrap of moving blocks with 95 %.";
+const EXPLANATION: &str = "What counts is the lower envelope, which is left after giving back: the \
+     minima of windows longer than what the series remembers. Its slope is Theil and Sen's, the \
+     interval a bootstrap of moving blocks with 95 %.";
 
 /// The chapter; none where the run was not made to search for leaks.
 pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
@@ -40,7 +41,7 @@ fn card(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) -> Block
     let chart = |(index, quantity): (usize, &SoakQuantity)| Chart {
         caption: capitalised(&quantity.title),
         notes: vec![quantity.text.as_str().into()],
-        svg: floor(&format!("soak-{}-{index}", segment.trial), quantity, &class),
+        svg: envelope(&format!("soak-{}-{index}", segment.trial), quantity, &class),
         ..Chart::default()
     };
     let title = segment_title(found, segment);
@@ -99,11 +100,11 @@ fn line(found: &SoakQuantity) -> Line {
     }
 }
 
-/// Draws the range of each stretch, its floor, and the line through the floor.
-fn floor(id: &str, found: &SoakQuantity, class: &str) -> String {
+/// Draws the range of each stretch, its lower envelope, and the line through the envelope.
+fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     let (low, high) = range(found);
     // In the unit it is written in, so that its ticks are round there.
-    let scale = Scale::of(high, found.unit);
+    let scale = UnitScale::of(high, found.unit);
     let size = scale.divisor;
     let up = Axis::linear((low / size, high / size));
     let last = found.stretches.last().map_or(1.0, |it| it.at_seconds);
@@ -114,11 +115,11 @@ fn floor(id: &str, found: &SoakQuantity, class: &str) -> String {
     };
     let across = Axis::linear((0.0, last / divisor));
     let place = |at: f64, of: f64| (at / divisor, of / size);
-    let dots = found.growth.floor.iter().map(|it| {
-        let tip = Scale::of(it.value, found.unit).full(it.value);
+    let dots = found.growth.envelope.iter().map(|it| {
+        let tip = UnitScale::of(it.value, found.unit).full(it.value);
         Dot {
             radius: 2.4,
-            ..Dot::new(place(it.at_seconds, it.value), "floor", tip)
+            ..Dot::new(place(it.at_seconds, it.value), "envelope", tip)
         }
     });
     let ranges = found.stretches.iter().map(|it| {

@@ -41,7 +41,7 @@ fn gateway(variant: &str, answer: Option<Answer>, validity: Validity) -> Gateway
         cpu_ns_per_request: Some(42_000.0),
         memory_bytes: Some(9_000_000.0),
         saturation_per_second: Some(22_000.0),
-        floor_per_second: Some(80_000.0),
+        direct_per_second: Some(80_000.0),
         knee: Some(CurveKnee {
             rate_per_second: 11_000.0,
             mean_ns: 90_000.0,

@@ -2,8 +2,8 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
-    CombinedFigures, CombinedFindings, Doubling, ErrorLogFindings, Estimate, RunFigures, Scaled,
-    SettledFindings, TrendPoint, Validity, VersionFindings, VersionTrend,
+    CombinedFigures, CombinedFindings, Doubling, ErrorLogFindings, Estimate, MarginalUnit,
+    RunFigures, SettledFindings, TrendPoint, Validity, VersionFindings, VersionTrend,
 };
 use gatebench_report::{TerminalOptions, html, markdown, terminal};
 
@@ -70,7 +70,7 @@ fn version(variant: &str, scenario: &str, count: u32, rate: f64) -> VersionFindi
     }
 }
 
-fn trend(variant: &str, what: Scaled, points: [(u32, f64); 2]) -> VersionTrend {
+fn trend(variant: &str, what: MarginalUnit, points: [(u32, f64); 2]) -> VersionTrend {
     let counted = points.map(|(count, rate)| (f64::from(count), rate));
     let point = |(count, rate_per_second)| TrendPoint {
         count,
@@ -95,9 +95,9 @@ pub fn combined() -> CombinedFindings {
             version("nginx<b>", "upstreams-5000", 5_000, 30_000.0),
         ],
         trends: vec![
-            trend("nginx", Scaled::Upstreams, [(50, 41_000.0), (5_000, 30_000.0)]),
-            trend("nginx<b>", Scaled::Upstreams, [(50, 40_900.0), (5_000, 29_900.0)]),
-            trend("nginx", Scaled::Routes, [(1, 500.0), (10, 490.0)]),
+            trend("nginx", MarginalUnit::Upstreams, [(50, 41_000.0), (5_000, 30_000.0)]),
+            trend("nginx<b>", MarginalUnit::Upstreams, [(50, 40_900.0), (5_000, 29_900.0)]),
+            trend("nginx", MarginalUnit::Routes, [(1, 500.0), (10, 490.0)]),
         ],
         tried_again: vec![
             "Trial 2 (nginx, upstreams-50) failed and was tried again as trial 5, which is completed.".into(),

@@ -1,5 +1,5 @@
-//! Findings of a run that could have been: the floor and three gateways, two scenarios, three
-//! blocks, a closed and an open load. The numbers vary by a small generator with a fixed seed.
+//! Findings of a run that could have been: direct and three gateways, two scenarios, three blocks,
+//! a closed and an open load. The numbers vary by a small generator with a fixed seed.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct Character {
 
 const CHARACTERS: [Character; 4] = [
     Character {
-        name: "floor",
+        name: "direct",
         title: "",
         version: "",
         throughput: 118_400.0,
@@ -102,13 +102,13 @@ pub fn findings() -> Findings {
                 .into(),
             "gatebench shares core 0 between engine and upstream.".into(),
         ],
-        duel: None,
+        ab_test: None,
         capacity: None,
         soak: None,
         isolation: Vec::new(),
         combined: None,
         costs: None,
-        scale: Vec::new(),
+        marginal_costs: Vec::new(),
         sections: Vec::new(),
         scenarios,
         trials: trials(&mut noise),
@@ -230,7 +230,7 @@ fn scenario((name, title, cost): (&str, &str, f64), noise: &mut Noise) -> Scenar
         null: None,
         groups: Vec::new(),
         routes: Vec::new(),
-        told: Vec::new(),
+        external_results: Vec::new(),
         comparisons: Vec::new(),
         sentences: vec![Sentence {
             text: "Every gateway holds its parity before and after the load.".into(),
@@ -243,8 +243,8 @@ fn scenario((name, title, cost): (&str, &str, f64), noise: &mut Noise) -> Scenar
 
 fn row(of: &Character, cost: f64, noise: &mut Noise) -> VariantRow {
     let limited = of.name == "gatebench";
-    let kind = if of.name == "floor" {
-        Variant::Floor
+    let kind = if of.name == "direct" {
+        Variant::Direct
     } else {
         Variant::gateway(of.name, of.name)
     };
@@ -258,7 +258,7 @@ fn row(of: &Character, cost: f64, noise: &mut Noise) -> VariantRow {
             Validity::Valid
         }),
         reasons: if limited {
-            vec![near_floor()]
+            vec![near_direct()]
         } else {
             Vec::new()
         },
@@ -267,9 +267,9 @@ fn row(of: &Character, cost: f64, noise: &mut Noise) -> VariantRow {
     }
 }
 
-fn near_floor() -> Reason {
+fn near_direct() -> Reason {
     Reason {
-        gate: Gate::UpstreamNearFloor,
+        gate: Gate::UpstreamNearDirect,
         validity: Validity::Limited,
         spoils: vec![Aspect::Throughput],
         phase: Some("saturate".into()),
@@ -444,7 +444,7 @@ fn trial(
             Validity::Valid
         },
         reasons: if limited {
-            vec![near_floor()]
+            vec![near_direct()]
         } else {
             Vec::new()
         },
@@ -514,13 +514,13 @@ fn parity() -> Vec<ParityFindings> {
                 cases.push(case("a good key is let through"));
                 cases.push(case("a wrong key is refused with 401 before the upstream"));
             }
-            let floor = of.name == "floor";
+            let direct = of.name == "direct";
             parity.push(ParityFindings {
                 scenario: scenario.into(),
                 variant: of.name.into(),
                 holds: Some(true),
                 trials: BLOCKS,
-                cases: if floor {
+                cases: if direct {
                     cases.into_iter().take(1).collect()
                 } else {
                     cases

@@ -3,20 +3,20 @@
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod across;
+mod ab_test;
 mod capacity;
 mod combined;
 mod costs;
-mod documents;
-mod duel;
+mod cross_run;
 mod fixture;
 mod hostile;
+mod marginal_cost;
 mod order;
 mod page;
 mod parts;
 mod plain;
+mod published;
 mod purposes;
 mod redact;
-mod scale;
 mod verdicts;
 mod wire;

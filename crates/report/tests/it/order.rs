@@ -8,7 +8,7 @@ use gatebench_analysis::findings::{
 use gatebench_report::{TerminalOptions, html, markdown, terminal};
 
 use crate::plain::assert_fits;
-use crate::{capacity, combined, costs, fixture, page, purposes, scale};
+use crate::{capacity, combined, costs, fixture, marginal_cost, page, purposes};
 
 fn section() -> SectionFindings {
     let cell = |median: f64| DocumentCell {
@@ -65,7 +65,7 @@ fn everything() -> Findings {
         isolation: vec![purposes::isolation()],
         combined: Some(combined::combined()),
         costs: costs::with_costs().costs,
-        scale: vec![scale::found()],
+        marginal_costs: vec![marginal_cost::found()],
         sections: vec![section()],
         ..fixture::findings()
     }

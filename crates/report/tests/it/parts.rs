@@ -90,23 +90,23 @@ fn with_routes(findings: &mut Findings) {
     }
 }
 
-fn with_told(findings: &mut Findings) {
-    let check = |name: &str, failed| ToldCheck {
+fn with_external_results(findings: &mut Findings) {
+    let check = |name: &str, failed| ExternalCheckResult {
         name: name.into(),
         passed: Some(21_310),
         failed,
     };
-    let threshold = |name: &str, crossed| ToldThreshold {
+    let threshold = |name: &str, crossed| ExternalThresholdResult {
         name: name.into(),
         held: 3 - crossed,
         crossed,
     };
-    let metric = |name: &str, statistic: &str, median| ToldMetric {
+    let metric = |name: &str, statistic: &str, median| ExternalMetricResult {
         name: name.into(),
         statistic: statistic.into(),
         estimate: estimate(median).estimate.unwrap(),
     };
-    let told = |variant: &str, crossed| ToldFindings {
+    let results = |variant: &str, crossed| ExternalResults {
         phase: "steady".into(),
         variant: variant.into(),
         engine: "k6".into(),
@@ -125,14 +125,14 @@ fn with_told(findings: &mut Findings) {
             metric("basket_size", "p(95)", 4.0),
         ],
     };
-    findings.scenarios[0].told = vec![told("gatebench", 0), told("nginx", 1)];
+    findings.scenarios[0].external_results = vec![results("gatebench", 0), results("nginx", 1)];
 }
 
 fn with_everything() -> Findings {
     let mut findings = with_groups(&[("good", 0.75), ("failing", 0.25)]);
     findings.scenarios[0].groups[1].figures.checks_failed = 12;
     with_routes(&mut findings);
-    with_told(&mut findings);
+    with_external_results(&mut findings);
     findings
 }
 
@@ -148,14 +148,14 @@ fn markdown_has_the_groups() {
 }
 
 #[test]
-fn the_page_shows_groups_routes_and_what_was_told() {
+fn the_page_shows_groups_routes_and_what_was_reported() {
     let text = html::render(&with_everything());
     page::check(&text);
     for words in [
         "good · nginx",
         "The slowest 20 of 1,000 routes of nginx, by p99",
         "failing: GET &#x2f;resource&#x2f;3",
-        "told by k6 · steady · 3 trials",
+        "reported by k6 · steady · 3 trials",
         "http_req_duration: p(99)&lt;10",
         "crossed in 1 of 3 trials",
         "basket › has a price",
@@ -214,8 +214,8 @@ fn hostile_names_of_groups_stay_in_their_place() {
         .iter_mut()
         .for_each(|found| found.group.push_str(NAME));
     scenario.routes[0].routes[0].route = NAME.into();
-    scenario.told[1].checks[0].name = NAME.into();
-    scenario.told[1].groups[0] = NAME.into();
+    scenario.external_results[1].checks[0].name = NAME.into();
+    scenario.external_results[1].groups[0] = NAME.into();
     let text = html::render(&findings);
     page::check(&text);
     assert!(!text.contains("<script"));

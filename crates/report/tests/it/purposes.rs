@@ -22,7 +22,7 @@ fn quantity(what: SoakWhat, title: &'static str, unit: Unit, level: f64) -> Soak
         unit,
         bound_per_hour: slope / 10.0,
         growth: Growth {
-            floor: (1..=30)
+            envelope: (1..=30)
                 .map(|minute| Sample {
                     at_seconds: at(minute),
                     value: value(minute),
@@ -47,7 +47,7 @@ fn quantity(what: SoakWhat, title: &'static str, unit: Unit, level: f64) -> Soak
                 high: value(step / 6) * (1.05 + 0.03 * f64::from(step % 7)),
             })
             .collect(),
-        text: format!("nginx leaks {title}: <the floor> of it grows."),
+        text: format!("nginx leaks {title}: <the envelope> of it grows."),
     }
 }
 
@@ -136,7 +136,7 @@ pub fn isolation() -> IsolationFindings {
 }
 
 #[test]
-fn floors_and_pairs_stand_in_every_form() {
+fn envelopes_and_pairs_stand_in_every_form() {
     let findings = Findings {
         soak: Some(soak()),
         isolation: vec![isolation()],
@@ -156,7 +156,7 @@ fn floors_and_pairs_stand_in_every_form() {
     check(&page);
     assert!(page.contains("id=\"endurance\"") && page.contains("id=\"isolation\""));
     assert!(page.contains("#method-soak") && page.contains("id=\"method-isolation\""));
-    assert!(!page.contains("<the floor>"));
+    assert!(!page.contains("<the envelope>"));
     // To be looked at in a browser.
     std::fs::write(
         concat!(env!("CARGO_TARGET_TMPDIR"), "/purposes.html"),

@@ -17,7 +17,7 @@ pub fn found(variant: &str) -> WireFindings {
     let passes = if buffers { "no" } else { "yes" };
     WireFindings {
         variant: variant.into(),
-        is_floor: variant == "floor",
+        is_direct: variant == "direct",
         facts: vec![
             fact(WireName::Fields, 3.0, "3.00", false),
             fact(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatebench_external::{Generator, ScriptError, has_own_load, locate, read_execution};
 use gatebench_model::load::Closed;
-use gatebench_model::{Phase, Plan, Shape, Span};
+use gatebench_model::{HumanDuration, Phase, Plan, Shape};
 use gatebench_store::{ExternalGenerator, FileDigest, Manifest};
 use gatebench_testbed::ask_generator;
 
@@ -145,9 +145,9 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
     plan.scenario_loads.clear();
     let shape = Shape::Closed(Closed::new(execution.users_max));
     plan.load.phases = vec![Phase {
-        drain: Span::default(),
-        timeout: Span(Duration::from_secs(60)),
-        ..Phase::new(SCRIPT_PHASE, shape, Span(execution.takes))
+        drain: HumanDuration::default(),
+        timeout: HumanDuration(Duration::from_secs(60)),
+        ..Phase::new(SCRIPT_PHASE, shape, HumanDuration(execution.takes))
     }];
     Ok(true)
 }

@@ -156,7 +156,7 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
 
 /// Sends a sample of each request of the load straight to the upstream: there is no gateway whose
 /// policies could be proven, but the answers that everything is compared with must be right.
-pub(crate) fn prove_floor(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
+pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();
     for request in requests {

@@ -14,7 +14,8 @@ pub(crate) struct Glance {
     /// On `CLOCK_MONOTONIC`.
     pub(crate) at_ns: u64,
     pub(crate) responses: u64,
-    /// None for the floor, and for a gateway on another host, which is too far to read often.
+    /// None for the direct variant, and for a gateway on another host, which is too far to read
+    /// often.
     pub(crate) gateway_cpu_ns: Option<u64>,
     /// None where the upstream is not ours, or has several targets.
     pub(crate) upstream_cpu_ns: Option<u64>,

@@ -29,7 +29,7 @@ pub(crate) fn measure(
     loading: &Loading<'_>,
     warnings: &mut Vec<String>,
 ) -> Option<CeilingRecord> {
-    let is_asked = context.plan.network_ceiling && *context.variant == Variant::Floor;
+    let is_asked = context.plan.network_ceiling && *context.variant == Variant::Direct;
     let connections = connections(context, loading).filter(|_| is_asked)?;
     let sizes = sizes(context, testbed, loading)?;
     let record = sizes.and_then(|sizes| carry(context, loading, connections, sizes));

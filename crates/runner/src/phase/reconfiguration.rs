@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use gatebench_model::load::{CONFIGURE, GatewayChange, WEIGHTS};
-use gatebench_model::{ParityCase, Phase, Scenario, Span};
+use gatebench_model::{HumanDuration, ParityCase, Phase, Scenario};
 use gatebench_net::clock;
 use gatebench_store::{ChangeRecord, WeighedRecord};
 
@@ -22,7 +22,7 @@ pub(crate) struct Reconfiguration<'a> {
     /// The lists of weights; empty where the change is another one.
     weights: &'a [Vec<u32>],
     interrupt: &'a Interrupt,
-    due: VecDeque<Span>,
+    due: VecDeque<HumanDuration>,
     record: Option<ChangeRecord>,
     propagation: Option<Propagation>,
     /// What each target had seen at the last change, or at the begin of the measurement.

@@ -4,7 +4,7 @@
 //! grows. So the warm-up is observed in bins of a tenth of a second, and ends when their cost has
 //! settled ([`settled`]).
 
-use gatebench_model::{Phase, Shape, Span};
+use gatebench_model::{HumanDuration, Phase, Shape};
 use gatebench_stats::settled::{self, Total};
 use gatebench_store::WarmUpRecord;
 
@@ -13,7 +13,7 @@ use crate::context::TrialContext;
 use crate::lockstep::Member;
 
 /// The longest warm-up of a gateway whose folder sets none.
-pub(crate) const WARM_UP_MAX: Span = Span::from_millis(2_000);
+pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// Time from the decision to the start of the measurement. Workers see it in their next round.
 const AHEAD_NS: u64 = 10_000_000;

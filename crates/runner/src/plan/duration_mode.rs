@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use gatebench_analysis::words::counted;
+use gatebench_analysis::format::counted;
 use gatebench_model::setup::MILLIS_PER_CPU;
 use gatebench_model::suite::LoadOfSize;
 use gatebench_model::{
-    AsPublished, Isolation, Length, Limits, LoadProfile, PlannedLength, Scenario, Span, Suite,
+    AsPublished, HumanDuration, Isolation, Length, Limits, LoadProfile, PlannedLength, Scenario,
+    Suite,
 };
 
 use super::library::{Library, Listed};
@@ -18,8 +19,8 @@ use crate::error::RunnerError;
 /// Blocks of `--quick` at the most.
 const QUICK_BLOCKS_MAX: u32 = 3;
 /// Of its phases at the most.
-const QUICK_WARM_UP: Span = Span::from_millis(500);
-const QUICK_MEASURE: Span = Span::from_millis(2_000);
+const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
+const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// The longest warm-up of a load whose duration was asked for.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
@@ -313,7 +314,7 @@ pub(crate) fn adapt(load: &mut LoadProfile, selection: &Selection) {
         if let Some(duration) = duration {
             phase.measure = duration;
             let warm_up = (duration.0 / WARM_UP_PART).min(WARM_UP_MAX);
-            phase.warm_up = phase.warm_up.min(Span(warm_up));
+            phase.warm_up = phase.warm_up.min(HumanDuration(warm_up));
         }
     }
     if selection.keep_awake {

@@ -208,7 +208,7 @@ impl GatewaySelection {
     /// The name itself, or with a number: the same gateway twice is how a run measures its own noise.
     fn unique_label(&self, name: &str) -> String {
         let taken = |label: &str| {
-            label == Variant::Floor.label()
+            label == Variant::Direct.label()
                 || self.variants.iter().any(|known| known.label() == label)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));

@@ -38,8 +38,8 @@ fn own_config(path: &Path) -> String {
 
 fn elsewhere(host: &str) -> String {
     format!(
-        "It ran on {host}, with the network between it and both engine and upstream; the floor is without that \
-         network. What else {host} did meanwhile is not known."
+        "It ran on {host}, with the network between it and both engine and upstream; the direct \
+         variant is without that network. What else {host} did meanwhile is not known."
     )
 }
 

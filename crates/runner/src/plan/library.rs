@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use gatebench_config::{Document, parse_beside, read};
+use gatebench_config::{Document, parse_with_files, read};
 use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 use include_dir::{Dir, include_dir};
 
@@ -297,12 +297,12 @@ fn open<T: Document>(source: Source) -> Result<Listed<T>, RunnerError> {
                 .unwrap_or_default();
             let name = Path::new("scenarios").join(path).display().to_string();
             let folder = path.parent().unwrap_or(Path::new(""));
-            let beside = |path: &Path| {
+            let read_file = |path: &Path| {
                 let file = EMBEDDED.get_file(folder.join(path));
                 let bytes = file.map(|file| file.contents().to_vec());
                 bytes.ok_or_else(|| std::io::ErrorKind::NotFound.into())
             };
-            parse_beside(&name, text, &beside)
+            parse_with_files(&name, text, &read_file)
                 .map_err(|mistakes| RunnerError::Mistakes(vec![mistakes]))?
         }
     };

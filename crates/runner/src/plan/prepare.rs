@@ -44,7 +44,7 @@ pub fn prepare(
 ) -> Result<Prepared, RunnerError> {
     refuse_unknown_cores(selection)?;
     let (mut suite, base) = suite_of(selection, library)?;
-    suite.floor &= !selection.no_floor;
+    suite.direct &= !selection.no_direct;
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
@@ -240,8 +240,8 @@ fn select_gateways(
     if suite.null_gateway {
         found.add_null(places)?;
     }
-    // A specification without a gateway is the floor alone.
-    if !(suite.gateways.is_empty() && suite.floor) {
+    // A specification without a gateway is the direct variant alone.
+    if !(suite.gateways.is_empty() && suite.direct) {
         found.must_not_be_empty()?;
     }
     Ok(found)

@@ -19,8 +19,8 @@ pub struct Selection {
     pub gateways: Vec<String>,
     /// Scenarios by name or file, in place of the suite's.
     pub scenarios: Vec<String>,
-    /// Leaves the floor out, whatever the suite says.
-    pub no_floor: bool,
+    /// Leaves the direct variant out, whatever the suite says.
+    pub no_direct: bool,
     /// Adds the null gateway, whatever the suite says.
     pub null: bool,
     /// Repeats open loads with threads that keep the gateway's cores from idling.
@@ -71,7 +71,7 @@ impl Selection {
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
         let is_own_load =
             self.engine.is_none() && matches!(self.length, Length::Full | Length::Quick);
-        self.study.only_measures() && !is_elsewhere && !is_varied && is_own_load && !self.no_floor
+        self.study.only_measures() && !is_elsewhere && !is_varied && is_own_load && !self.no_direct
     }
 }
 

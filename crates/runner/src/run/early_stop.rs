@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use gatebench_analysis::format::counted;
 use gatebench_analysis::study::{Next, after_block};
-use gatebench_analysis::words::counted;
 use gatebench_model::Study;
 
 use crate::error::RunnerError;

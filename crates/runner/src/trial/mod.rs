@@ -235,8 +235,8 @@ impl<'a> TrialRunner<'a> {
         let context = self.context;
         let place = self.place(testbed, slot)?;
         match context.variant {
-            Variant::Floor => parity::prove_floor(&workload.samples, &place),
-            variant if variant.is_null() => parity::prove_floor(&workload.samples, &place),
+            Variant::Direct => parity::prove_direct(&workload.samples, &place),
+            variant if variant.is_null() => parity::prove_direct(&workload.samples, &place),
             _ if place.is_after && is_configured_anew(context) => {
                 parity::prove(&context.scenario.changed(), &workload.samples, &place)
             }
@@ -252,7 +252,7 @@ impl<'a> TrialRunner<'a> {
         writer: &TrialWriter,
     ) -> Failure {
         let remedy = match self.context.variant {
-            Variant::Floor => {
+            Variant::Direct => {
                 "correct the scenario's checks, or name the upstream that it needs".into()
             }
             Variant::Attached { .. } => {

@@ -29,11 +29,11 @@ pub(super) fn start_testbed(
     let transport = context.scenario.transport;
     // Without a gateway the upstream speaks what the gateway would.
     let upstream_has_tls = match context.variant {
-        Variant::Floor => transport.tls,
+        Variant::Direct => transport.tls,
         _ => transport.upstream_tls,
     };
     let targets = match context.variant {
-        Variant::Floor => 1,
+        Variant::Direct => 1,
         _ => context.scenario.targets,
     };
     testbed.bring_upstream_up(

@@ -64,14 +64,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::cell::Cell;
 
-    use gatebench_model::Span;
+    use gatebench_model::HumanDuration;
 
     use super::*;
 
     fn settle(at_most_ms: u64) -> Settle {
         Settle {
             load_per_core: 0.2,
-            at_most: Span::from_millis(at_most_ms),
+            at_most: HumanDuration::from_millis(at_most_ms),
         }
     }
 

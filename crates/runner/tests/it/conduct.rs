@@ -51,7 +51,7 @@ fn a_run_leaves_everything_that_a_report_needs() {
     assert!(frequency.is_string(), "{frequency}");
     let shows_frequency = frequency != "not visible";
     assert_eq!(manifest.environment["libraries"]["libxml2"], "2.9.14");
-    for variant in ["floor", "reference"] {
+    for variant in ["direct", "reference"] {
         let stored = trial(stored.trials(), variant);
         let record = &stored.record;
         assert_eq!(record.outcome, Outcome::Completed);
@@ -67,7 +67,7 @@ fn a_run_leaves_everything_that_a_report_needs() {
         let histograms = stored.histograms().unwrap();
         for phase in &record.phases {
             let seen = phase.machine.gateway_frequency.is_some();
-            assert_eq!(seen, shows_frequency && variant != "floor");
+            assert_eq!(seen, shows_frequency && variant != "direct");
             let counts = &phase.counts;
             assert!(
                 counts.completed > 0 && counts.errors.is_empty() && counts.checks_failed.is_empty(),
@@ -84,7 +84,7 @@ fn a_run_leaves_everything_that_a_report_needs() {
                 histograms[&format!("{}.added.2xx", phase.name)].len(),
                 counts.completed
             );
-            assert_eq!(phase.usage.contains_key("gateway"), variant != "floor");
+            assert_eq!(phase.usage.contains_key("gateway"), variant != "direct");
             for (component, usage) in &phase.usage {
                 assert!(
                     usage.cpu_ns > 0 && usage.window_ns > 100_000_000,
@@ -124,7 +124,7 @@ fn a_run_leaves_everything_that_a_report_needs() {
 }
 
 #[test]
-fn a_mock_never_reaches_the_upstream_and_has_no_floor() {
+fn a_mock_never_reaches_the_upstream_and_has_no_direct_variant() {
     let bench = Bench::new();
     let summary = bench
         .run(

@@ -72,7 +72,7 @@ fn a_group_that_is_refused_is_measured_beside_one_that_is_not() {
 #[test]
 fn requests_made_of_data_are_sent_with_and_without_a_gateway() {
     let records = records("shop");
-    assert_eq!(records.len(), 2, "the floor has the same load");
+    assert_eq!(records.len(), 2, "the direct variant has the same load");
     for record in &records {
         let before = record.parity_before.as_ref().unwrap();
         assert!(before.holds(), "{before:?}");
@@ -95,7 +95,7 @@ fn a_hundred_groups_over_a_hundred_routes_are_told_apart() {
         - {name: closed, closed: {connections: 100}, warm_up: 100ms, measure: 300ms}\n";
     std::fs::write(bench.path("load.yaml"), load).unwrap();
     let records = records_of(&bench, "hundred-routes");
-    assert_eq!(records.len(), 2, "the floor has the same load");
+    assert_eq!(records.len(), 2, "the direct variant has the same load");
     for record in &records {
         let [phase] = record.phases.as_slice() else {
             panic!("{:?}", record.phases)

@@ -30,7 +30,7 @@ fn sized(bench: &Bench, sizes: Vec<Limits>) -> Result<Prepared, RunnerError> {
         gateways: vec![gateway],
         load: Some(bench.path("load.yaml").display().to_string()),
         blocks: Some(1),
-        no_floor: true,
+        no_direct: true,
         sizes,
         ..Selection::default()
     };

@@ -39,8 +39,8 @@ fn side_by_side_all_at_once_and_else_one_after_the_other() {
         let mut records = stored.trials().iter().map(|trial| &trial.record);
         records.find(|it| it.trial.variant == variant).unwrap()
     };
-    // The floor is alone, and who cannot start is not waited for.
-    assert!(of("floor").phases.iter().all(|phase| !phase.side_by_side));
+    // The direct variant is alone, and who cannot start is not waited for.
+    assert!(of("direct").phases.iter().all(|phase| !phase.side_by_side));
     assert!(matches!(of("refused").outcome, Outcome::Failed { .. }));
     let both = ["reference", "reference-2"].map(of);
     for record in both {
@@ -67,7 +67,7 @@ fn side_by_side_all_at_once_and_else_one_after_the_other() {
     }
     // In the order that the seed gives.
     let plan = &stored.manifest().plan;
-    let trials = plan.trials.iter().filter(|it| it.variant != "floor");
+    let trials = plan.trials.iter().filter(|it| it.variant != "direct");
     let trials: Vec<_> = trials.collect();
     let turns = plan.turns(&trials).into_iter();
     let drawn: Vec<&str> = turns

@@ -1,41 +1,41 @@
-//! Growth of a floor at its end, which its slope over the whole time hardly shows.
+//! Growth of an envelope at its end, which its slope over the whole time hardly shows.
 //!
 //! The median of slopes does not move for a change in less than 29 % of the time (the breakdown
 //! point of Theil and Sen's slope).
 
 use super::Sample;
-use super::floor::span;
+use super::envelope::span;
 use super::slope::theil_sen;
 
 /// Factor over the largest earlier change from which a rise at the end is not chance.
 const BEYOND_ANY_BEFORE: f64 = 1.5;
 
-/// Reports whether the floor may grow by more than `bound` per second by now: from first to last,
-/// in its last third, or at its end.
-pub(super) fn grows_lately(floor: &[Sample], bound: f64) -> bool {
-    let third = &floor[floor.len() - floor.len() / 3..];
-    rises(floor, bound)
+/// Reports whether the envelope may grow by more than `bound` per second by now: from first to
+/// last, in its last third, or at its end.
+pub(super) fn grows_lately(envelope: &[Sample], bound: f64) -> bool {
+    let third = &envelope[envelope.len() - envelope.len() / 3..];
+    rises(envelope, bound)
         || theil_sen(third).is_some_and(|slope| slope > bound)
-        || ends_with_a_rise(floor, bound)
+        || ends_with_a_rise(envelope, bound)
 }
 
-fn rises(floor: &[Sample], bound: f64) -> bool {
-    span(floor).is_some_and(|(rise, seconds)| rise > bound * seconds)
+fn rises(envelope: &[Sample], bound: f64) -> bool {
+    span(envelope).is_some_and(|(rise, seconds)| rise > bound * seconds)
 }
 
 /// Reports whether a stretch at the end, of two windows to a third of them, rises by more than the
 /// bound allows, and by more than any earlier stretch of its length changed.
-pub(super) fn ends_with_a_rise(floor: &[Sample], bound: f64) -> bool {
-    // The lower of two neighbours, so that one window without a floor is no rise.
+pub(super) fn ends_with_a_rise(envelope: &[Sample], bound: f64) -> bool {
+    // The lower of two neighbours, so that one window without a minimum is no rise.
     let lower = |pair: &[Sample]| Sample {
         at_seconds: pair[1].at_seconds,
         value: pair[0].value.min(pair[1].value),
     };
-    let levels: Vec<Sample> = floor.windows(2).map(lower).collect();
+    let levels: Vec<Sample> = envelope.windows(2).map(lower).collect();
     let Some(end) = levels.len().checked_sub(1) else {
         return false;
     };
-    (2..=floor.len() / 3).any(|span| {
+    (2..=envelope.len() / 3).any(|span| {
         let rise = |at: usize| levels[at].value - levels[at - span].value;
         let before = (span..=end - span).map(|at| rise(at).abs());
         let largest = before.fold(0.0, f64::max);
@@ -48,7 +48,7 @@ pub(super) fn ends_with_a_rise(floor: &[Sample], bound: f64) -> bool {
 mod tests {
     use super::*;
 
-    fn floor(value: impl Fn(f64) -> f64) -> Vec<Sample> {
+    fn envelope(value: impl Fn(f64) -> f64) -> Vec<Sample> {
         let sample = |at: u32| Sample {
             at_seconds: f64::from(at),
             value: value(f64::from(at)) + f64::from(at % 3) / 10.0,
@@ -58,13 +58,13 @@ mod tests {
 
     #[test]
     fn each_of_the_three_has_its_case() {
-        let still = floor(|_| 5.0);
+        let still = envelope(|_| 5.0);
         assert!(!grows_lately(&still, 0.01) && !ends_with_a_rise(&still, 0.0));
         // A step of 20 in the middle is neither in the last third nor at the end.
-        let step = floor(|at| if at < 30.0 { 0.0 } else { 20.0 });
+        let step = envelope(|at| if at < 30.0 { 0.0 } else { 20.0 });
         assert!(rises(&step, 0.3) && !rises(&step, 0.4) && !ends_with_a_rise(&step, 0.0));
         // It came down before, and grows by 0.5 in the last third.
-        let again = floor(|at| {
+        let again = envelope(|at| {
             if at < 40.0 {
                 40.0 - at
             } else {
@@ -73,19 +73,22 @@ mod tests {
         });
         assert!(!rises(&again, 0.0) && grows_lately(&again, 0.4) && !grows_lately(&again, 0.6));
         // The last four of sixty.
-        let late = floor(|at| (at - 56.0).max(0.0));
+        let late = envelope(|at| (at - 56.0).max(0.0));
         assert!(ends_with_a_rise(&late, 0.3) && !rises(&late, 0.3));
         assert!(!ends_with_a_rise(&late, 1.5));
     }
 
     #[test]
-    fn one_window_without_a_floor_is_no_rise_and_few_windows_say_nothing() {
+    fn one_window_without_a_minimum_is_no_rise_and_few_windows_say_nothing() {
         assert!(!grows_lately(
-            &floor(|at| if at == 59.0 { 0.5 } else { 0.0 }),
+            &envelope(|at| if at == 59.0 { 0.5 } else { 0.0 }),
             0.02
         ));
         for count in 0..6 {
-            assert!(!ends_with_a_rise(&floor(|_| 1.0)[..count], 0.0), "{count}");
+            assert!(
+                !ends_with_a_rise(&envelope(|_| 1.0)[..count], 0.0),
+                "{count}"
+            );
         }
     }
 }

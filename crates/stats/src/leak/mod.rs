@@ -1,9 +1,10 @@
 //! Whether memory, or anything else that is taken and given back, leaks.
 //!
-//! What a healthy process holds is a sawtooth, to which no straight line belongs. Its floor is what
-//! is left after giving back: the minima of windows that are longer than a tooth. The slope of the floor
-//! is Theil and Sen's, its interval a bootstrap of moving blocks, which keeps what neighbours have in common.
-//! What is taken in steps may have grown by one step more than it shows.
+//! What a healthy process holds is a sawtooth, to which no straight line belongs. Its lower
+//! envelope is what is left after giving back: the minima of windows that are longer than a tooth.
+//! The slope of the envelope is Theil and Sen's, its interval a bootstrap of moving blocks, which
+//! keeps what neighbours have in common. What is taken in steps may have grown by one step more
+//! than it shows.
 //!
 //! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of the American
 //! Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary
@@ -11,7 +12,7 @@
 //! Mechanics*, 1996, section 3 (correlation times).
 
 mod correlation;
-mod floor;
+mod envelope;
 mod lately;
 mod slope;
 mod steps;
@@ -21,7 +22,7 @@ mod tests;
 use serde::Serialize;
 
 use crate::Interval;
-use floor::Floor;
+use envelope::Envelope;
 use lately::{ends_with_a_rise, grows_lately};
 use slope::Resampled;
 use steps::Steps;
@@ -67,10 +68,11 @@ pub struct Rule {
 /// What a series says about a leak.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
-    /// The floor that was judged.
-    pub floor: Vec<Sample>,
-    /// The floor's growth, in the values' unit per hour; none where the series is too short for one, though its range
-    /// may tell.
+    /// The lower envelope that was judged.
+    #[serde(rename = "direct")]
+    pub envelope: Vec<Sample>,
+    /// The envelope's growth, in the values' unit per hour; none where the series is too short for
+    /// one, though its range may tell.
     pub slope_per_hour: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
@@ -135,22 +137,22 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let brought: Vec<Sample> = samples.iter().map(|s| unit.bring(s)).collect();
     let per_hour = 3_600.0 * unit.range;
     let bound = rule.bound_per_hour / per_hour;
-    let (floor, finest) = (Floor::of(&brought), floor::finest(&brought));
-    let resampled = Resampled::of(&floor.samples, rule.seed);
-    let needed = floor
+    let (envelope, finest) = (Envelope::of(&brought), envelope::finest(&brought));
+    let resampled = Resampled::of(&envelope.samples, rule.seed);
+    let needed = envelope
         .longer_needed
         .max(resampled.as_ref().map_or(1.0, |r| r.longer_needed));
     let found = resampled.filter(|_| needed <= 1.0);
     let (verdict, judged, grown) = match &found {
         Some(found) => {
             let most = found.slope + found.half;
-            (judge(found, bound, duration), &floor.undisturbed, most)
+            (judge(found, bound, duration), &envelope.undisturbed, most)
         }
         // The values' range is 1.
         None if is_narrow(&unit, rule, duration) => (LeakVerdict::NoLeak, &finest, 1.0 / duration),
         None => {
             let verdict = undetermined(Because::TooShort, needed.max(2.0), duration);
-            (verdict, &floor.undisturbed, 0.0)
+            (verdict, &envelope.undisturbed, 0.0)
         }
     };
     let steps = Steps::of(judged, &finest, rule.step / unit.range, duration);
@@ -166,7 +168,7 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
         rule.bound_per_hour + apart + resolution_per_hour
     };
     Some(Growth {
-        floor: floor.samples.iter().map(|s| unit.back(s)).collect(),
+        envelope: envelope.samples.iter().map(|s| unit.back(s)).collect(),
         slope_per_hour: found.as_ref().map(|found| found.slope * per_hour),
         interval: found.as_ref().map(interval),
         smallest_seen_per_hour: found.as_ref().map(smallest),
@@ -181,13 +183,14 @@ fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
 
-/// A verdict that the end of the floor does not contradict. *No leak* needs a floor that cannot be
-/// growing lately; an end with a rise unlike any before makes other verdicts *growing lately* too.
-fn consistent(verdict: LeakVerdict, floor: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
+/// A verdict that the end of the envelope does not contradict. *No leak* needs an envelope that
+/// cannot be growing lately; an end with a rise unlike any before makes other verdicts *growing
+/// lately* too.
+fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
     let lately = match verdict {
-        LeakVerdict::NoLeak => grows_lately(floor, bound),
+        LeakVerdict::NoLeak => grows_lately(envelope, bound),
         LeakVerdict::Undetermined { because, .. } => {
-            because != Because::Slowing && ends_with_a_rise(floor, bound)
+            because != Because::Slowing && ends_with_a_rise(envelope, bound)
         }
         LeakVerdict::Leak => false,
     };

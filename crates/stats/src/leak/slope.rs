@@ -1,20 +1,20 @@
-//! The slope of a floor and how far chance moves it.
+//! The slope of an envelope and how far chance moves it.
 
 use super::correlation::{rank_correlations, time_of_rests};
 use super::{CONFIDENCE, Sample};
 use crate::random::Random;
 use crate::{median, student};
 
-/// Resamples of the floor.
+/// Resamples of the envelope.
 const RESAMPLES: usize = 500;
 
-/// The fewest floors that do not remember each other.
+/// The fewest minima that do not remember each other.
 const INDEPENDENT_MIN: f64 = 8.0;
 
 /// Quantile of the normal distribution for [`CONFIDENCE`].
 const NORMAL_CRITICAL: f64 = 1.959_964;
 
-/// Slopes per second, of the floor and of resamples of it.
+/// Slopes per second, of the envelope and of resamples of it.
 pub(super) struct Resampled {
     pub(super) slope: f64,
     /// Half of the interval.
@@ -30,22 +30,22 @@ pub(super) struct Resampled {
 }
 
 impl Resampled {
-    /// None for fewer than four floors.
-    pub(super) fn of(floor: &[Sample], seed: u64) -> Option<Self> {
-        if floor.len() < 4 {
+    /// None for fewer than four minima.
+    pub(super) fn of(envelope: &[Sample], seed: u64) -> Option<Self> {
+        if envelope.len() < 4 {
             return None;
         }
-        let seen = Slopes::of(floor)?;
-        let level: Vec<f64> = floor
+        let seen = Slopes::of(envelope)?;
+        let level: Vec<f64> = envelope
             .iter()
             .map(|s| s.value - seen.whole * s.at_seconds)
             .collect();
         let middle = median(&level)?;
         let residuals: Vec<f64> = level.iter().map(|value| value - middle).collect();
-        let count = floor.len() as f64;
-        let remembered = time_of_rests(&rank_correlations(floor), floor.len());
+        let count = envelope.len() as f64;
+        let remembered = time_of_rests(&rank_correlations(envelope), envelope.len());
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
-        let slopes = resample(floor, seen.whole, &residuals, block as usize, seed);
+        let slopes = resample(envelope, seen.whole, &residuals, block as usize, seed);
         // As many values as there are blocks, less two for the line: what the line took out is missing in the
         // blocks, and few of them tell little of how far chance goes.
         let freedom = (count / block - 2.0).max(1.0);
@@ -82,10 +82,10 @@ struct Slopes {
 }
 
 impl Slopes {
-    fn of(floor: &[Sample]) -> Option<Self> {
-        let (earlier, later) = floor.split_at(floor.len() / 2);
+    fn of(envelope: &[Sample]) -> Option<Self> {
+        let (earlier, later) = envelope.split_at(envelope.len() / 2);
         Some(Self {
-            whole: theil_sen(floor)?,
+            whole: theil_sen(envelope)?,
             earlier: theil_sen(earlier)?,
             later: theil_sen(later)?,
         })
@@ -121,21 +121,21 @@ pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
 
 /// Slopes of the line with residuals put together anew from stretches of `block` neighbours.
 fn resample(
-    floor: &[Sample],
+    envelope: &[Sample],
     slope: f64,
     residuals: &[f64],
     block: usize,
     seed: u64,
 ) -> Vec<Slopes> {
     let mut random = Random::seeded(seed);
-    let mut anew = floor.to_vec();
+    let mut anew = envelope.to_vec();
     let mut one = |_| {
-        let mut drawn = Vec::with_capacity(floor.len() + block);
-        while drawn.len() < floor.len() {
-            let from = random.index(floor.len() - block + 1);
+        let mut drawn = Vec::with_capacity(envelope.len() + block);
+        while drawn.len() < envelope.len() {
+            let from = random.index(envelope.len() - block + 1);
             drawn.extend_from_slice(&residuals[from..from + block]);
         }
-        for ((sample, original), residual) in anew.iter_mut().zip(floor).zip(drawn) {
+        for ((sample, original), residual) in anew.iter_mut().zip(envelope).zip(drawn) {
             sample.value = slope * original.at_seconds + residual;
         }
         Slopes::of(&anew)

@@ -4,25 +4,25 @@
 //! already held changes nothing that can be read. Whatever a series shows, it may have grown by one
 //! step more.
 
-use super::floor::span;
+use super::envelope::span;
 use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
-/// What is taken at once, over the time that a floor spans.
+/// What is taken at once, over the time that an envelope spans.
 pub(super) struct Steps {
     /// The step that the caller knows of.
     known: f64,
     /// The larger of that and the largest step of the series.
     size: f64,
-    /// Seconds from the first floor to the last.
+    /// Seconds from the first minimum to the last.
     span: f64,
     /// Seconds of the whole series.
     duration: f64,
-    /// Growth per second from the first floor to the last.
+    /// Growth per second from the first minimum to the last.
     rise: f64,
 }
 
 impl Steps {
-    /// The steps of a series with the floor `judged`; `finest` is its floor in the shortest
+    /// The steps of a series with the envelope `judged`; `finest` is its envelope in the shortest
     /// windows.
     pub(super) fn of(judged: &[Sample], finest: &[Sample], known: f64, duration: f64) -> Self {
         let (rise, seconds) = span(judged).unwrap_or((0.0, duration));
@@ -68,21 +68,21 @@ impl Steps {
 }
 
 /// The largest rise between two neighbours that lies above all before it and was never given back.
-fn largest(floor: &[Sample]) -> f64 {
+fn largest(envelope: &[Sample]) -> f64 {
     let rise = |at: usize| {
-        let (before, after) = floor.split_at(at);
+        let (before, after) = envelope.split_at(at);
         let highest = before.iter().map(|it| it.value);
         let lowest = after.iter().map(|it| it.value);
         lowest.fold(f64::INFINITY, f64::min) - highest.fold(f64::NEG_INFINITY, f64::max)
     };
-    (1..floor.len()).map(rise).fold(0.0, f64::max)
+    (1..envelope.len()).map(rise).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn floor(values: &[f64]) -> Vec<Sample> {
+    fn envelope(values: &[f64]) -> Vec<Sample> {
         let sample = |(at, value): (usize, &f64)| Sample {
             at_seconds: at as f64,
             value: *value,
@@ -102,7 +102,7 @@ mod tests {
             (&[], 0.0),
         ];
         for (values, step) in cases {
-            assert_eq!(largest(&floor(values)), step, "{values:?}");
+            assert_eq!(largest(&envelope(values)), step, "{values:?}");
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
     fn no_leak_leaves_room_for_one_more_step() {
         // Grows by 10 in 100 s, and may grow by 20 more.
         let values: Vec<f64> = (0..=100).map(|at| f64::from(at) / 10.0).collect();
-        let grown = floor(&values);
+        let grown = envelope(&values);
         let steps = Steps::of(&grown, &grown, 20.0, 100.0);
         assert!((steps.per_second() - 0.2).abs() < 1e-12);
         let of = |bound| steps.allow(LeakVerdict::NoLeak, 0.0, bound);

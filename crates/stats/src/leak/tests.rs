@@ -9,13 +9,13 @@ mod stairs;
 /// A kind of memory: MiB at so many samples, `step_seconds` apart, without a leak.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
-/// Teeth of 60 MiB and some 120 s, both varying by a fifth, on a base of 200 MiB; the floor each
-/// collection leaves is off by what `floor` says.
+/// Teeth of 60 MiB and some 120 s, both varying by a fifth, on a base of 200 MiB; the minimum each
+/// collection leaves is off by what `envelope` says.
 fn teeth(
     noise: &mut Noise,
     count: usize,
     step: f64,
-    mut floor: impl FnMut(&mut Noise) -> f64,
+    mut envelope: impl FnMut(&mut Noise) -> f64,
 ) -> Vec<f64> {
     let (mut values, mut base) = (Vec::with_capacity(count), 200.0);
     let (mut at, mut length, mut height) = (f64::INFINITY, 0.0, 0.0);
@@ -28,7 +28,7 @@ fn teeth(
             };
             length = 120.0 * (1.0 + 0.2 * noise.normal()).clamp(0.3, 2.0);
             height = 60.0 * (1.0 + 0.2 * noise.normal()).max(0.1);
-            base = 200.0 + floor(noise);
+            base = 200.0 + envelope(noise);
         }
         values.push(base + height * at / length + 0.2 * noise.normal().abs());
         at += step;
@@ -40,8 +40,8 @@ fn sawtooth(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     teeth(noise, count, step, |noise| noise.normal())
 }
 
-/// Floors remember each other for some ten collections.
-fn drifting_floor(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
+/// Minima remember each other for some ten collections.
+fn drifting_envelope(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     let mut drift = Drift::new(0.8, noise);
     teeth(noise, count, step, move |noise| 3.0 * drift.next(noise))
 }
@@ -69,7 +69,7 @@ fn spikes(noise: &mut Noise, count: usize, _: f64) -> Vec<f64> {
 
 const KINDS: [(&str, Memory); 5] = [
     ("sawtooth", sawtooth),
-    ("drifting floor", drifting_floor),
+    ("drifting envelope", drifting_envelope),
     ("partial collections", partial_collections),
     ("fluctuation", fluctuation),
     ("spikes", spikes),

@@ -52,7 +52,8 @@ pub struct CellEntry {
     pub blocks: u32,
     /// Whether something other than the gateway limited it.
     pub limited: bool,
-    /// The value of the same run's floor, whose changes are the machine's; none if it has none.
+    /// The value of the same run's direct variant, whose changes are the machine's; none if it has
+    /// none.
     pub control: Option<f64>,
     /// Blocks without a value because the gateway itself spoiled them.
     pub spoiled: u32,

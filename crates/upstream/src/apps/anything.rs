@@ -3,12 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::answer::{Answer, AnythingParts, Body, JSON};
 use crate::asked::Asked;
 use crate::json;
+use crate::response::{AnythingParts, Body, JSON, Response};
 
 /// Writes what the head tells into the scratch.
-pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     json::write_pairs(scratch, asked.query);
     let args_end = scratch.len();
     write_fields(scratch, asked);
@@ -25,7 +25,7 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
             .trim_start()
             .starts_with("application/x-www-form-urlencoded")
     });
-    Answer::ok(
+    Response::ok(
         JSON,
         Body::Anything(AnythingParts {
             args_end,
@@ -141,13 +141,13 @@ mod tests {
 
     #[test]
     fn json_comes_back_as_text_and_as_json() {
-        let answer = told(br#"{"n": 1.50}"#, false);
-        assert_eq!(answer["data"], r#"{"n": 1.50}"#);
-        assert_eq!(answer["json"]["n"], 1.5);
-        assert_eq!(answer["args"]["a"], "1");
-        assert_eq!(answer["headers"]["Host"], "h");
-        assert_eq!(answer["method"], "POST");
-        let members: Vec<_> = answer.as_object().unwrap().keys().cloned().collect();
+        let response = told(br#"{"n": 1.50}"#, false);
+        assert_eq!(response["data"], r#"{"n": 1.50}"#);
+        assert_eq!(response["json"]["n"], 1.5);
+        assert_eq!(response["args"]["a"], "1");
+        assert_eq!(response["headers"]["Host"], "h");
+        assert_eq!(response["method"], "POST");
+        let members: Vec<_> = response.as_object().unwrap().keys().cloned().collect();
         assert_eq!(
             members,
             ["args", "data", "files", "form", "headers", "json", "method"]

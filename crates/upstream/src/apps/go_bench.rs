@@ -4,11 +4,11 @@ use jiff::Timestamp;
 
 use super::{delayed, sized, unknown_path};
 use crate::Kind;
-use crate::answer::{Answer, Body, JSON, TEXT, XML};
 use crate::asked::Asked;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
 use crate::json;
 use crate::random::Random;
+use crate::response::{Body, JSON, Response, TEXT, XML};
 
 const XML_BODY: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 <bench>
@@ -24,14 +24,14 @@ const NO_TIME: &str =
 
 const NO_DURATION: &str = "upstream: not a duration; write 250us, 100ms or 1.5s\n";
 
-pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
-    let mut answer = route(asked, scratch);
+pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Response {
+    let mut response = route(asked, scratch);
     match (delay_ns(asked, random), slowdown_ns(asked)) {
         (Ok(delay_ns), Ok(slowdown_ns)) => {
-            answer.delay_ns += delay_ns + slowdown_ns;
-            answer
+            response.delay_ns += delay_ns + slowdown_ns;
+            response
         }
-        (Err(words), _) | (_, Err(words)) => Answer::error(400, words),
+        (Err(words), _) | (_, Err(words)) => Response::error(400, words),
     }
 }
 
@@ -67,13 +67,13 @@ fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     Ok(if has_begun { slowdown_ns } else { 0 })
 }
 
-fn route(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+fn route(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     match asked.path {
-        "/json/valid" => asked.get(|| Answer::ok(JSON, Body::Time { valid: true })),
-        "/json/invalid" => asked.get(|| Answer::ok(JSON, Body::Time { valid: false })),
-        "/xml" => asked.get(|| Answer::ok(XML, Body::Static(XML_BODY))),
+        "/json/valid" => asked.get(|| Response::ok(JSON, Body::Time { valid: true })),
+        "/json/invalid" => asked.get(|| Response::ok(JSON, Body::Time { valid: false })),
+        "/xml" => asked.get(|| Response::ok(XML, Body::Static(XML_BODY))),
         "/echo" => echo(asked, scratch),
-        "/resource" => asked.get(|| Answer::ok(JSON, Body::Static(RESOURCES))),
+        "/resource" => asked.get(|| Response::ok(JSON, Body::Static(RESOURCES))),
         path => {
             if let Some(size) = path.strip_prefix("/size/") {
                 asked.get(|| sized(parse_size_bytes(size), TEXT, Body::Text))
@@ -88,15 +88,15 @@ fn route(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     }
 }
 
-fn echo(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+fn echo(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     if !asked.reads() && asked.method != "POST" {
-        return Answer::not_allowed("GET, HEAD, POST");
+        return Response::not_allowed("GET, HEAD, POST");
     }
     scratch.extend_from_slice(asked.field("Content-Type").unwrap_or(TEXT.as_bytes()));
-    Answer::ok("", Body::Echo)
+    Response::ok("", Body::Echo)
 }
 
-fn resource(id: &str, scratch: &mut Vec<u8>) -> Answer {
+fn resource(id: &str, scratch: &mut Vec<u8>) -> Response {
     if id.is_empty() || id.contains('/') {
         return unknown_path(Kind::GoBench, scratch);
     }
@@ -108,5 +108,5 @@ fn resource(id: &str, scratch: &mut Vec<u8>) -> Answer {
     // The name continues the string begun above: without the quote the identifier came with.
     scratch.remove(name_at);
     scratch.push(b'}');
-    Answer::ok(JSON, Body::Scratch)
+    Response::ok(JSON, Body::Scratch)
 }

@@ -1,4 +1,4 @@
-//! httpbin's `/gzip`: an answer that is always compressed.
+//! httpbin's `/gzip`: a response that is always compressed.
 
 use std::io::Write;
 
@@ -6,12 +6,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::anything;
-use crate::answer::{Answer, Body, JSON};
 use crate::asked::Asked;
 use crate::json;
+use crate::response::{Body, JSON, Response};
 
 /// Tells the fields, the method and the origin of the request, compressed (RFC 9110 8.4.1.3).
-pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let mut plain = b"{\"gzipped\":true,\"headers\":".to_vec();
     anything::write_fields(&mut plain, asked);
     plain.extend_from_slice(b",\"method\":");
@@ -23,8 +23,8 @@ pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     // Writing to a vector cannot fail.
     let _ = encoder.write_all(&plain);
     let _ = encoder.finish();
-    Answer {
+    Response {
         encoding: Some("gzip"),
-        ..Answer::ok(JSON, Body::Scratch)
+        ..Response::ok(JSON, Body::Scratch)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{anything, gzip, sized, unknown_path};
 use crate::Kind;
-use crate::answer::{Answer, BINARY, Body, JSON, TEXT, XML};
 use crate::asked::Asked;
 use crate::json;
 use crate::random::Random;
+use crate::response::{BINARY, Body, JSON, Response, TEXT, XML};
 
 /// The longest `/delay/{n}`, in seconds, as in httpbin itself.
 const DELAY_SECONDS_MAX: f64 = 10.0;
@@ -25,19 +25,19 @@ const ROBOTS: &[u8] = b"User-agent: *\nDisallow: /deny\n";
 /// The most lines of `/stream/{n}`, as in httpbin itself.
 const LINES_MAX: u64 = 100;
 
-pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
+pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Response {
     match asked.path {
         "/anything" => anything::prepare(asked, scratch),
         "/uuid" => asked.get(|| uuid(scratch, random)),
-        "/robots.txt" => asked.get(|| Answer::ok("text/plain", Body::Static(ROBOTS))),
-        "/json" => asked.get(|| Answer::ok(JSON, Body::Static(SAMPLE))),
-        "/xml" => asked.get(|| Answer::ok(XML, Body::Static(SAMPLE_XML))),
-        "/gzip" => asked.get(|| gzip::answer(asked, scratch)),
+        "/robots.txt" => asked.get(|| Response::ok("text/plain", Body::Static(ROBOTS))),
+        "/json" => asked.get(|| Response::ok(JSON, Body::Static(SAMPLE))),
+        "/xml" => asked.get(|| Response::ok(XML, Body::Static(SAMPLE_XML))),
+        "/gzip" => asked.get(|| gzip::response(asked, scratch)),
         "/headers" => asked.get(|| {
             scratch.extend_from_slice(b"{\"headers\":");
             anything::write_fields(scratch, asked);
             scratch.push(b'}');
-            Answer::ok(JSON, Body::Scratch)
+            Response::ok(JSON, Body::Scratch)
         }),
         path => {
             if path.starts_with("/anything/") {
@@ -57,20 +57,20 @@ pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Rand
     }
 }
 
-fn with_status(status: &str) -> Answer {
+fn with_status(status: &str) -> Response {
     match status.parse() {
-        Ok(status @ 200..=599) => Answer {
+        Ok(status @ 200..=599) => Response {
             status,
-            ..Answer::ok(TEXT, Body::Static(b""))
+            ..Response::ok(TEXT, Body::Static(b""))
         },
-        _ => Answer::error(400, "upstream: not a final status from 200 to 599\n"),
+        _ => Response::error(400, "upstream: not a final status from 200 to 599\n"),
     }
 }
 
 /// So many lines of JSON, each with its number.
-fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let Ok(count) = count.parse::<u64>() else {
-        return Answer::error(400, "upstream: not a number of lines\n");
+        return Response::error(400, "upstream: not a number of lines\n");
     };
     let mut line = b"{\"args\":".to_vec();
     json::write_pairs(&mut line, asked.query);
@@ -84,24 +84,24 @@ fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
         scratch.extend_from_slice(&line);
         scratch.extend_from_slice(format!(",\"id\":{id}}}\n").as_bytes());
     }
-    Answer::ok(JSON, Body::Lines)
+    Response::ok(JSON, Body::Lines)
 }
 
-fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     match seconds.parse::<f64>() {
         Ok(seconds) if seconds >= 0.0 => {
             let delay_ns = (seconds.min(DELAY_SECONDS_MAX) * 1e9) as u64;
-            Answer {
+            Response {
                 delay_ns,
                 ..anything::prepare(asked, scratch)
             }
         }
-        _ => Answer::error(400, "upstream: not a number of seconds\n"),
+        _ => Response::error(400, "upstream: not a number of seconds\n"),
     }
 }
 
 /// A version 4 UUID (RFC 9562 5.4) from numbers that are the same in every run.
-fn uuid(scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
+fn uuid(scratch: &mut Vec<u8>, random: &mut Random) -> Response {
     let high = random.next() & !0xf000 | 0x4000;
     let low = random.next() >> 2 | 1 << 63;
     scratch.extend_from_slice(b"{\"uuid\":\"");
@@ -115,7 +115,7 @@ fn uuid(scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
         scratch.push(b"0123456789abcdef"[usize::from(nibble)]);
     }
     scratch.extend_from_slice(b"\"}");
-    Answer::ok(JSON, Body::Scratch)
+    Response::ok(JSON, Body::Scratch)
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ pub(crate) use anything::write_anything;
 pub(crate) use calculator::calculate;
 
 use crate::Kind;
-use crate::answer::{Answer, Body, TEXT};
 use crate::asked::Asked;
 use crate::random::Random;
+use crate::response::{Body, Response, TEXT};
 use crate::wall_clock::TimeBodies;
 
 /// The origins but for [`crate::fault_server`], as one worker has them.
@@ -32,48 +32,48 @@ impl Apps {
     }
 }
 
-/// Decides at the head. `scratch` is empty and keeps what the answer will need at the end.
-pub(crate) fn answer(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+/// Decides at the head. `scratch` is empty and keeps what the response will need at the end.
+pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let random = &mut apps.random;
     match apps.kind {
         Kind::Ping if asked.path == "/ping" => {
-            asked.get(|| Answer::ok("text/plain", Body::Static(b"ok")))
+            asked.get(|| Response::ok("text/plain", Body::Static(b"ok")))
         }
         Kind::Ping => unknown_path(Kind::Ping, scratch),
-        Kind::GoBench => go_bench::answer(asked, scratch, random),
-        Kind::Httpbin => httpbin::answer(asked, scratch, random),
-        Kind::Calculator(region) => calculator::answer(asked, region, scratch),
+        Kind::GoBench => go_bench::response(asked, scratch, random),
+        Kind::Httpbin => httpbin::response(asked, scratch, random),
+        Kind::Calculator(region) => calculator::response(asked, region, scratch),
         // It has an origin of its own, which never asks here.
-        Kind::Pathology => Answer::not_found(),
+        Kind::Pathology => Response::not_found(),
     }
 }
 
 /// 404, with the paths there are.
-fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Answer {
+fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     let words = format!("upstream: no such path; there are {}\n", kind.paths());
     scratch.extend_from_slice(words.as_bytes());
-    Answer {
+    Response {
         body: Body::Scratch,
-        ..Answer::error(404, "")
+        ..Response::error(404, "")
     }
 }
 
 /// A body of so many bytes, or the refusal of more than fits.
-fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Answer {
+fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Response {
     match bytes {
-        Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Answer::ok(content_type, body(bytes)),
-        Some(_) => Answer::error(400, "upstream: at most 128 MiB are answered\n"),
-        None => Answer::error(400, "upstream: not a size; write 350B, 5KB or 1M\n"),
+        Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Response::ok(content_type, body(bytes)),
+        Some(_) => Response::error(400, "upstream: at most 128 MiB are answered\n"),
+        None => Response::error(400, "upstream: not a size; write 350B, 5KB or 1M\n"),
     }
 }
 
 /// 200 `text/plain` after a while, or the refusal of what is no duration.
-fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Answer {
+fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     match delay_ns {
-        Some(delay_ns) => Answer {
+        Some(delay_ns) => Response {
             delay_ns,
-            ..Answer::ok(TEXT, Body::Static(b"delayed\n"))
+            ..Response::ok(TEXT, Body::Static(b"delayed\n"))
         },
-        None => Answer::error(400, refusal),
+        None => Response::error(400, refusal),
     }
 }

@@ -57,12 +57,12 @@ pub enum Case {
     Reset {
         /// At least 1.
         every: u64,
-        /// Nanoseconds until the answer begins, and until the reset.
+        /// Nanoseconds until the response begins, and until the reset.
         service_ns: u64,
         /// Of a whole answer's body.
         bytes: u64,
     },
-    /// The answer begins after `service` and comes in pieces, each `every` after the one before.
+    /// The response begins after `service` and comes in pieces, each `every` after the one before.
     Trickle {
         /// Of the body.
         bytes: u64,
@@ -78,7 +78,7 @@ pub enum Case {
 /// What is done with one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// From the request's arrival until the answer begins, nanoseconds.
+    /// From the request's arrival until the response begins, nanoseconds.
     pub begins_ns: u64,
     /// From piece to piece, nanoseconds.
     pub piece_every_ns: u64,
@@ -101,7 +101,7 @@ impl Service {
         }
     }
 
-    /// How many pieces the answer comes in, at least one.
+    /// How many pieces the response comes in, at least one.
     pub fn pieces(&self) -> u64 {
         self.body_bytes.div_ceil(self.piece_bytes.max(1)).max(1)
     }

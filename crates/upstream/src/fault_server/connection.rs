@@ -11,12 +11,12 @@ use gatebench_net::{ConnId, Io, Outbox};
 use super::FaultServer;
 use super::request::{Job, Request, What};
 use super::service::Env;
-use crate::answer::write_head;
 use crate::asked::Asked;
 use crate::control;
 use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, Speaker};
 use crate::inbox::{Inbox, request_decoder, write_refusal};
 use crate::pattern;
+use crate::response::write_head;
 
 pub(crate) struct Connection {
     id: ConnId,

@@ -5,10 +5,10 @@ use gatebench_net::Io;
 use super::FaultServer;
 use super::request::{Job, Request, What};
 use super::service::Env;
-use crate::answer::Answer;
 use crate::asked::Asked;
-use crate::http2::{Answering, Reply, Step};
+use crate::http2::{Reply, Responding, Step};
 use crate::pattern;
+use crate::response::Response;
 
 /// Its pieces are as long as the case says, so that what the windows hold back waits for them.
 pub(crate) struct Exchange {
@@ -26,7 +26,7 @@ impl Default for Exchange {
     }
 }
 
-impl<'p, I: Io> Answering<I, &'p FaultServer> for Exchange {
+impl<'p, I: Io> Responding<I, &'p FaultServer> for Exchange {
     fn begin(&mut self, env: &mut Env<'_, 'p, I>, asked: &Asked<'_>, is_control: bool) {
         self.request = Request::of(env, asked, is_control);
         self.job = None;
@@ -37,8 +37,8 @@ impl<'p, I: Io> Answering<I, &'p FaultServer> for Exchange {
         0
     }
 
-    fn refuse(&mut self, answer: Answer) {
-        self.request.what = What::AtOnce(answer, Vec::new());
+    fn refuse(&mut self, response: Response) {
+        self.request.what = What::AtOnce(response, Vec::new());
     }
 
     fn whole(&mut self, env: &mut Env<'_, 'p, I>, wire_bytes: u64) -> u64 {

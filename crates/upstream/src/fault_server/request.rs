@@ -1,4 +1,4 @@
-//! A request and the answer it will get.
+//! A request and the response it will get.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use gatebench_net::trace::{NONCE_HEADER, Nonce, Times};
 use super::account::{End, Receipt};
 use super::service::Env;
 use super::{Case, Service};
-use crate::answer::{Answer, BINARY, Body, HeadOptions};
 use crate::asked::Asked;
+use crate::response::{BINARY, Body, HeadOptions, Response};
 
 /// What is kept of a request from its head to its end.
 pub(super) struct Request {
@@ -23,11 +23,11 @@ pub(super) struct Request {
 
 pub(super) enum What {
     Case(Case),
-    /// An answer given at once, from control or for a wrong path, and its body.
-    AtOnce(Answer, Vec<u8>),
+    /// A response given at once, from control or for a wrong path, and its body.
+    AtOnce(Response, Vec<u8>),
 }
 
-/// An answer under way.
+/// A response under way.
 pub(super) struct Job {
     pub(super) receipt: Receipt,
     pub(super) service: Service,
@@ -52,7 +52,7 @@ impl Request {
     /// Before the first.
     pub(super) fn none() -> Self {
         Self {
-            what: What::AtOnce(Answer::not_found(), Vec::new()),
+            what: What::AtOnce(Response::not_found(), Vec::new()),
             nonce: None,
             is_control: false,
             is_head: false,
@@ -68,17 +68,17 @@ impl Request {
         }
         let what = if is_control {
             let mut body = Vec::new();
-            let answer = env
+            let response = env
                 .origin
                 .control(asked.method, asked.path, asked.query, &mut body);
-            What::AtOnce(answer, body)
+            What::AtOnce(response, body)
         } else {
             match Case::parse(asked.path, asked.query) {
                 Ok(case) => What::Case(case),
                 Err(words) => What::AtOnce(
-                    Answer {
+                    Response {
                         body: Body::Scratch,
-                        ..Answer::error(404, "")
+                        ..Response::error(404, "")
                     },
                     format!("upstream: {words}\n").into_bytes(),
                 ),
@@ -114,18 +114,18 @@ impl Request {
         }
     }
 
-    /// The head and the body of an answer that is given at once.
+    /// The head and the body of a response that is given at once.
     pub(super) fn at_once(&self) -> Option<(HeadOptions<'static>, &[u8])> {
-        let What::AtOnce(answer, scratch) = &self.what else {
+        let What::AtOnce(response, scratch) = &self.what else {
             return None;
         };
-        let body = match answer.body {
+        let body = match response.body {
             Body::Static(bytes) => bytes,
             _ => &scratch[..],
         };
         let head = HeadOptions {
             length: Some(body.len() as u64),
-            ..HeadOptions::of(answer)
+            ..HeadOptions::of(response)
         };
         Some((head, body))
     }
@@ -159,7 +159,7 @@ impl Job {
         from..until
     }
 
-    /// The head of the answer, whose times are right because it leaves at `now_ns`.
+    /// The head of the response, whose times are right because it leaves at `now_ns`.
     pub(super) fn head(
         &self,
         nonce: Option<Nonce>,
@@ -171,16 +171,16 @@ impl Job {
             received_ns,
             service_ns: now_ns.saturating_sub(received_ns),
         });
-        let answer = Answer::ok(BINARY, Body::Scratch);
+        let response = Response::ok(BINARY, Body::Scratch);
         let head = HeadOptions {
             length: Some(self.service.body_bytes),
             times: times.is_some(),
-            ..HeadOptions::of(&answer)
+            ..HeadOptions::of(&response)
         };
         (head, times)
     }
 
-    /// Accounts for the answer: its last byte is on its way, or the reset is due.
+    /// Accounts for the response: its last byte is on its way, or the reset is due.
     pub(super) fn told<I: Io>(&self, env: &Env<'_, '_, I>) {
         let end = if self.service.is_reset {
             End::Reset
@@ -191,7 +191,7 @@ impl Job {
         env.origin.accounts.end(&self.receipt, end, due_ns, now_ns);
     }
 
-    /// Accounts for an answer whose client has gone away.
+    /// Accounts for a response whose client has gone away.
     pub(super) fn abandoned<I>(&self, env: &Env<'_, '_, I>) {
         let (due_ns, now_ns) = (self.ends_due_ns(), env.now_ns);
         env.origin

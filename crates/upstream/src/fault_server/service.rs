@@ -9,10 +9,10 @@ use super::account::{Accounts, Plan};
 use super::connection::Connection;
 use super::exchange::Exchange;
 use super::{ACCOUNT_PATH, BEGIN_PATH};
-use crate::answer::{Answer, Body, JSON};
 use crate::connection::Origin;
 use crate::control::{self, RESET_PATH};
 use crate::ledger::Ledger;
+use crate::response::{Body, JSON, Response};
 use crate::worker;
 
 /// The last part of a wait is spent polling without waiting: a thread that sleeps wakes late by more
@@ -48,32 +48,32 @@ impl FaultServer {
         path: &str,
         query: &str,
         scratch: &mut Vec<u8>,
-    ) -> Answer {
+    ) -> Response {
         match (path, method) {
             (ACCOUNT_PATH, "GET") => self.told(scratch),
-            (ACCOUNT_PATH, _) => Answer::not_allowed("GET"),
+            (ACCOUNT_PATH, _) => Response::not_allowed("GET"),
             (BEGIN_PATH, "POST") => match plan(query) {
                 Some(plan) => {
                     self.accounts.begin(plan);
                     self.ledger.reset();
                     self.told(scratch)
                 }
-                None => Answer::error(400, NO_PLAN),
+                None => Response::error(400, NO_PLAN),
             },
-            (BEGIN_PATH, _) => Answer::not_allowed("POST"),
+            (BEGIN_PATH, _) => Response::not_allowed("POST"),
             _ => {
                 if (path, method) == (RESET_PATH, "POST") {
                     self.accounts.begin(Plan::default());
                 }
-                control::answer(method, path, &self.ledger, scratch)
+                control::response(method, path, &self.ledger, scratch)
             }
         }
     }
 
-    fn told(&self, scratch: &mut Vec<u8>) -> Answer {
+    fn told(&self, scratch: &mut Vec<u8>) -> Response {
         match serde_json::to_writer(scratch, &self.accounts.account()) {
-            Ok(()) => Answer::ok(JSON, Body::Scratch),
-            Err(_) => Answer::error(500, "upstream: the account cannot be written as JSON\n"),
+            Ok(()) => Response::ok(JSON, Body::Scratch),
+            Err(_) => Response::error(500, "upstream: the account cannot be written as JSON\n"),
         }
     }
 }

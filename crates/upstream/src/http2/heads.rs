@@ -4,7 +4,7 @@ use gatebench_net::http1::BodyLength;
 use gatebench_net::http2::{Block, Variable};
 use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER, Times};
 
-use crate::answer::{HeadOptions, NO_TIMES};
+use crate::response::{HeadOptions, NO_TIMES};
 
 /// Heads kept of one connection. A route has few; where lengths vary without end, the oldest go.
 const HEADS_MAX: usize = 8;
@@ -94,14 +94,14 @@ impl Known {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::answer::{Answer, Body, TEXT};
+    use crate::response::{Body, Response, TEXT};
     use gatebench_net::trace::Nonce;
 
     fn head(length: u64, times: bool) -> HeadOptions<'static> {
         HeadOptions {
             length: Some(length),
             times,
-            ..HeadOptions::of(&Answer::ok(TEXT, Body::Static(b"")))
+            ..HeadOptions::of(&Response::ok(TEXT, Body::Static(b"")))
         }
     }
 

@@ -14,28 +14,28 @@ use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::{ConnId, Io, Outbox};
 
 use crate::BODY_BYTES_MAX;
-use crate::answer::Answer;
 use crate::asked::Asked;
 use crate::control;
 use crate::env::{Conversation, Env, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
+use crate::response::Response;
 use heads::Heads;
 pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
 /// A request and its answer on one stream. Its memory serves one after another.
-pub(crate) trait Answering<I: Io, O>: Default {
-    /// A head was read: decides the answer.
+pub(crate) trait Responding<I: Io, O>: Default {
+    /// A head was read: decides the response.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
 
     /// Takes a piece of the request's body; how many bytes of it are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
     /// The request is refused, whatever was decided at its head.
-    fn refuse(&mut self, answer: Answer);
+    fn refuse(&mut self, response: Response);
 
     /// The request is whole, and is counted with so many bytes; when its answer is due, by the clock.
     fn whole(&mut self, env: &mut Env<'_, I, O>, wire_bytes: u64) -> u64;
 
-    /// Goes on with the answer.
+    /// Goes on with the response.
     fn go_on(&mut self, env: &mut Env<'_, I, O>, reply: &mut Reply<'_>) -> Step;
 
     /// The client has given it up.
@@ -107,7 +107,7 @@ impl<E: Default> Connection<E> {
     }
 }
 
-impl<I: Io, O, E: Answering<I, O>> Conversation<I, O> for Connection<E> {
+impl<I: Io, O, E: Responding<I, O>> Conversation<I, O> for Connection<E> {
     fn new(id: ConnId) -> Self {
         Self::new(id)
     }
@@ -161,7 +161,7 @@ impl<E> Connection<E> {
     /// Reads all that has come.
     fn read<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, mut input: &[u8])
     where
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         loop {
             let event = match self.server.next(&mut input, self.outbox.queue()) {
@@ -205,7 +205,7 @@ impl<E> Connection<E> {
     /// The request is whole.
     fn finish<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: StreamId)
     where
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         let Some(stream) = find(&mut self.streams, id) else {
             return;
@@ -235,7 +235,7 @@ impl<E> Connection<E> {
 
     fn give_up<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: StreamId)
     where
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         if let Some(stream) = find(&mut self.streams, id) {
             stream.exchange.given_up(env);
@@ -247,7 +247,7 @@ impl<E> Connection<E> {
     /// now. Whether any said its times.
     fn speak<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> bool
     where
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         if self.turns.is_empty() {
             return false;
@@ -288,7 +288,7 @@ impl<E> Connection<E> {
     /// Answers what is due, sends what is queued and decides how it goes on.
     fn settle<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> Fate
     where
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         self.arm(env);
         // A send that is done at once is told by no event.
@@ -338,7 +338,7 @@ impl<E> Stream<E> {
         head: &http2::Head<'_>,
         speaker: &mut Option<Speaker>,
     ) where
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         let asked = Asked::over_http2(*head);
         let is_control = control::is_reserved(asked.path);
@@ -349,13 +349,13 @@ impl<E> Stream<E> {
     /// Takes a piece of the request's body, unless the connection keeps too much already.
     fn take_body<I: Io, O>(&mut self, piece: &[u8], of_connection: &mut u64)
     where
-        E: Answering<I, O>,
+        E: Responding<I, O>,
     {
         let kept = self.exchange.take_body(piece) as u64;
         self.kept_bytes += kept;
         *of_connection += kept;
         if *of_connection > BODY_BYTES_MAX {
-            self.exchange.refuse(Answer::error(413, TOO_MUCH));
+            self.exchange.refuse(Response::error(413, TOO_MUCH));
             *of_connection -= std::mem::take(&mut self.kept_bytes);
         }
     }

@@ -4,12 +4,12 @@ use gatebench_net::http2::{Server, StreamId};
 use gatebench_net::trace::Times;
 
 use super::heads::Heads;
-use crate::answer::HeadOptions;
+use crate::response::HeadOptions;
 
 /// Bytes of a body that one stream says before it is another's turn: a frame.
 pub(crate) const PIECE_BYTES: usize = 16 * 1024;
 
-/// How an answer goes on after a piece was said.
+/// How a response goes on after a piece was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// There is more to say, now or when the client lets it.
@@ -22,7 +22,7 @@ pub(crate) enum Step {
     Reset,
 }
 
-/// Where the answer of one stream goes.
+/// Where the response of one stream goes.
 pub(crate) struct Reply<'a> {
     server: &'a mut Server,
     heads: &'a mut Heads,

@@ -155,11 +155,11 @@ struct Own {
     client: Client,
     out: Vec<u8>,
     /// Status, times, body and whether it is whole, by number of stream.
-    answers: BTreeMap<u32, Answer>,
+    answers: BTreeMap<u32, Response>,
 }
 
 #[derive(Debug, Default)]
-struct Answer {
+struct Response {
     status: u16,
     times: Option<Times>,
     body: Vec<u8>,
@@ -190,7 +190,7 @@ impl Own {
             block.field(NONCE_HEADER, &nonce.to_hex());
         }
         let id = self.client.request(&block, b"", &mut self.out).unwrap();
-        self.answers.insert(id.number(), Answer::default());
+        self.answers.insert(id.number(), Response::default());
         id
     }
 

@@ -10,11 +10,11 @@ use gatebench_store::{
 use super::bottleneck;
 use super::judge::is_disturbed;
 use super::replay::{self, counted, saturation_per_second, steps};
-use super::{curve, words};
+use super::{curve, text};
 use crate::context::Context;
 use crate::cpu::cpu_ns_per_request;
 use crate::findings::{Bottleneck, GatewayCapacity, Validity};
-use crate::gates::thresholds::FLOOR_SHARE_MAX;
+use crate::gates::thresholds::DIRECT_SHARE_MAX;
 
 /// What the repeats of a gateway came to; none where none of them is on disk.
 pub(super) fn of(
@@ -39,9 +39,9 @@ pub(super) fn of(
         bottleneck::cores(context.plan, variant, record)
     });
     let bottleneck = bottleneck::of_repeats(context.plan, variant, &completed);
-    let floor_per_second = floor(context, &scenario.scenario);
+    let direct_per_second = direct_rate(context, &scenario.scenario);
     let rate = answer.as_ref().and_then(rate_of);
-    let limits = limits(bottleneck, &completed, rate, floor_per_second);
+    let limits = limits(bottleneck, &completed, rate, direct_per_second);
     let mut found = GatewayCapacity {
         scenario: scenario.scenario.clone(),
         variant: variant.label().to_owned(),
@@ -62,13 +62,13 @@ pub(super) fn of(
                 .iter()
                 .filter_map(|record| saturation_per_second(record)),
         ),
-        floor_per_second,
+        direct_per_second,
         knee: curve::knee_of(&curve),
         curve,
         answer,
         text: String::new(),
     };
-    found.text = words::answer(&found, capacity, context.plan.scenarios.len() > 1);
+    found.text = text::answer(&found, capacity, context.plan.scenarios.len() > 1);
     Ok(Some(found))
 }
 
@@ -92,10 +92,10 @@ fn trials<'a>(context: &Context<'a>, scenario: &str, variant: &str) -> Vec<&'a S
 }
 
 /// What the connections got without a gateway, by median.
-fn floor(context: &Context, scenario: &str) -> Option<f64> {
-    let floors = trials(context, scenario, Variant::Floor.label());
+fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
+    let direct = trials(context, scenario, Variant::Direct.label());
     median_of(
-        floors
+        direct
             .iter()
             .filter_map(|trial| saturation_per_second(&trial.record)),
     )
@@ -106,22 +106,22 @@ fn limits(
     bottleneck: Option<Bottleneck>,
     completed: &[&TrialRecord],
     rate: Option<f64>,
-    floor_per_second: Option<f64>,
+    direct_per_second: Option<f64>,
 ) -> Vec<String> {
     let mut limits = Vec::new();
-    if let Some(text) = bottleneck.and_then(words::full) {
+    if let Some(text) = bottleneck.and_then(text::full) {
         limits.push(text.into());
     }
     let of_all = || completed.iter().flat_map(|record| counted(record));
     let disturbed = of_all().filter(|phase| is_disturbed(phase)).count();
     if 2 * disturbed > of_all().count() {
-        limits.push(words::DISTURBED.into());
+        limits.push(text::DISTURBED.into());
     }
-    if let (Some(rate), Some(floor)) = (rate, floor_per_second)
-        && rate > FLOOR_SHARE_MAX * floor
+    if let (Some(rate), Some(direct)) = (rate, direct_per_second)
+        && rate > DIRECT_SHARE_MAX * direct
         && bottleneck != Some(Bottleneck::Gateway)
     {
-        limits.push(words::near_floor(rate / floor));
+        limits.push(text::near_direct(rate / direct));
     }
     limits
 }

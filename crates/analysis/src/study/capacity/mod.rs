@@ -7,7 +7,7 @@ mod gateway;
 mod judge;
 mod replay;
 mod sizing;
-mod words;
+mod text;
 
 use gatebench_model::{Bound, Capacity, Plan, Variant};
 use gatebench_stats::capacity::Answer;
@@ -56,7 +56,7 @@ pub(super) fn findings(
     let mut gateways = Vec::new();
     for scenario in &context.plan.scenarios {
         for variant in &context.plan.variants {
-            if *variant != Variant::Floor {
+            if *variant != Variant::Direct {
                 gateways.extend(gateway::of(context, capacity, scenario, variant)?);
             }
         }
@@ -73,7 +73,7 @@ pub(super) fn findings(
     Ok(CapacityFindings {
         objective: capacity.objective.to_string(),
         bounds: capacity.objective.percentiles.iter().map(bound).collect(),
-        method: words::method(capacity, context.plan.blocks, confirmed),
+        method: text::method(capacity, context.plan.blocks, confirmed),
         sizings: sizing::of_run(context, capacity, &gateways),
         gateways,
     })

@@ -1,11 +1,11 @@
 //! How many cores a rate takes, from the capacities of the numbers of cores that were measured.
 
 use gatebench_model::{Capacity, Setup, Variant};
-use gatebench_stats::Scaling;
+use gatebench_stats::Scalability;
 use gatebench_stats::capacity::Answer;
-use gatebench_stats::scaling::Point;
+use gatebench_stats::scalability::Point;
 
-use super::words;
+use super::text;
 use crate::context::Context;
 use crate::findings::{GatewayCapacity, SizingFindings, Validity};
 
@@ -66,10 +66,10 @@ fn of_gateway_in(
     let mut cores_measured: Vec<f64> = points.iter().map(|point| point.cores).collect();
     cores_measured.sort_by(f64::total_cmp);
     cores_measured.dedup();
-    let scaling = Scaling::fit(&points, context.plan.seed);
-    let sizing = scaling
+    let scalability = Scalability::fit(&points, context.plan.seed);
+    let sizing = scalability
         .as_ref()
-        .and_then(|scaling| scaling.cores_for(rate_per_second));
+        .and_then(|scalability| scalability.cores_for(rate_per_second));
     // A rate that was held at least is a lower bound, too.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.answer, Some(Answer::Found(_)))
@@ -84,12 +84,12 @@ fn of_gateway_in(
         gateway: name(context, &sizes[0].variant),
         rate_per_second,
         cores_measured,
-        law: scaling.map(|scaling| scaling.law),
+        law: scalability.map(|scalability| scalability.law),
         sizing,
         validity,
         text: String::new(),
     };
-    found.text = words::sizing(&found);
+    found.text = text::sizing(&found);
     found
 }
 

@@ -1,7 +1,7 @@
 //! An endurance test: what should not grow, process by process.
 
 mod quantity;
-mod words;
+mod text;
 
 use gatebench_model::{Shape, Soak};
 use gatebench_stats::LeakVerdict;
@@ -41,7 +41,7 @@ pub(super) fn findings(context: &Context, soak: &Soak) -> Result<Option<SoakFind
         text: String::new(),
         segments,
     };
-    found.text = words::summary(&found);
+    found.text = text::summary(&found);
     Ok(Some(found))
 }
 

@@ -1,4 +1,4 @@
-//! What is watched in a soak, each with its floor and slope.
+//! What is watched in a soak, each with its lower envelope and slope.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use gatebench_stats::leak::{Growth, Rule, Sample, growth};
 use gatebench_stats::median;
 use gatebench_store::SeriesRow;
 
-use super::words;
+use super::text;
 use crate::findings::{SoakQuantity, SoakStretch, SoakWhat, Unit};
 
 /// Growth of a number of descriptors or connections that does not matter, per hour.
@@ -147,7 +147,7 @@ impl Watched<'_> {
             stretches: stretches(&samples),
             text: String::new(),
         };
-        quantity.text = words::of_quantity(self.variant, &quantity);
+        quantity.text = text::of_quantity(self.variant, &quantity);
         Some(quantity)
     }
 
@@ -200,14 +200,14 @@ impl Watched<'_> {
     }
 }
 
-/// The line of a slope through the middle of a floor, from its first point to its last.
+/// The line of a slope through the middle of an envelope, from its first point to its last.
 fn line(growth: &Growth) -> Option<[(f64, f64); 2]> {
     let per_second = growth.slope_per_hour? / 3_600.0;
     let level = |it: &Sample| it.value - per_second * it.at_seconds;
-    let levels: Vec<f64> = growth.floor.iter().map(level).collect();
+    let levels: Vec<f64> = growth.envelope.iter().map(level).collect();
     let middle = median(&levels)?;
     let at = |it: &Sample| (it.at_seconds, middle + per_second * it.at_seconds);
-    Some([at(growth.floor.first()?), at(growth.floor.last()?)])
+    Some([at(growth.envelope.first()?), at(growth.envelope.last()?)])
 }
 
 /// The least and the most of neighbouring seconds.

@@ -94,7 +94,7 @@ struct Numbers {
 fn numbers(variant: &str, block: u32) -> Numbers {
     let block = u64::from(block);
     match variant {
-        "floor" => Numbers {
+        "direct" => Numbers {
             capacity: 100_000,
             cpu_ns: 0,
             added_ns: [12_000, 30_000],
@@ -139,7 +139,7 @@ pub fn manifest(blocks: u32) -> Manifest {
                 { "name": "saturate", "closed": { "connections": 64 }, "measure": "10s" },
                 { "name": "steady", "open": { "rate_per_second": 5000.0 }, "measure": "10s" }
             ] },
-            "variants": [{ "kind": "floor" }, gateway("nginx"), gateway("haproxy")],
+            "variants": [{ "kind": "direct" }, gateway("nginx"), gateway("haproxy")],
             "placement": {
                 "gateway": [1], "engine": [0], "upstream": [0],
                 "note": "Engine and upstream share core 0."
@@ -300,7 +300,7 @@ fn gateway_facts() -> GatewayFacts {
 
 pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
     let numbers = numbers(&trial.variant, trial.block);
-    let floor = trial.variant == "floor";
+    let direct = trial.variant == "direct";
     let shapes: Vec<_> = manifest
         .plan
         .load
@@ -308,7 +308,7 @@ pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
         .iter()
         .map(|phase| phase.shape.clone())
         .collect();
-    let closed_cpu_ns = if floor {
+    let closed_cpu_ns = if direct {
         0
     } else {
         99 * SECONDS * SECOND_NS / 100
@@ -321,10 +321,10 @@ pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
             started: "2026-01-02T03:04:06Z".parse().unwrap(),
             finished: "2026-01-02T03:04:30Z".parse().unwrap(),
             outcome: Outcome::Completed,
-            parity_before: (!floor).then(parity),
-            parity_after: (!floor).then(parity),
+            parity_before: (!direct).then(parity),
+            parity_after: (!direct).then(parity),
             buffering: None,
-            gateway: (!floor).then(gateway_facts),
+            gateway: (!direct).then(gateway_facts),
             phases: vec![
                 phase(
                     "saturate",
@@ -346,7 +346,7 @@ pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
             warnings: vec![],
         },
         intervals: vec![],
-        rows: rows(&numbers, floor),
+        rows: rows(&numbers, direct),
     };
     let closed = numbers.capacity * SECONDS;
     made.record_values(
@@ -362,7 +362,7 @@ pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
     made
 }
 
-fn rows(numbers: &Numbers, floor: bool) -> Vec<SeriesRow> {
+fn rows(numbers: &Numbers, direct: bool) -> Vec<SeriesRow> {
     let row = |phase: &str, second, completed, p50| SeriesRow {
         phase: phase.into(),
         second,
@@ -372,7 +372,7 @@ fn rows(numbers: &Numbers, floor: bool) -> Vec<SeriesRow> {
         response_p99_ns: Some(2 * p50),
         own_requests: None,
         pools: BTreeMap::new(),
-        gateway: (!floor).then(|| SeriesUsage {
+        gateway: (!direct).then(|| SeriesUsage {
             cpu_ns: SECOND_NS / 2,
             rss_anon_bytes: 8 << 20,
             ..SeriesUsage::default()

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_model::Span;
+use gatebench_model::HumanDuration;
 use gatebench_report::{Comment, junit, markdown};
 use gatebench_runner::{AbChoice, Selection, StudyChoice};
 
 use self::sides::{Side, Sides};
 use super::run::measuring::Measuring;
-use super::words::MetricWord;
+use super::values::MetricWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -72,7 +72,7 @@ pub struct Ab {
     verdict_only: bool,
     /// The most time it may take
     #[arg(long, value_name = "TIME", default_value = "10m")]
-    budget: Span,
+    budget: HumanDuration,
     /// The most blocks; at least 10 are needed for a verdict
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=2000))]
     blocks: Option<u32>,
@@ -152,7 +152,7 @@ impl Ab {
 
     /// The exit code of a run in which nothing went wrong.
     fn judged(&self, findings: &Findings) -> Result<Exit, Failure> {
-        let Some(found) = &findings.duel else {
+        let Some(found) = &findings.ab_test else {
             return Ok(Exit::Inconclusive);
         };
         if !self.measuring.json {

@@ -1,6 +1,6 @@
 //! `gatebench capacity`: the rate sustained with an objective, and the cores that a rate takes.
 
-mod words;
+mod values;
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Answer;
 use gatebench_model::load::Spread;
-use gatebench_model::{Capacity as Search, Objective, Span};
+use gatebench_model::{Capacity as Search, HumanDuration, Objective};
 use gatebench_runner::{Selection, StudyChoice};
 use gatebench_stats::capacity::REPEATS;
 
@@ -59,14 +59,14 @@ pub struct Capacity {
     )]
     slo: Objective,
     /// The highest rate that is tried, in requests/s; without, more than the gateway manages
-    #[arg(long, value_name = "RATE", value_parser = words::rate)]
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
     max_rate: Option<f64>,
     /// Spread of arrivals over time
     #[arg(long, value_name = "HOW", value_enum, default_value = "poisson")]
     arrivals: Arrivals,
     /// Measured length of a step; the result holds for steps of this length
-    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = words::step)]
-    step: Span,
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = values::step)]
+    step: HumanDuration,
     /// Repeats, each with a fresh process; from 3 on there is an interval
     #[arg(long, value_name = "N", default_value_t = REPEATS as u32,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -76,14 +76,15 @@ pub struct Capacity {
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,
     /// Numbers of cores of each gateway, each searched by itself; without, one
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = words::cores, conflicts_with = "resume")]
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = values::cores,
+          conflicts_with = "resume")]
     cores: Vec<usize>,
     /// Say how many cores this rate takes, in requests/s
-    #[arg(long = "for", value_name = "RATE", value_parser = words::rate)]
+    #[arg(long = "for", value_name = "RATE", value_parser = values::rate)]
     size_for: Option<f64>,
     /// The most time it may take: no repeat is begun that would hardly end within it
     #[arg(long, value_name = "TIME")]
-    budget: Option<Span>,
+    budget: Option<HumanDuration>,
     /// Seed of the order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,

@@ -11,7 +11,7 @@ use gatebench_runner::{
     CheckOutcome, CheckRequest, Checked, Interrupt, check_gateway, check_scenarios, find_gateway,
 };
 
-use super::words::{Overlay, launcher};
+use super::values::{Overlay, launcher};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};

@@ -9,7 +9,7 @@ use gatebench_testbed::probe::{
 };
 use gatebench_testbed::{Catalogue, FoundRedis};
 
-use crate::commands::words::{Cores, launcher};
+use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
 /// Enough for the connections of the tour on both sides of a gateway, and for what a process holds anyway.

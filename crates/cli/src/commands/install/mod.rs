@@ -3,7 +3,7 @@
 use clap::Args;
 use gatebench_testbed::{DriverError, Folder, FoundRedis, InstallStep, install_steps};
 
-use super::words::{Overlay, launcher};
+use super::values::{Overlay, launcher};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;

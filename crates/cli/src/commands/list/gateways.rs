@@ -9,7 +9,7 @@ use gatebench_model::gateway::Support;
 use gatebench_testbed::{Catalogue, DriverError, Folder, FoundBinary, Origin};
 use serde_json::{Value, json};
 
-use crate::commands::words::launcher;
+use crate::commands::values::launcher;
 use crate::failure::Failure;
 use crate::terminal;
 

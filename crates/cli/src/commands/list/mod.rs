@@ -8,7 +8,7 @@ use gatebench_model::{Published, Suite};
 use gatebench_runner::{Listed, Source};
 use serde_json::{Value, json};
 
-use super::words::Overlay;
+use super::values::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gatebench_analysis::words::grouped;
-use gatebench_model::Span;
+use gatebench_analysis::format::grouped;
+use gatebench_model::HumanDuration;
 
 use super::Load;
 use crate::failure::Failure;
@@ -76,7 +76,7 @@ impl Load {
     fn stages_beyond_the_end(&self) -> Option<Failure> {
         let stages: Duration = self.shape.stages.iter().map(|stage| stage.over.0).sum();
         let duration = self.shape.duration.filter(|it| it.0 < stages)?;
-        let stages = Span(stages);
+        let stages = HumanDuration(stages);
         Some(Failure::words(
             "--duration",
             format!("the stages take {stages}, and the load ends after {duration}"),

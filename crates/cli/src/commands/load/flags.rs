@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gatebench_engine::ProxyProtocol;
 use gatebench_model::load::{Spread, Think};
-use gatebench_model::{Bound, Bounds, Check, Span};
+use gatebench_model::{Bound, Bounds, Check, HumanDuration};
 use gatebench_net::tls::Version;
 
 use super::results::NO_PROTOCOL;
-use super::words::check;
-use super::words::data::PickWord;
-use super::words::number::whole;
-use super::words::resolve::Resolve;
-use super::words::stage::{self, Stage};
-use crate::commands::words::{BackendWord, Cores};
+use super::values::check;
+use super::values::data::PickWord;
+use super::values::number::whole;
+use super::values::resolve::Resolve;
+use super::values::stage::{self, Stage};
+use crate::commands::values::{BackendWord, Cores};
 
 /// How much is sent, and when.
 #[derive(Debug, Args)]
@@ -28,13 +28,13 @@ pub struct ShapeFlags {
     pub connections: Option<u32>,
     /// How long is measured [default: 10s; with --stage as long as the stages take]
     #[arg(short, long, value_name = "TIME")]
-    pub duration: Option<Span>,
+    pub duration: Option<HumanDuration>,
     /// Send so many requests, all of them measured; -d is then the most it may take
     #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub requests: Option<u64>,
     /// The same load before the measurement, not counted [default: 1s; with -n none]
     #[arg(long, value_name = "TIME")]
-    pub warm_up: Option<Span>,
+    pub warm_up: Option<HumanDuration>,
     /// Requests per second, sent on a schedule whether answers come or not; latency counts from when
     /// each was due
     #[arg(short, long, value_name = "PER-SECOND", value_parser = rate)]
@@ -57,7 +57,7 @@ pub struct ShapeFlags {
     pub think: Option<Think>,
     /// A request without an answer after this long has failed; that long counts as its latency
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub timeout: Span,
+    pub timeout: HumanDuration,
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -1,7 +1,7 @@
 //! The judgement of a load against its bounds.
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{grouped, quantity, three_figures};
+use gatebench_analysis::format::{grouped, quantity, three_figures};
 use gatebench_engine::Class;
 use gatebench_model::Bound;
 use gatebench_model::bound::{Counted, Quantity, Statistic, samples_needed};

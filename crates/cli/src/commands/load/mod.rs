@@ -15,8 +15,8 @@ mod screen;
 mod shape;
 mod target;
 mod validity;
+mod values;
 mod verdict;
-mod words;
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Load {
     }
 
     fn data(&self) -> Result<DataSet, Failure> {
-        let sources = words::data::sources(&self.request.data_files, self.request.pick.into())?;
+        let sources = values::data::sources(&self.request.data_files, self.request.pick.into())?;
         DataSet::new(&sources).map_err(|error| unable_to_fill(&error))
     }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{counted, grouped, quantity, three_figures};
+use gatebench_analysis::format::{counted, grouped, quantity, three_figures};
 use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Spread};
-use gatebench_model::{Shape, Span};
+use gatebench_model::{HumanDuration, Shape};
 
 use super::flags::{ConnectionFlags, ShapeFlags};
-use super::words::stage::Stage;
+use super::values::stage::Stage;
 use crate::failure::Failure;
 
 /// Connections of a closed load: as hey and oha have.
@@ -16,10 +16,10 @@ const CONNECTIONS: u32 = 50;
 /// Connections of an open load: enough for a target that stalls for a second, as far as a target of
 /// ordinary limits takes them.
 const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
-const DURATION: Span = Span::from_millis(10_000);
-const WARM_UP: Span = Span::from_millis(1_000);
+const DURATION: HumanDuration = HumanDuration::from_millis(10_000);
+const WARM_UP: HumanDuration = HumanDuration::from_millis(1_000);
 /// What a number of requests may take where nobody says it.
-const DURATION_OF_REQUESTS: Span = Span::from_millis(24 * 3_600_000);
+const DURATION_OF_REQUESTS: HumanDuration = HumanDuration::from_millis(24 * 3_600_000);
 
 /// When what is sent.
 #[derive(Debug, PartialEq)]
@@ -69,7 +69,7 @@ fn in_time(duration: Duration) -> String {
     if (1.0..120.0).contains(&seconds) {
         format!("{seconds}s")
     } else {
-        Span(duration).to_string()
+        HumanDuration(duration).to_string()
     }
 }
 
@@ -145,7 +145,7 @@ impl ShapeFlags {
             ));
         }
         let warm_up = match self.requests {
-            Some(_) => Span::default(),
+            Some(_) => HumanDuration::default(),
             None => self.warm_up.unwrap_or(WARM_UP),
         };
         Ok(Timing {
@@ -155,13 +155,13 @@ impl ShapeFlags {
         })
     }
 
-    fn measure(&self) -> Span {
+    fn measure(&self) -> HumanDuration {
         let stages: Duration = self.stages.iter().map(|stage| stage.over.0).sum();
         match (self.duration, self.requests) {
             (Some(duration), _) => duration,
             (None, Some(_)) => DURATION_OF_REQUESTS,
             (None, None) if self.stages.is_empty() => DURATION,
-            (None, None) => Span(stages),
+            (None, None) => HumanDuration(stages),
         }
     }
 

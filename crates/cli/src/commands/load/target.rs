@@ -12,8 +12,8 @@ use gatebench_net::Peer;
 use gatebench_net::tls::{ClientContext, ClientSettings, Identity, Pem, SettingsError, Verify};
 
 use super::flags::{ConnectionFlags, RequestFlags, TlsFlags};
-use super::words::url::{self, Site};
-use super::words::{check, data, header, resolve, template};
+use super::values::url::{self, Site};
+use super::values::{check, data, header, resolve, template};
 use crate::exit::Exit;
 use crate::failure::Failure;
 

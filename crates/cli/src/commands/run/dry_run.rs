@@ -6,7 +6,7 @@ use gatebench_model::load::Spread;
 use gatebench_model::{Capacity, Phase, Plan, Scenario, Shares, Study, Trial, Variant};
 use gatebench_runner::Prepared;
 
-use super::display::words::{clock, length_in_words, trials};
+use super::display::progress_text::{clock, length_in_words, trials};
 use crate::failure::Failure;
 use crate::terminal;
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gatebench_gateway::library_versions;
-use gatebench_model::Span;
+use gatebench_model::HumanDuration;
 use gatebench_runner::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 
 use super::conduct::{self, Conducted};
 use super::{dry_run, out};
-use crate::commands::words::{BackendWord, Overlay, launcher};
+use crate::commands::values::{BackendWord, Overlay, launcher};
 use crate::failure::Failure;
 
 /// Options of every command that measures.
@@ -41,7 +41,7 @@ impl Measuring {
         &self,
         selection: &Selection,
         resume: Option<&Path>,
-        budget: Option<Span>,
+        budget: Option<HumanDuration>,
     ) -> Result<Option<Conducted>, Failure> {
         let prepared = self.prepare(selection, resume)?;
         let mut request = self.request(prepared, resume)?;

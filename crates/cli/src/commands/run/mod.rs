@@ -17,7 +17,7 @@ use gatebench_model::{Elsewhere, Length};
 use gatebench_runner::{Attach, GeneratorChoice, Selection, StudyChoice};
 
 use self::measuring::Measuring;
-use super::words::EngineWord;
+use super::values::EngineWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -89,8 +89,8 @@ pub struct Run {
     #[arg(long)]
     as_published: bool,
     /// Leave out the trials without a gateway, and the suite's null gateway
-    #[arg(long)]
-    no_floor: bool,
+    #[arg(long, alias = "no-floor")]
+    no_direct: bool,
     /// Also load the null gateway, which only copies bytes: subtract its added latency to get a
     /// gateway's own
     #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
@@ -130,7 +130,7 @@ pub struct Run {
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
-        "no_floor", "null", "keep_awake",
+        "no_direct", "null", "keep_awake",
         "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script", "out",
     ])]
     resume: Option<PathBuf>,
@@ -151,7 +151,7 @@ impl Run {
             words: self.words.clone(),
             gateways: self.gateways.clone(),
             scenarios: self.scenarios.clone(),
-            no_floor: self.no_floor,
+            no_direct: self.no_direct,
             null: self.null,
             keep_awake: self.keep_awake,
             attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),

@@ -50,7 +50,7 @@ fn succeeded_later(run: &Run, failed: &Trial) -> bool {
 /// The exit code where nobody failed: fine, unless gateways were measured and no trial of them counts.
 fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
     let measured = findings.trials.iter().filter(|trial| {
-        trial.outcome == "completed" && plan.variant(&trial.variant) != Some(&Variant::Floor)
+        trial.outcome == "completed" && plan.variant(&trial.variant) != Some(&Variant::Direct)
     });
     let mut measured = measured.peekable();
     let nothing_counts =
@@ -118,7 +118,7 @@ fn is_a_failure(reason: &Reason) -> bool {
 
 fn complaint(trial: &TrialFindings, reason: &Reason, plan: &Plan) -> Failure {
     let culprit = match plan.variant(&trial.variant) {
-        Some(Variant::Floor) => Culprit::Upstream,
+        Some(Variant::Direct) => Culprit::Upstream,
         _ => Culprit::Gateway(trial.variant.clone()),
     };
     let what = format!(

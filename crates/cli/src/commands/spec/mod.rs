@@ -9,7 +9,7 @@ use gatebench_model::Specification;
 use gatebench_runner::{Library, Listed};
 use serde_json::{Value, json};
 
-use crate::commands::words::Overlay;
+use crate::commands::values::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;

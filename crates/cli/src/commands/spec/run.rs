@@ -10,7 +10,7 @@ use gatebench_runner::{GeneratorChoice, Listed, Prepared, Selection, StudyChoice
 use super::chosen;
 use crate::commands::ab::sides::{Side, commits};
 use crate::commands::run::measuring::Measuring;
-use crate::commands::words::EngineWord;
+use crate::commands::values::EngineWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;

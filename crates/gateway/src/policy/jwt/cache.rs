@@ -9,7 +9,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
-use crate::policy::keys::equal_in_constant_time;
+use crate::policy::credential_store::equal_in_constant_time;
 
 /// Tokens kept.
 const TOKENS_MAX: usize = 1024;

@@ -16,10 +16,10 @@ use gatebench_net::{ConnMap, Io};
 
 use super::Multiplexed;
 use super::stream::Stream;
+use crate::compiled::Limits;
 use crate::proxy::client::{Exchange, Fate, Phase};
 use crate::proxy::exchange::Core;
 use crate::proxy::origin::Origin;
-use crate::site::Limits;
 
 /// Bytes that lie at one stream, or at all streams of a connection.
 #[derive(Clone, Copy, Debug, Default)]

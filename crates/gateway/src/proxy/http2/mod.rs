@@ -17,7 +17,7 @@ use gatebench_net::http2::{Block, ErrorCode, Event, Limits, Server, Settings, St
 use gatebench_net::timers::Deadline;
 use gatebench_net::{ConnId, ConnMap, Io, Outbox};
 
-use crate::party::Party;
+use crate::client_ref::ClientRef;
 use crate::proxy::client::{Client, Fate};
 use crate::proxy::exchange::{Core, PENDING_BYTES_MAX};
 use crate::proxy::origin::Origin;
@@ -235,10 +235,10 @@ impl Multiplexed {
 
     /// The connection's own deadline came out of the queue.
     pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
-        let party = Party::from(self.id);
+        let client_ref = ClientRef::from(self.id);
         if !self
             .deadline
-            .expired(core.polled_ns, party, &mut core.timers)
+            .expired(core.polled_ns, client_ref, &mut core.timers)
             || self.is_busy() && self.behind_at.is_none()
         {
             return Fate::Keep;
@@ -303,7 +303,7 @@ impl Multiplexed {
     fn stir<I: Io>(&mut self, core: &mut Core<I>) {
         let due_ns = core.now_ns + core.idle_ns();
         self.deadline
-            .set(due_ns, Party::from(self.id), &mut core.timers);
+            .set(due_ns, ClientRef::from(self.id), &mut core.timers);
     }
 
     /// Lets streams that have something to say speak, sends what is queued and decides how it goes on.
@@ -341,7 +341,7 @@ impl Multiplexed {
                 self.deadline = Deadline::default();
                 let due_ns = core.now_ns + LINGER_NS;
                 self.deadline
-                    .set(due_ns, Party::from(self.id), &mut core.timers);
+                    .set(due_ns, ClientRef::from(self.id), &mut core.timers);
                 Fate::Keep
             }
             // What waits for windows waits for ever: no update of them will come.
@@ -417,7 +417,7 @@ fn slot_of<'s, I: Io>(
 ) -> &'s mut Stream {
     while streams.len() <= id.slot() {
         let slot = Some(streams.len() as u32);
-        streams.push(Stream::new(Party { conn, slot }, core));
+        streams.push(Stream::new(ClientRef { conn, slot }, core));
     }
     &mut streams[id.slot()]
 }

@@ -8,7 +8,7 @@ use gatebench_net::{ConnMap, Io};
 
 use super::memory::Held;
 use super::translate::{Body, is_passed_on, write_request};
-use crate::party::Party;
+use crate::client_ref::ClientRef;
 use crate::proxy::client::{Client, Fate, Phase};
 use crate::proxy::exchange::Core;
 use crate::proxy::origin::Origin;
@@ -16,7 +16,7 @@ use crate::proxy::origin::Origin;
 /// The slot of a stream.
 #[derive(Debug)]
 pub(super) struct Stream {
-    party: Party,
+    client_ref: ClientRef,
     /// None while no request is here.
     pub(super) id: Option<StreamId>,
     pub(super) client: Client,
@@ -41,11 +41,11 @@ pub(super) struct Stream {
 const KEEP_BYTES: usize = 64 * 1024;
 
 impl Stream {
-    pub(super) fn new<I: Io>(party: Party, core: &mut Core<I>) -> Self {
+    pub(super) fn new<I: Io>(client_ref: ClientRef, core: &mut Core<I>) -> Self {
         Self {
-            party,
+            client_ref,
             id: None,
-            client: Client::new(party, core),
+            client: Client::new(client_ref, core),
             decoder: Decoder::responses(Limits::default()),
             head: Vec::new(),
             body: None,
@@ -252,7 +252,7 @@ impl Stream {
         core.cancel(origins, self.client.exchange.origin.take());
         self.id = None;
         self.is_put_off = false;
-        self.client = Client::new(self.party, core);
+        self.client = Client::new(self.client_ref, core);
         self.client.exchange.rest();
     }
 }

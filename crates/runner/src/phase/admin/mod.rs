@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_analysis::words::counted;
+use gatebench_analysis::format::counted;
 use gatebench_model::Request;
 use gatebench_model::admin::{AdminRounds, AdminVerb};
 use gatebench_net::http1::{BodyLength, write_request_head};

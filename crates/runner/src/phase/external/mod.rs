@@ -68,10 +68,11 @@ pub(crate) fn measure(
     Ok(measured)
 }
 
-/// The scenario with the paths that are really asked for: the floor has no gateway to strip prefixes.
+/// Returns the scenario with the paths that are requested: the direct variant has no gateway to
+/// strip prefixes.
 fn asked(context: &TrialContext<'_>) -> Scenario {
     let mut scenario = context.scenario.clone();
-    if *context.variant != Variant::Floor {
+    if *context.variant != Variant::Direct {
         return scenario;
     }
     let groups = scenario
@@ -79,7 +80,7 @@ fn asked(context: &TrialContext<'_>) -> Scenario {
         .iter_mut()
         .flat_map(|group| &mut group.requests);
     for request in scenario.requests.iter_mut().chain(groups) {
-        *request = request.at_floor();
+        *request = request.to_direct();
         if let Some(route) = context.scenario.route_of(&request.path) {
             request.path = route.upstream_path(&request.path).into_owned();
         }

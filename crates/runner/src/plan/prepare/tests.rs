@@ -53,7 +53,7 @@ fn the_same_gateway_twice_has_two_labels() {
     };
     let prepared = prepare_with(&selection).unwrap();
     let labels: Vec<&str> = prepared.plan.variants.iter().map(Variant::label).collect();
-    assert_eq!(labels, ["floor", "mine", "mine-2"]);
+    assert_eq!(labels, ["direct", "mine", "mine-2"]);
     assert_eq!(prepared.gateways["mine-2"].binary.version, "1.2");
     assert_eq!(prepared.plan.trials.len(), 9);
     assert_eq!(prepared.plan.scenarios.len(), 1);
@@ -151,7 +151,7 @@ fn words_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn an_attached_gateway_stands_alone_beside_the_floor() {
+fn an_attached_gateway_stands_alone_next_to_direct() {
     let attach = Attach {
         url: "http://127.0.0.1:9".into(),
         pid: None,
@@ -167,7 +167,7 @@ fn an_attached_gateway_stands_alone_beside_the_floor() {
         .iter()
         .map(|variant| variant.label().to_owned())
         .collect();
-    assert_eq!(labels, ["floor", "attached"]);
+    assert_eq!(labels, ["direct", "attached"]);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let suite = at.join("s.yaml");
     let text = format!(
         "suite: s\ntitle: t\ngateways: [{gateway}]\nscenarios: [{{scenario: {scenario}, load: isolation}}]\n\
-         load: tour\nblocks: 1\nfloor: false\n"
+         load: tour\nblocks: 1\ndirect: false\n"
     );
     std::fs::write(&suite, text).unwrap();
     vec![suite.display().to_string()]

@@ -1,6 +1,6 @@
 //! A comparison of two gateways, and one of them twice.
 
-use gatebench_model::{DecisiveMetric, Duel, LoadProfile, Phase, Plan, Variant};
+use gatebench_model::{AbTest, DecisiveMetric, LoadProfile, Phase, Plan, Variant};
 
 /// Blocks in which a comparison measures the other metrics: the fewest that permit a verdict.
 const OTHER_BLOCKS: u32 = 10;
@@ -30,16 +30,16 @@ impl AbChoice {
     }
 
     /// The comparison of a plan with three gateways, whose last blocks measure the other metrics.
-    pub(super) fn duel(self, plan: &Plan, others: Option<u32>) -> Option<Duel> {
+    pub(super) fn ab_test(self, plan: &Plan, others: Option<u32>) -> Option<AbTest> {
         let gateways: Vec<&Variant> = plan
             .variants
             .iter()
-            .filter(|variant| **variant != Variant::Floor)
+            .filter(|variant| **variant != Variant::Direct)
             .collect();
         let [candidate, baseline, again] = gateways[..] else {
             return None;
         };
-        Some(Duel {
+        Some(AbTest {
             candidate: candidate.label().into(),
             baseline: baseline.label().into(),
             again: again.label().into(),

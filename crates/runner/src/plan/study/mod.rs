@@ -7,7 +7,8 @@ mod measure;
 mod soak;
 
 use gatebench_model::{
-    Capacity, Flame, Isolation, Length, LoadProfile, Plan, Scenario, Span, Specification, Study,
+    Capacity, Flame, HumanDuration, Isolation, Length, LoadProfile, Plan, Scenario, Specification,
+    Study,
 };
 
 pub use ab::AbChoice;
@@ -42,7 +43,7 @@ pub enum StudyChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlameChoice {
     /// How long is measured, in place of what the load profile says.
-    pub duration: Option<Span>,
+    pub duration: Option<HumanDuration>,
     /// What is sampled.
     pub flame: Flame,
 }
@@ -77,7 +78,7 @@ impl StudyChoice {
     }
 
     /// How long each load is measured in place of what its profile says, if that was asked for.
-    pub(crate) fn duration(&self) -> Option<Span> {
+    pub(crate) fn duration(&self) -> Option<HumanDuration> {
         match self {
             Self::Soak(soak) => soak.duration,
             Self::Profile(profile) => profile.duration,
@@ -122,7 +123,7 @@ impl StudyChoice {
     ) -> Result<Study, RunnerError> {
         Ok(match self {
             Self::Measure(percents) => Study::Measure(measure::shares(percents, length, plan)?),
-            Self::Ab(ab) => ab.duel(plan, others).map(Study::Ab).unwrap_or_default(),
+            Self::Ab(ab) => ab.ab_test(plan, others).map(Study::Ab).unwrap_or_default(),
             Self::Capacity(capacity) => Study::Capacity(capacity.clone()),
             Self::Soak(soak) => soak.of_plan(plan).map(Study::Soak).unwrap_or_default(),
             Self::Profile(profile) => Study::Profile(profile.flame),

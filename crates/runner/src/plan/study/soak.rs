@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatebench_model::{Plan, Soak, Span, Study, Trial};
+use gatebench_model::{HumanDuration, Plan, Soak, Study, Trial};
 use gatebench_store::TrialRecord;
 
 use crate::testbed::resolve_gateway::PreparedGateway;
 
 /// How often a soak fetches a gateway's own figures of its pools: too seldom to cost anything that
 /// is seen.
-const POOLS_EVERY: Span = Span::from_millis(10_000);
+const POOLS_EVERY: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// What is left of a soak and shorter than this is not worth a process.
 const SEGMENT_MIN: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ const SEGMENT_MIN: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq)]
 pub struct SoakChoice {
     /// How long is measured, in place of what the load profile says.
-    pub duration: Option<Span>,
+    pub duration: Option<HumanDuration>,
     /// Growth of memory that does not matter, in bytes per hour.
     pub growth_bytes_per_hour: u64,
 }
@@ -30,7 +30,7 @@ impl SoakChoice {
         let load = plan.load_of(&plan.trials.first()?.scenario);
         let measured = load.phases.iter().map(|phase| phase.measure.0);
         Some(Soak {
-            duration: Span(measured.fold(Duration::ZERO, Duration::saturating_add)),
+            duration: HumanDuration(measured.fold(Duration::ZERO, Duration::saturating_add)),
             growth_bytes_per_hour: self.growth_bytes_per_hour,
         })
     }
@@ -70,7 +70,7 @@ pub(crate) fn go_on<'a>(plan: &mut Plan, records: impl Iterator<Item = &'a Trial
         });
         let loads = std::iter::once(&mut plan.load).chain(plan.scenario_loads.values_mut());
         for phase in loads.flat_map(|load| &mut load.phases) {
-            phase.measure = Span(left);
+            phase.measure = HumanDuration(left);
         }
     }
     plan.blocks = plan.trials.iter().map(|it| it.block).max().unwrap_or(1);

@@ -20,7 +20,7 @@ pub fn manifest() -> Manifest {
             "suite": "tour", "title": "A tour", "seed": 7, "blocks": 1,
             "scenarios": [],
             "load": { "profile": "one", "title": "One", "phases": [] },
-            "variants": [{ "kind": "floor" }],
+            "variants": [{ "kind": "direct" }],
             "placement": { "gateway": [1], "engine": [0], "upstream": [0], "note": "shared" },
             "trials": []
         }

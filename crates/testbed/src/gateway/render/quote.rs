@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use gatebench_model::Span;
+use gatebench_model::HumanDuration;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 
@@ -140,7 +140,7 @@ fn endpoint(value: &Value) -> Result<String, Error> {
 
 /// `{{ policy.rate_limit.window | seconds }}`: a duration as a number of seconds; `15m` becomes 900.
 fn seconds(text: &str) -> Result<f64, Error> {
-    let span: Span = text.parse().map_err(wrong)?;
+    let span: HumanDuration = text.parse().map_err(wrong)?;
     Ok(span.as_secs_f64())
 }
 

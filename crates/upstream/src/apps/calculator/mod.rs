@@ -12,8 +12,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::unknown_path;
-use crate::answer::{Answer, Body, Calculation};
 use crate::asked::Asked;
+use crate::response::{Body, Calculation, Response};
 use crate::{Kind, Region};
 use message::{Operation, Task};
 
@@ -23,28 +23,28 @@ const TEXT_XML: &str = "text/xml;charset=utf-8";
 const WSDL: &[u8] = include_bytes!("calculator.wsdl");
 
 /// Decides at the head.
-pub(super) fn answer(asked: &Asked<'_>, region: Region, scratch: &mut Vec<u8>) -> Answer {
-    let answer = match asked.path {
+pub(super) fn response(asked: &Asked<'_>, region: Region, scratch: &mut Vec<u8>) -> Response {
+    let response = match asked.path {
         "/ws" if asked.method == "POST" => calculation(asked),
-        "/ws" => Answer::not_allowed("POST"),
-        "/ws/calculator.wsdl" => asked.get(|| Answer::ok("text/xml", Body::Static(WSDL))),
+        "/ws" => Response::not_allowed("POST"),
+        "/ws/calculator.wsdl" => asked.get(|| Response::ok("text/xml", Body::Static(WSDL))),
         _ => unknown_path(Kind::Calculator(region), scratch),
     };
-    Answer {
+    Response {
         region: Some(region.name()),
-        ..answer
+        ..response
     }
 }
 
-fn calculation(asked: &Asked<'_>) -> Answer {
+fn calculation(asked: &Asked<'_>) -> Response {
     let coding = asked.text("Content-Encoding").unwrap_or("identity");
     let calculation = Calculation {
         is_compressed: asked.text("Accept-Encoding").is_some_and(takes_gzip),
         is_unreadable: !coding.eq_ignore_ascii_case("identity"),
     };
-    Answer {
+    Response {
         encoding: calculation.is_compressed.then_some("gzip"),
-        ..Answer::ok(TEXT_XML, Body::Calculation(calculation))
+        ..Response::ok(TEXT_XML, Body::Calculation(calculation))
     }
 }
 
@@ -58,7 +58,7 @@ fn takes_gzip(accepted: &str) -> bool {
     })
 }
 
-/// Writes the answer to a message; answers its status.
+/// Writes the response to a message; returns its status.
 pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>) -> u16 {
     let outcome = if calculation.is_unreadable {
         Err("the body is compressed, which this service does not understand")
@@ -66,7 +66,7 @@ pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>
         Task::read(body).and_then(|task| Ok((task.operation, result(task)?)))
     };
     let (status, text) = match outcome {
-        Ok((operation, result)) => (200, response(operation, result)),
+        Ok((operation, result)) => (200, soap_response(operation, result)),
         Err(words) => (500, fault(words)),
     };
     if calculation.is_compressed {
@@ -102,7 +102,7 @@ fn envelope(body: &str) -> String {
     )
 }
 
-fn response(operation: Operation, result: i32) -> String {
+fn soap_response(operation: Operation, result: i32) -> String {
     let name = operation.name();
     envelope(&format!(
         "<{name}Response xmlns=\"http://tempuri.org/\"><{name}Result>{result}</{name}Result></{name}Response>"

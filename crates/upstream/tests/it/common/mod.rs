@@ -118,13 +118,13 @@ pub struct Client {
 }
 
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     pub fn field(&self, name: &str) -> Option<&str> {
         let wanted = format!("{}:", name.to_ascii_lowercase());
         self.head.lines().find_map(|line| {
@@ -154,12 +154,12 @@ impl Client {
         self.stream.get_mut().write_all(bytes).unwrap();
     }
 
-    pub fn ask(&mut self, request: &str) -> Answer {
+    pub fn ask(&mut self, request: &str) -> Response {
         self.send(request.as_bytes());
         self.answer(request.starts_with("HEAD "))
     }
 
-    pub fn get(&mut self, path: &str) -> Answer {
+    pub fn get(&mut self, path: &str) -> Response {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: example:80\r\n\r\n"))
     }
 
@@ -175,9 +175,9 @@ impl Client {
         (head[9..12].parse().unwrap(), head)
     }
 
-    pub fn answer(&mut self, to_head: bool) -> Answer {
+    pub fn answer(&mut self, to_head: bool) -> Response {
         let (status, head) = self.head();
-        let mut answer = Answer {
+        let mut answer = Response {
             status,
             head,
             body: Vec::new(),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{grouped, quantity};
+use gatebench_analysis::format::{grouped, quantity};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::sparkline::Sparkline;

@@ -1,7 +1,7 @@
 //! What was counted, a line for each kind.
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{grouped, quantity};
+use gatebench_analysis::format::{grouped, quantity};
 use gatebench_engine::{Class, ErrorKind};
 use gatebench_report::load::WordTable;
 

@@ -1,7 +1,7 @@
 //! How response times are spread, in bars: the times are spaced by their logarithm.
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{grouped, quantity};
+use gatebench_analysis::format::{grouped, quantity};
 use gatebench_report::load::WordTable;
 
 use super::super::figures::Times;

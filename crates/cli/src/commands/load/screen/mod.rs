@@ -5,7 +5,7 @@ mod histogram;
 mod tables;
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{counted, grouped, quantity};
+use gatebench_analysis::format::{counted, grouped, quantity};
 use gatebench_engine::Class;
 use gatebench_report::TerminalOptions;
 use gatebench_report::load::{LoadPage, render};

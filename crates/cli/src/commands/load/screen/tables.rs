@@ -2,7 +2,7 @@
 //! and each request of several.
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{grouped, quantity};
+use gatebench_analysis::format::{grouped, quantity};
 use gatebench_model::bound::samples_needed;
 use gatebench_report::load::WordTable;
 use hdrhistogram::Counter;

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::quantity;
+use gatebench_analysis::format::quantity;
 use gatebench_model::Plan;
 use gatebench_report::redact::Redaction;
 use gatebench_runner::{Interrupt, Observer, Progress, Urgency};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::words::{
+use super::progress_text::{
     clock, length_in_words, outcome_in_words, phase_in_words, step_in_words, trial_in_words,
 };
 use crate::{reports, terminal};

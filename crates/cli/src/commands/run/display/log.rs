@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use gatebench_report::redact::Redaction;
 use gatebench_runner::{Observer, Progress};
 
-use super::words::{clock, length_in_words, outcome_in_words, trial_in_words, trials};
+use super::progress_text::{clock, length_in_words, outcome_in_words, trial_in_words, trials};
 use crate::{reports, terminal};
 
 /// Writes lines to standard error.

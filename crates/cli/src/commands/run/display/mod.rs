@@ -3,7 +3,7 @@
 
 mod bars;
 mod log;
-pub mod words;
+pub mod progress_text;
 
 use std::sync::Arc;
 

@@ -1,0 +1,157 @@
+//! Progress in words.
+
+use std::time::Duration;
+
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::format::{grouped, quantity};
+use gatebench_analysis::loads;
+use gatebench_analysis::thresholds::REQUESTS_MIN;
+use gatebench_model::{Plan, Trial};
+use gatebench_report::text::clean_lines;
+use gatebench_runner::{PhaseSummary, Step};
+use gatebench_store::Outcome;
+
+use crate::failure::without_culprit;
+
+/// `nginx · api-key · block 2/3`.
+pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
+    format!(
+        "{} · {} · block {}/{blocks}",
+        trial.variant, trial.scenario, trial.block
+    )
+}
+
+/// `length   smoke: 1 block in place of 10; ...`; nothing where none was asked for.
+pub fn length_in_words(plan: &Plan) -> Option<String> {
+    let planned = plan.length.as_ref()?;
+    let word = planned.length.as_str();
+    Some(format!("length   {word}: {}", planned.changes.join("; ")))
+}
+
+/// `latency, 5,000 requests/s`.
+pub fn phase_in_words(plan: &Plan, scenario: &str, name: &str) -> String {
+    let mut phases = plan.load_of(scenario).phases.iter();
+    let phase = phases.find(|phase| phase.name == name);
+    phase.map_or_else(
+        || name.to_owned(),
+        |phase| format!("{name}, {}", loads::in_words(&phase.shape)),
+    )
+}
+
+/// What a trial does between its loads.
+pub fn step_in_words(step: Step) -> &'static str {
+    match step {
+        Step::UpstreamUp => "upstream up",
+        Step::GatewayUp => "gateway up",
+        Step::ParityBefore => "parity",
+        Step::Settling => "settling",
+        Step::Admin => "admin",
+        Step::ParityAfter => "parity again",
+        Step::Down => "down",
+    }
+}
+
+/// One line about a trial that has ended, and for one that failed its reason and remedy below.
+pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
+    match outcome {
+        Outcome::Completed => phases
+            .iter()
+            .map(summary_in_words)
+            .collect::<Vec<_>>()
+            .join("; "),
+        Outcome::NotSupported { policies } => format!("not supported: {}", policies.join(", ")),
+        Outcome::Interrupted => "interrupted".into(),
+        Outcome::Failed {
+            culprit,
+            reason,
+            remedy,
+            phase,
+        } => {
+            let place = phase
+                .as_ref()
+                .map(|phase| format!(" in {phase}"))
+                .unwrap_or_default();
+            let culprit = culprit.to_string();
+            let reason = clean_lines(without_culprit(reason, &culprit))
+                .trim_end()
+                .replace('\n', "\n      ");
+            let (culprit, remedy) = (clean_lines(&culprit), clean_lines(remedy));
+            format!("failed{place}\n    {culprit}: {reason}\n    → {remedy}")
+        }
+    }
+}
+
+fn summary_in_words(phase: &PhaseSummary) -> String {
+    if phase.completed + phase.failed < REQUESTS_MIN {
+        let (answered, failed) = (
+            grouped(phase.completed as f64),
+            grouped(phase.failed as f64),
+        );
+        return format!("{} {answered} answered, {failed} failed", phase.name);
+    }
+    let mut words = format!(
+        "{} {}",
+        phase.name,
+        quantity(phase.completed_per_second, Unit::RequestsPerSecond)
+    );
+    if let Some(latency_ns) = phase.response_p50_ns {
+        words += &format!(", p50 {}", quantity(latency_ns as f64, Unit::Nanoseconds));
+    }
+    if let Some(cpu_ns) = phase.gateway_cpu_ns_per_request {
+        words += &format!(
+            ", gateway {}",
+            quantity(cpu_ns, Unit::CpuNanosecondsPerRequest)
+        );
+    }
+    if phase.failed > 0 {
+        words += &format!(", {} failed", grouped(phase.failed as f64));
+    }
+    words
+}
+
+/// `1 trial`, `24 trials`.
+pub fn trials(count: u32) -> String {
+    if count == 1 {
+        "1 trial".into()
+    } else {
+        format!("{count} trials")
+    }
+}
+
+/// `45s`, `3m20s`, `2h05m`.
+pub fn clock(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatebench_model::Culprit;
+
+    use super::*;
+
+    #[test]
+    fn what_a_gateway_wrote_cannot_act_on_the_terminal() {
+        let outcome = Outcome::Failed {
+            culprit: Culprit::Gateway("g".into()),
+            reason: "ended: \u{1b}]0;t\u{7}\u{1b}[2J\u{1b}[31mbad\u{9b}2K\r\nline\u{202e}".into(),
+            remedy: "read \u{1b}[8mit".into(),
+            phase: None,
+        };
+        assert_eq!(
+            outcome_in_words(&outcome, &[]),
+            "failed\n    gateway g: ended: bad\n      line\n    → read it"
+        );
+    }
+
+    #[test]
+    fn durations_are_short() {
+        let words =
+            [0.4, 59.6, 200.0, 7500.0].map(|seconds| clock(Duration::from_secs_f64(seconds)));
+        assert_eq!(words, ["0s", "1m00s", "3m20s", "2h05m"]);
+    }
+}

@@ -1,0 +1,185 @@
+//! Values that several commands take.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use gatebench_external::Generator;
+use gatebench_model::{DecisiveMetric, HumanDuration};
+use gatebench_net::Backend;
+use gatebench_runner::Library;
+use gatebench_testbed::{Catalogue, Launcher};
+
+use crate::failure::Failure;
+
+/// In less, nothing can be said of a gateway.
+const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
+
+/// Reads how long is measured.
+pub fn measured(word: &str) -> Result<HumanDuration, String> {
+    let span: HumanDuration = word.parse()?;
+    if span < MEASURED_MIN {
+        return Err(format!(
+            "measure for at least {MEASURED_MIN}, as in 10s or 30m"
+        ));
+    }
+    Ok(span)
+}
+
+/// Where gateways and scenarios come from besides the program itself.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Overlay {
+    /// A directory whose gateways/ and scenarios/ add to the embedded ones, or replace them by name
+    #[arg(long, value_name = "DIR")]
+    overlay: Option<PathBuf>,
+}
+
+impl Overlay {
+    /// The gateways.
+    pub fn catalogue(&self) -> Catalogue {
+        Catalogue::new(self.below("gateways"))
+    }
+
+    /// The scenarios, suites and loads.
+    pub fn scenarios(&self) -> Library {
+        Library::new(self.below("scenarios"))
+    }
+
+    /// An overlay need not have both.
+    fn below(&self, folder: &str) -> Option<PathBuf> {
+        self.overlay
+            .as_ref()
+            .map(|dir| dir.join(folder))
+            .filter(|dir| dir.is_dir())
+    }
+}
+
+/// What is started is supervised by this program itself.
+pub fn launcher() -> Result<Launcher, Failure> {
+    Launcher::own().map_err(|error| {
+        let what = format!("the path of the running program cannot be read: {error}");
+        Failure::environment(what, "mount /proc")
+    })
+}
+
+/// An event loop, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendWord {
+    /// Needs a kernel and a container that grant it.
+    #[value(name = "io_uring")]
+    IoUring,
+    /// Everywhere.
+    Epoll,
+}
+
+impl From<BackendWord> for Backend {
+    fn from(word: BackendWord) -> Self {
+        match word {
+            BackendWord::IoUring => Self::Uring,
+            BackendWord::Epoll => Self::Epoll,
+        }
+    }
+}
+
+/// A load engine, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineWord {
+    /// gatebench's own
+    Gatebench,
+    /// wrk: closed loads
+    Wrk,
+    /// h2load: closed loads of one kind of request
+    H2load,
+    /// k6: closed loads and rates
+    K6,
+}
+
+impl EngineWord {
+    /// An external load generator instead of gatebench's own engine.
+    pub fn generator(self) -> Option<Generator> {
+        match self {
+            Self::Gatebench => None,
+            Self::Wrk => Some(Generator::Wrk),
+            Self::H2load => Some(Generator::H2load),
+            Self::K6 => Some(Generator::K6),
+        }
+    }
+}
+
+/// What decides, as the command line calls it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum MetricWord {
+    /// CPU time of the gateway per request
+    Cpu,
+    /// Requests per second of the closed load
+    Throughput,
+    /// Added latency at a fixed rate, median
+    AddedP50,
+    /// Added latency at a fixed rate, 99th percentile
+    AddedP99,
+    /// Most memory of the gateway
+    Memory,
+}
+
+impl From<MetricWord> for DecisiveMetric {
+    fn from(word: MetricWord) -> Self {
+        match word {
+            MetricWord::Cpu => Self::Cpu,
+            MetricWord::Throughput => Self::Throughput,
+            MetricWord::AddedP50 => Self::AddedP50,
+            MetricWord::AddedP99 => Self::AddedP99,
+            MetricWord::Memory => Self::Memory,
+        }
+    }
+}
+
+/// A list of cores: `0,1` and `0-3,6`, as `taskset -c` takes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cores(pub Vec<usize>);
+
+/// More than any machine has; a typing error must not fill the memory.
+const CORES_MAX: usize = 4096;
+
+impl FromStr for Cores {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut cores = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let range = first
+                .trim()
+                .parse::<usize>()
+                .ok()
+                .zip(last.trim().parse::<usize>().ok());
+            let Some((first, last)) =
+                range.filter(|(first, last)| first <= last && last - first < CORES_MAX)
+            else {
+                return Err(format!("'{text}' is no list of cores: write 0,1 or 0-3"));
+            };
+            cores.extend(first..=last);
+        }
+        let twice = (1..cores.len()).find(|at| cores[..*at].contains(&cores[*at]));
+        if let Some(at) = twice {
+            return Err(format!(
+                "'{text}' names core {} twice: write each core once",
+                cores[at]
+            ));
+        }
+        Ok(Self(cores))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_written_as_for_taskset() {
+        assert_eq!("3".parse(), Ok(Cores(vec![3])));
+        assert_eq!("0,2-4".parse(), Ok(Cores(vec![0, 2, 3, 4])));
+        for wrong in ["", "a", "3-1", "1,,2", "0-99999999", "0,0", "0-2,1"] {
+            assert!(wrong.parse::<Cores>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Words in, words out: nothing here starts a gateway.
+
+use std::process::{Command, Stdio};
+
+use crate::bench::Bench;
+use crate::serving::Serving;
+
+#[test]
+fn every_command_has_help_with_an_example_or_a_use() {
+    let bench = Bench::new();
+    let help = bench.gatebench("--help").assert_code(0).stdout.clone();
+    assert!(help.contains("130 interrupted"), "{help}");
+    for command in [
+        "run",
+        "report",
+        "list",
+        "doctor",
+        "schema",
+        "upstream",
+        "gateway",
+        "ab",
+        "capacity",
+        "soak",
+        "isolation",
+        "flame",
+        "spec",
+        "load",
+        "compare",
+    ] {
+        assert!(help.contains(command), "{command}");
+        let help = bench
+            .gatebench(&format!("{command} --help"))
+            .assert_code(0)
+            .stdout
+            .clone();
+        assert!(
+            help.contains("gatebench ") && help.lines().all(|line| line.chars().count() <= 100),
+            "{help}"
+        );
+    }
+    assert!(
+        bench
+            .gatebench("--version")
+            .assert_code(0)
+            .stdout
+            .starts_with("gatebench ")
+    );
+}
+
+#[test]
+fn wrong_words_name_the_right_ones() {
+    let bench = Bench::new();
+    bench
+        .gatebench("runn")
+        .assert_code(2)
+        .assert_says(&["runn", "run"]);
+    bench
+        .gatebench("run no-such")
+        .assert_code(2)
+        .assert_says(&["error: ", "no-such", "tour", "  → "]);
+    bench
+        .gatebench("run --gateway no-such")
+        .assert_code(2)
+        .assert_says(&["no-such", "nginx", "  → "]);
+    bench
+        .gatebench("run --gateway ./nowhere")
+        .assert_code(2)
+        .assert_says(&["./nowhere", "  → "]);
+    for command in ["soak", "flame"] {
+        bench
+            .gatebench(&format!("{command} reference --duration 0s"))
+            .assert_code(2)
+            .assert_says(&["--duration", "at least 1s"]);
+    }
+    bench
+        .gatebench("run suite.yaml --blocks 0")
+        .assert_code(2)
+        .assert_says(&["0 blocks", "  → "]);
+    bench
+        .gatebench("report .")
+        .assert_code(2)
+        .assert_says(&["not a run directory", "  → "]);
+    bench
+        .gatebench("schema no-such")
+        .assert_code(2)
+        .assert_says(&["scenario"]);
+    bench
+        .gatebench("gateway no-such.json")
+        .assert_code(2)
+        .assert_says(&["no-such.json", "  → "]);
+}
+
+#[test]
+fn five_mistakes_are_five_errors_with_line_caret_and_remedy() {
+    let bench = Bench::new();
+    let text = "scenario: Bad Name\ntitle: t\nupstream: pong\nroutes:\n  - {name: r, path: ping}\nrequests:\n  \
+                - {path: /ping, method: FETCH IT, checks: [{status: twohundred}]}\n";
+    bench.write("bad.yaml", text);
+    let finished = bench.gatebench("run bad.yaml");
+    let carets = finished
+        .assert_code(2)
+        .stderr
+        .lines()
+        .filter(|line| line.contains('^'))
+        .count();
+    assert_eq!(carets, 5, "{}", finished.stderr);
+    finished.assert_says(&[
+        "bad.yaml:1:",
+        "bad.yaml:3:",
+        "bad.yaml:5:",
+        "bad.yaml:7:",
+        "5 mistakes",
+        "help",
+    ]);
+}
+
+#[test]
+fn a_dry_run_lists_every_trial_and_starts_nothing() {
+    let bench = Bench::new();
+    bench.suite("reference", 2);
+    let plan = bench
+        .gatebench("run suite.yaml --dry-run --out made")
+        .assert_code(0)
+        .stdout
+        .clone();
+    let trials: Vec<Vec<&str>> = plan
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|cells| {
+            cells
+                .first()
+                .is_some_and(|cell| cell.parse::<u32>().is_ok())
+                && cells.len() == 8
+        })
+        .map(|cells| cells[..4].to_vec())
+        .collect();
+    assert_eq!(
+        trials,
+        [
+            ["1", "1", "ping", "reference"],
+            ["2", "2", "ping", "reference"]
+        ],
+        "{plan}"
+    );
+    assert!(
+        plan.contains("2 trials, about") && plan.contains("seed 1"),
+        "{plan}"
+    );
+    assert!(!bench.path("made").exists() && !bench.path("gatebench-runs").exists());
+    let json = bench
+        .gatebench("run suite.yaml --dry-run --json")
+        .assert_code(0)
+        .stdout
+        .clone();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["trials"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_tour_is_planned_for_less_than_four_minutes() {
+    let bench = Bench::new();
+    let json = bench
+        .gatebench("run --dry-run --json --gateway reference")
+        .assert_code(0)
+        .stdout
+        .clone();
+    let plan: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&plan["suite"], &plan["blocks"]),
+        (&"tour".into(), &3.into())
+    );
+    assert_eq!(
+        plan["trials"].as_array().unwrap().len(),
+        15,
+        "the gateway and the direct variant in 2 scenarios, the null gateway in one, 3 blocks"
+    );
+}
+
+#[test]
+fn lists_say_what_there_is_and_where_it_comes_from() {
+    let bench = Bench::new();
+    let all = bench
+        .gatebench("list --paths")
+        .assert_code(0)
+        .stdout
+        .clone();
+    for word in [
+        "gateways",
+        "nginx",
+        "haproxy",
+        "reference",
+        "proxy-json",
+        "api-key",
+        "tour",
+        "embedded",
+    ] {
+        assert!(all.contains(word), "{word} is not in\n{all}");
+    }
+    std::fs::create_dir_all(bench.path("over/gateways/mine")).unwrap();
+    let spec = include_str!("faulty/gateway.yaml")
+        .replace("READY_TIMEOUT", "2s")
+        .replace("gateway: faulty", "gateway: mine")
+        .replace("BEHAVIOUR", "honest");
+    bench.write("over/gateways/mine/gateway.yaml", &spec);
+    bench.write("over/gateways/mine/faulty.py", "");
+    let gateways = bench
+        .gatebench("list gateways --json --overlay over")
+        .assert_code(0)
+        .stdout
+        .clone();
+    let gateways: serde_json::Value = serde_json::from_str(&gateways).unwrap();
+    let mine = gateways["gateways"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["name"] == "mine")
+        .unwrap();
+    assert_eq!(mine["path"], "over/gateways/mine");
+}
+
+#[test]
+fn the_doctor_says_whether_the_tour_can_run() {
+    let bench = Bench::new();
+    let finished = bench.gatebench("doctor --json");
+    let report: serde_json::Value = serde_json::from_str(&finished.assert_code(0).stdout).unwrap();
+    assert_eq!(report["able"], true);
+    let names: Vec<&str> = report["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|check| check["name"].as_str())
+        .collect();
+    assert!(
+        ["event loop", "cores", "descriptors", "nginx", "reference"]
+            .iter()
+            .all(|name| names.contains(name)),
+        "{names:?}"
+    );
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    let xml = checks.find(|check| check["name"] == "XML").unwrap();
+    let says = xml["says"].as_str().unwrap();
+    assert!(
+        says.starts_with("libxml2 2.") && says.contains(", libxslt 1."),
+        "{says}"
+    );
+
+    let mut starved = Command::new("sh");
+    let gatebench = env!("CARGO_BIN_EXE_gatebench");
+    starved.args(["-c", &format!("ulimit -n 256 && exec {gatebench} doctor")]);
+    bench.spawn(starved).wait().assert_code(3);
+}
+
+#[test]
+fn schemas_are_json_schemas() {
+    let bench = Bench::new();
+    for kind in [
+        "scenario",
+        "load",
+        "suite",
+        "gateway",
+        "gateway-input",
+        "plan",
+        "reference-gateway",
+    ] {
+        let schema = bench
+            .gatebench(&format!("schema {kind}"))
+            .assert_code(0)
+            .stdout
+            .clone();
+        let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+        assert!(schema["$schema"].is_string(), "{kind}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let bench = Bench::new();
+    let mut command = bench.command();
+    command.args(["schema", "gateway-input"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
+#[test]
+fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
+    let bench = Bench::new();
+    let mut upstream = Serving::start(&bench, &["upstream", "ping"]);
+    let address = upstream.address();
+    assert!(get(&address, "/ping").ends_with("ok"));
+
+    let taken = bench.gatebench(&format!("upstream ping --listen {address}"));
+    taken
+        .assert_code(3)
+        .assert_says(&["environment", &address, "port 0", "  → "]);
+    bench.write(
+        "mistaken.yaml",
+        "listen: []\nroutes: []\ntimeouts:\n  connect_m: 0\n",
+    );
+    bench
+        .gatebench("gateway mistaken.yaml --check")
+        .assert_code(2)
+        .assert_says(&[
+            "mistaken.yaml:1:9",
+            "nothing to listen on",
+            "mistaken.yaml:4:3",
+            "did you mean `connect_ms`?",
+            "a timeout of 0 would always pass",
+            "mistaken.yaml: 3 mistakes",
+        ]);
+
+    crate::processes::signal(upstream.child.id(), "TERM");
+    assert_eq!(upstream.child.wait().unwrap().code(), Some(0));
+}
+
+/// The answer to one request, head and body.
+fn get(address: &str, path: &str) -> String {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_sweep_beyond_the_descriptors_says_so_before_anything_starts() {
+    let bench = Bench::new();
+    let run = "ulimit -n 2000; exec \"$0\" run idle --gateway reference --dry-run --json";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", run]).arg(env!("CARGO_BIN_EXE_gatebench"));
+    let said = bench.spawn(shell).wait();
+    let plan: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let phases = plan["load"]["phases"].as_array().unwrap();
+    let most = phases.last().unwrap()["closed"]["connections"].as_u64();
+    if said.stderr.is_empty() {
+        // Who may raise the hard limit has them all.
+        assert_eq!(most, Some(10_000));
+        return;
+    }
+    assert_eq!(most, Some(800));
+    let told: Vec<&str> = said.stderr.split_whitespace().collect();
+    let told = told.join(" ");
+    for words in [
+        "800 connections in place of 10000",
+        "20256 open descriptors, and a process may have 2000 here",
+        "ulimit -Hn 20256",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+}

@@ -1,0 +1,17 @@
+//! The name of who is spoken with, under which timers and other parts wait for them. It knows
+//! nothing of what is said.
+
+use gatebench_net::ConnId;
+
+/// A connection, or a stream of one, by the stream's slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClientRef {
+    pub(crate) conn: ConnId,
+    pub(crate) slot: Option<u32>,
+}
+
+impl From<ConnId> for ClientRef {
+    fn from(conn: ConnId) -> Self {
+        Self { conn, slot: None }
+    }
+}

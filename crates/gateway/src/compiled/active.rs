@@ -1,0 +1,184 @@
+//! The configuration that one worker goes by, which can be replaced while requests are on their way.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gatebench_net::ConnId;
+
+use super::balance::Balance;
+use super::pool::Pools;
+use super::target::CompiledTarget;
+use super::{CompiledConfig, CompiledUpstream};
+use crate::faults::DelayTurns;
+use crate::policy::jwt;
+use crate::redis::Counts;
+
+/// A configuration as one worker sees it. A request keeps the one that it began with to its end.
+#[derive(Debug)]
+pub(crate) struct ActiveConfig {
+    pub(crate) compiled: Arc<CompiledConfig>,
+    /// The number that the worker has for each target of the configuration.
+    target_ids: Vec<usize>,
+}
+
+/// The configuration of new requests, with everything that a worker keeps beside it.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub(crate) active: Rc<ActiveConfig>,
+    /// Every target that any configuration has named, by the worker's numbers.
+    pub(crate) targets: Vec<CompiledTarget>,
+    /// Until when each is passed over.
+    resting_until_ns: Vec<u64>,
+    pub(crate) pools: Pools,
+    balances: Vec<Balance>,
+    /// By route.
+    pub(crate) delays: Vec<DelayTurns>,
+    pub(crate) caches: Vec<jwt::Cache>,
+    /// By the numbers of limits that are counted in Redis.
+    pub(crate) counts: Vec<Counts>,
+}
+
+/// What another configuration leaves to do.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    /// Idle connections to targets that it does not name, to be closed.
+    pub(crate) idle: Vec<ConnId>,
+    /// The new numbers of limits that are counted in Redis, by their old ones.
+    pub(crate) limits: Vec<Option<usize>>,
+}
+
+/// What was learnt for policies that are still there, in the order of those that there are now; and which
+/// place each got.
+fn keep<T: Default, P: PartialEq>(
+    learnt: Vec<T>,
+    before: &[P],
+    now: &[P],
+) -> (Vec<T>, Vec<Option<usize>>) {
+    let mut kept: Vec<T> = now.iter().map(|_| T::default()).collect();
+    let mut places = vec![None; learnt.len()];
+    let mut taken = vec![false; now.len()];
+    for (from, (one, policy)) in learnt.into_iter().zip(before).enumerate() {
+        let same = |&to: &usize| !taken[to] && now[to] == *policy;
+        if let Some(to) = (0..now.len()).find(same) {
+            kept[to] = one;
+            taken[to] = true;
+            places[from] = Some(to);
+        }
+    }
+    (kept, places)
+}
+
+impl Current {
+    pub(crate) fn new(compiled: Arc<CompiledConfig>) -> Self {
+        let mut current = Self {
+            active: Rc::new(ActiveConfig {
+                compiled: Arc::clone(&compiled),
+                target_ids: Vec::new(),
+            }),
+            targets: Vec::new(),
+            resting_until_ns: Vec::new(),
+            pools: Pools::default(),
+            balances: Vec::new(),
+            delays: Vec::new(),
+            caches: Vec::new(),
+            counts: Vec::new(),
+        };
+        current.replace(compiled);
+        current
+    }
+
+    /// Goes by another configuration from now on. A target that it names keeps its connections, a policy
+    /// that it leaves as it is what it has learnt.
+    pub(crate) fn replace(&mut self, compiled: Arc<CompiledConfig>) -> Replaced {
+        for target in &mut self.targets {
+            target.keepalive = 0;
+        }
+        let target_ids = compiled
+            .targets
+            .iter()
+            .map(|target| self.target_id(target))
+            .collect();
+        self.pools.grow(self.targets.len());
+        self.resting_until_ns.resize(self.targets.len(), 0);
+        let forgotten = self.targets.iter().enumerate();
+        let forgotten = forgotten.filter(|(_, target)| target.keepalive == 0);
+        let idle = forgotten.flat_map(|(id, _)| self.pools.empty(id)).collect();
+        let upstreams = compiled.upstreams.iter();
+        self.balances = upstreams
+            .map(|one| Balance::new(one.weights.iter().copied()))
+            .collect();
+        let routes = compiled.routes.iter();
+        self.delays = routes.map(|route| DelayTurns::new(route.delay)).collect();
+        let before = Rc::clone(&self.active);
+        let caches = std::mem::take(&mut self.caches);
+        // A cache knows consumers by their numbers.
+        let known = match before.compiled.consumers.names() == compiled.consumers.names() {
+            true => before.compiled.caches.as_slice(),
+            false => &[],
+        };
+        self.caches = keep(caches, known, &compiled.caches).0;
+        let counts = std::mem::take(&mut self.counts);
+        let (counts, limits) = keep(
+            counts,
+            &before.compiled.redis_limits,
+            &compiled.redis_limits,
+        );
+        self.counts = counts;
+        self.active = Rc::new(ActiveConfig {
+            compiled,
+            target_ids,
+        });
+        Replaced { idle, limits }
+    }
+
+    /// The worker's number for a target, whose settings are taken over.
+    fn target_id(&mut self, target: &CompiledTarget) -> usize {
+        let known = self.targets.iter().position(|one| one.is_same(target));
+        let id = known.unwrap_or(self.targets.len());
+        match self.targets.get_mut(id) {
+            // Two upstreams may name the same address.
+            Some(known) => {
+                known.keepalive = known.keepalive.max(target.keepalive);
+                known.rest_ns = target.rest_ns;
+            }
+            None => self.targets.push(target.separate()),
+        }
+        id
+    }
+
+    /// The number of the target whose turn it is. Targets that rest are passed over, unless all do. A
+    /// request that goes by an older configuration has no turns any more: the heaviest target that does
+    /// not rest gets it.
+    pub(crate) fn next_target(
+        &mut self,
+        active: &Rc<ActiveConfig>,
+        upstream: usize,
+        now_ns: u64,
+    ) -> usize {
+        let CompiledUpstream {
+            first_target,
+            weights,
+        } = &active.compiled.upstreams[upstream];
+        let ids = &active.target_ids[*first_target..first_target + weights.len()];
+        let rests = |at: usize| self.resting_until_ns[ids[at]] > now_ns;
+        if !Rc::ptr_eq(active, &self.active) {
+            let heaviest = (0..weights.len()).max_by_key(|&at| (!rests(at), weights[at]));
+            return ids[heaviest.unwrap_or_default()];
+        }
+        let balance = &mut self.balances[upstream];
+        let first = balance.next();
+        if !rests(first) {
+            return ids[first];
+        }
+        // Enough turns for each to have had one, but for very unequal weights.
+        let others = (0..4 * ids.len()).map(|_| balance.next());
+        let awake = others.into_iter().find(|&at| !rests(at));
+        let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));
+        ids[awake.unwrap_or(first)]
+    }
+
+    /// A target could not be connected to.
+    pub(crate) fn rest(&mut self, target: usize, now_ns: u64) {
+        self.resting_until_ns[target] = now_ns + self.targets[target].rest_ns;
+    }
+}

@@ -1,0 +1,326 @@
+//! The configuration made ready for the loop: validated, names looked up, prefixes indexed, policies
+//! compiled; and what each worker keeps next to it. It knows nothing of connections but their
+//! numbers, and serves nothing.
+
+mod active;
+mod balance;
+mod check;
+mod document;
+mod metrics;
+mod pool;
+mod target;
+mod validate;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use gatebench_model::policy::{JwtPolicy, Policy, RedisCounting, RedisRateLimitPolicy};
+
+use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Mistake, Route};
+use crate::faults::{RouteDelay, delay_of};
+use crate::message::Pages;
+use crate::path::Router;
+use crate::policy::consumers::Consumers;
+use crate::policy::{Chain, Compiler};
+use crate::soap::{Refresher, refresher};
+pub(crate) use active::{ActiveConfig, Current};
+pub(crate) use check::{check, server_context};
+pub use document::Document;
+use metrics::Metrics;
+use target::CompiledTarget;
+
+/// What all workers share. Nothing in it changes but the buckets of rate limits.
+#[derive(Debug)]
+pub(crate) struct CompiledConfig {
+    pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) router: Router,
+    pub(crate) routes: Vec<CompiledRoute>,
+    pub(crate) upstreams: Vec<CompiledUpstream>,
+    /// The targets of all upstreams, numbered through.
+    pub(crate) targets: Vec<CompiledTarget>,
+    pub(crate) consumers: Consumers,
+    pub(crate) pages: Pages,
+    /// The policies that each worker keeps a cache of verified tokens for, by its number.
+    pub(crate) caches: Vec<JwtPolicy>,
+    /// Limits that are counted in Redis, by number, with what names them there.
+    pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
+    /// The routes whose limits are counted in Redis without waiting for it.
+    pub(crate) tellers: Vec<usize>,
+    pub(crate) http2: bool,
+    pub(crate) access_log: bool,
+    pub(crate) metrics: Option<Metrics>,
+    pub(crate) limits: Limits,
+}
+
+#[derive(Debug)]
+pub(crate) struct CompiledRoute {
+    pub(crate) name: String,
+    pub(crate) prefix: String,
+    pub(crate) strip_path: bool,
+    /// None where a mock answers every request that its policies let through.
+    pub(crate) upstream: Option<usize>,
+    pub(crate) waits: Waits,
+    pub(crate) chain: Chain,
+    pub(crate) delay: RouteDelay,
+}
+
+#[derive(Debug)]
+pub(crate) struct CompiledUpstream {
+    /// The number of its first target.
+    pub(crate) first_target: usize,
+    pub(crate) weights: Vec<u32>,
+}
+
+/// How long an upstream has, on one route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    pub(crate) connect_ns: u64,
+    pub(crate) upstream_ns: u64,
+}
+
+impl Waits {
+    fn new(route: &Route, common: &Limits) -> Self {
+        let own = route.timeouts.unwrap_or_default();
+        let ns = |ms: Option<u32>, common_ns| ms.map_or(common_ns, |ms| u64::from(ms) * 1_000_000);
+        Self {
+            connect_ns: ns(own.connect_ms, common.waits.connect_ns),
+            upstream_ns: ns(own.upstream_ms, common.waits.upstream_ns),
+        }
+    }
+}
+
+/// [`crate::Timeouts`] in nanoseconds, and what clients may make a worker keep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) waits: Waits,
+    pub(crate) client_idle_ns: u64,
+    pub(crate) request_head_ns: u64,
+    pub(crate) request_body_ns: u64,
+    pub(crate) drain_ns: u64,
+    /// In bytes, of one message.
+    pub(crate) collected_max: usize,
+    /// In bytes, of all messages of a connection.
+    pub(crate) connection_collected_max: usize,
+    /// Of clients, at one worker.
+    pub(crate) connections_max: usize,
+}
+
+impl Limits {
+    fn new(config: &GatewayConfig) -> Self {
+        let timeouts = &config.timeouts;
+        let ns = |ms: u32| u64::from(ms) * 1_000_000;
+        Self {
+            waits: Waits {
+                connect_ns: ns(timeouts.connect_ms),
+                upstream_ns: ns(timeouts.upstream_ms),
+            },
+            client_idle_ns: ns(timeouts.client_idle_ms),
+            request_head_ns: ns(timeouts.request_head_ms),
+            request_body_ns: ns(timeouts.request_body_ms),
+            drain_ns: ns(timeouts.drain_ms),
+            collected_max: config.collected_bytes_max as usize,
+            connection_collected_max: config.connection_collected_bytes_max as usize,
+            connections_max: config.connections_max as usize,
+        }
+    }
+}
+
+impl CompiledConfig {
+    /// Makes a validated configuration ready. Metrics go on from those of the one before it, and so do rate
+    /// limits that are the same.
+    pub(crate) fn new(config: &GatewayConfig, before: Option<&Self>) -> Result<Self, ConfigErrors> {
+        let mut mistakes = Vec::new();
+        let (upstreams, targets) = upstreams(config, &mut mistakes);
+        let (compiler, chains) = compile(config, &mut mistakes);
+        if !mistakes.is_empty() {
+            return Err(ConfigErrors(mistakes));
+        }
+        let limits = Limits::new(config);
+        let routes = config.routes.iter().zip(chains);
+        let mut routes: Vec<CompiledRoute> = routes
+            .map(|(route, (_, chain))| ready_route(route, chain, config, &limits))
+            .collect();
+        let consumers = Consumers::new(&config.consumers);
+        if let Some(before) = before {
+            inherit(&mut routes, &consumers, before);
+        }
+        Ok(Self {
+            listen: config
+                .listen
+                .iter()
+                .filter_map(|address| address.parse().ok())
+                .collect(),
+            router: Router::new(
+                config
+                    .routes
+                    .iter()
+                    .map(|route| (route.path.as_str(), route.paths)),
+            ),
+            routes,
+            upstreams,
+            targets,
+            consumers,
+            pages: compiler.pages,
+            caches: compiler.caches,
+            redis_limits: compiler.redis_limits,
+            tellers: tellers(config),
+            http2: config.http2,
+            access_log: config.access_log,
+            metrics: config.metrics.as_ref().map(|metrics| {
+                let names = config.routes.iter().map(|route| route.name.as_str());
+                let before = before.and_then(|compiled| compiled.metrics.as_ref());
+                Metrics::new(&metrics.path, names, config.workers as usize, before)
+            }),
+            limits,
+        })
+    }
+
+    /// Whether a path is the one that answers with metrics.
+    pub(crate) fn answers_metrics(&self, path: &str) -> bool {
+        let metrics = self.metrics.as_ref();
+        metrics.is_some_and(|metrics| metrics.path == path)
+    }
+
+    /// What compiles its definitions again in time; nothing where there are none.
+    pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
+        let routes = self.routes.iter();
+        refresher(routes.filter_map(|route| route.chain.soap.as_ref())).map_err(|error| {
+            let words = format!("no thread for its definitions: {error}; allow one more");
+            ConfigErrors(vec![ConfigError::new("/routes", words)])
+        })
+    }
+
+    /// What is wrong with the definitions of policies.
+    pub(crate) fn problems(&self) -> Vec<ConfigError> {
+        let routes = self.routes.iter().enumerate();
+        routes
+            .flat_map(|(at, route)| problems(at, &route.chain))
+            .collect()
+    }
+}
+
+/// All that shows when a configuration is made ready, definitions among it, whatever else is wrong with it.
+fn mistakes(config: &GatewayConfig) -> Vec<ConfigError> {
+    let mut mistakes = Vec::new();
+    // Only what is wrong with them is asked for.
+    let _ = upstreams(config, &mut mistakes);
+    let (_, chains) = compile(config, &mut mistakes);
+    mistakes.extend(chains.iter().flat_map(|(at, chain)| problems(*at, chain)));
+    mistakes
+}
+
+/// The chains of all routes whose policies can be compiled, each with the number of its route.
+fn compile(
+    config: &GatewayConfig,
+    mistakes: &mut Vec<ConfigError>,
+) -> (Compiler, Vec<(usize, Chain)>) {
+    let mut compiler = Compiler {
+        consumers: config.consumers.len(),
+        upstreams: names(config),
+        collected_max: config.collected_bytes_max as usize,
+        ..Compiler::default()
+    };
+    let mut chains = Vec::new();
+    for (at, route) in config.routes.iter().enumerate() {
+        compiler.route.clone_from(&route.name);
+        compiler.stripped = route.strip_path.then(|| route.path.clone());
+        match compiler.chain(&route.policies) {
+            Ok(chain) => chains.push((at, chain)),
+            Err(wrong) => mistakes.extend(policy_errors(at, wrong)),
+        }
+    }
+    (compiler, chains)
+}
+
+/// What is wrong with the definitions of a route's policies.
+fn problems(at: usize, chain: &Chain) -> impl Iterator<Item = ConfigError> {
+    let soap = chain.soap.iter();
+    soap.flat_map(move |soap| policy_errors(at, soap.problems().collect()))
+}
+
+/// Lets routes go on with what those of the same name had counted.
+fn inherit(routes: &mut [CompiledRoute], consumers: &Consumers, before: &CompiledConfig) {
+    for route in routes {
+        let then = before.routes.iter().find(|then| then.name == route.name);
+        if let Some(then) = then {
+            let theirs = &before.consumers;
+            route.chain.inherit(&then.chain, consumers, theirs);
+        }
+    }
+}
+
+fn tellers(config: &GatewayConfig) -> Vec<usize> {
+    let tells = |policy: &Policy| matches!(policy, Policy::RedisRateLimit(limit) if limit.counting == RedisCounting::Asynchronous);
+    let routes = config.routes.iter().enumerate();
+    let tellers = routes.filter(|(_, route)| route.policies.iter().any(tells));
+    tellers.map(|(at, _)| at).collect()
+}
+
+/// The names of the upstreams, by their numbers.
+pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
+    let upstreams = config.upstreams.iter();
+    upstreams.map(|upstream| upstream.name.clone()).collect()
+}
+
+/// Mistakes in the policies of the route of that number.
+pub(crate) fn policy_errors(
+    route: usize,
+    wrong: Vec<Mistake>,
+) -> impl Iterator<Item = ConfigError> {
+    wrong.into_iter().map(move |(at, message)| {
+        ConfigError::new(format!("/routes/{route}/policies{at}"), message)
+    })
+}
+
+fn upstreams(
+    config: &GatewayConfig,
+    mistakes: &mut Vec<ConfigError>,
+) -> (Vec<CompiledUpstream>, Vec<CompiledTarget>) {
+    let mut upstreams = Vec::new();
+    let mut targets = Vec::new();
+    for (at, upstream) in config.upstreams.iter().enumerate() {
+        upstreams.push(CompiledUpstream {
+            first_target: targets.len(),
+            weights: upstream
+                .targets
+                .iter()
+                .map(|target| target.weight)
+                .collect(),
+        });
+        for (index, found) in target::ready(upstream).enumerate() {
+            match found {
+                Ok(target) => targets.push(target),
+                Err((place, message)) => {
+                    let place = match place {
+                        target::Place::Address => format!("targets/{index}/address"),
+                        target::Place::Tls => "tls".into(),
+                    };
+                    let place = format!("/upstreams/{at}/{place}");
+                    mistakes.push(ConfigError::new(place, message));
+                }
+            }
+        }
+    }
+    (upstreams, targets)
+}
+
+fn ready_route(
+    route: &Route,
+    chain: Chain,
+    config: &GatewayConfig,
+    limits: &Limits,
+) -> CompiledRoute {
+    let position = |name: &String| {
+        let found = config.upstreams.iter().position(|one| one.name == *name);
+        found.expect("validation has found the route's upstream")
+    };
+    CompiledRoute {
+        name: route.name.clone(),
+        prefix: route.path.clone(),
+        strip_path: route.strip_path,
+        upstream: route.upstream.as_ref().map(position),
+        waits: Waits::new(route, limits),
+        chain,
+        delay: delay_of(route),
+    }
+}

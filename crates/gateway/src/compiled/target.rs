@@ -1,0 +1,107 @@
+//! The targets of upstreams: their addresses looked up, their TLS made ready.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+use gatebench_net::tls::{ClientContext, ClientSettings, Pem, SettingsError, Verify};
+
+use crate::config::{Upstream, UpstreamTls};
+
+/// One address of an upstream, ready to be connected to.
+#[derive(Clone, Debug)]
+pub(crate) struct CompiledTarget {
+    pub(crate) address: SocketAddr,
+    /// Stands in for `Host` where a client of HTTP/1.0 sent none.
+    pub(crate) authority: String,
+    /// Idle connections kept to it by each worker.
+    pub(crate) keepalive: usize,
+    /// For how long it is passed over after it could not be connected to.
+    pub(crate) rest_ns: u64,
+    pub(crate) tls: Option<TargetTls>,
+}
+
+/// How TLS is spoken to a target.
+#[derive(Clone, Debug)]
+pub(crate) struct TargetTls {
+    settings: UpstreamTls,
+    host: String,
+    pub(crate) context: ClientContext,
+}
+
+/// What of a target is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Address,
+    Tls,
+}
+
+impl CompiledTarget {
+    /// Whether connections to one serve for the other.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let names = |it: &Self| {
+            it.tls
+                .as_ref()
+                .map(|tls| (tls.settings.clone(), tls.host.clone()))
+        };
+        self.address == other.address && names(self) == names(other)
+    }
+
+    /// The same for another worker, with whom nothing that is written to is shared.
+    pub(crate) fn separate(&self) -> Self {
+        let mut target = self.clone();
+        if let Some(tls) = &mut target.tls {
+            tls.context = tls.context.separate();
+        }
+        target
+    }
+}
+
+/// The targets of an upstream, or what is wrong with each.
+pub(crate) fn ready(
+    upstream: &Upstream,
+) -> impl Iterator<Item = Result<CompiledTarget, (Place, String)>> {
+    upstream.targets.iter().map(|target| {
+        let wrong_address = |message| (Place::Address, message);
+        let address = look_up(&target.address, target.port).map_err(wrong_address)?;
+        let tls = upstream.tls.as_ref();
+        let tls = tls.map(|settings| target_tls(settings, &target.address));
+        Ok(CompiledTarget {
+            address,
+            authority: address.to_string(),
+            keepalive: upstream.keepalive as usize,
+            rest_ns: u64::from(upstream.rest_after_failure_ms) * 1_000_000,
+            tls: tls
+                .transpose()
+                .map_err(|error| (Place::Tls, error.to_string()))?,
+        })
+    })
+}
+
+fn target_tls(settings: &UpstreamTls, host: &str) -> Result<TargetTls, SettingsError> {
+    let verify = match &settings.ca {
+        _ if settings.skip_verify => Verify::Skip,
+        Some(path) => Verify::Ca(Pem::read(Path::new(path))?),
+        None => Verify::System,
+    };
+    let wanted = ClientSettings {
+        verify,
+        server_name: settings.server_name.clone(),
+        alpn: vec![b"http/1.1".to_vec()],
+        ..ClientSettings::default()
+    };
+    Ok(TargetTls {
+        settings: settings.clone(),
+        host: host.to_owned(),
+        context: ClientContext::new(&wanted, host)?,
+    })
+}
+
+fn look_up(address: &str, port: u16) -> Result<SocketAddr, String> {
+    let bare = address.trim_start_matches('[').trim_end_matches(']');
+    let mut found = (bare, port).to_socket_addrs().map_err(|error| {
+        format!("\"{address}\" cannot be looked up: {error}; write an IP address")
+    })?;
+    found
+        .next()
+        .ok_or_else(|| format!("\"{address}\" has no address; write an IP address"))
+}

@@ -1,0 +1,161 @@
+//! What policies of the right form may still get wrong.
+
+use gatebench_config::HumanDuration;
+use gatebench_model::policy::{
+    HeaderEdits, MockPolicy, Policy, RateLimitKey, RedisRateLimitPolicy,
+};
+
+use super::Mistakes;
+use crate::message::is_token;
+
+/// Fields that no edit may touch: without them, or with others, nobody knows where a message ends or for
+/// whom it is.
+const FRAMING: [&str; 7] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "te",
+    "upgrade",
+    "expect",
+];
+
+impl Mistakes {
+    /// What a policy cannot say of itself when it is compiled.
+    pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
+        let at = format!("{at}/{}", policy.kind());
+        match policy {
+            Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
+            Policy::ConsumerHeader(tells) => self.consumer_header(&at, &tells.header),
+            Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => self.add(
+                format!("{at}/name"),
+                "a parameter without a name; write for example \"api_key\"",
+            ),
+            Policy::RateLimit(limit) => {
+                self.rate_limit(&at, limit.window, limit.per, limit.header.as_deref());
+            }
+            Policy::RedisRateLimit(limit) => {
+                self.rate_limit(&at, limit.window, limit.per, limit.header.as_deref());
+                self.redis(&at, limit);
+            }
+            Policy::RequestHeaders(edits) | Policy::ResponseHeaders(edits) => {
+                self.header_edits(&at, edits);
+            }
+            Policy::Mock(mock) => self.mock(&at, mock),
+            Policy::ApiKeyQuery(_)
+            | Policy::BasicAuth(_)
+            | Policy::Openapi(_)
+            | Policy::Jwt(_)
+            | Policy::RequestSizeLimit(_)
+            | Policy::RequestJson(_)
+            | Policy::ResponseJson(_)
+            | Policy::ResponseXslt(_)
+            | Policy::Soap(_) => {}
+        }
+    }
+
+    fn header(&mut self, at: String, name: &str) {
+        if !is_token(name) {
+            let message =
+                format!("\"{name}\" is not a field name; write for example \"X-Api-Key\"");
+            self.add(at, message);
+        }
+    }
+
+    fn consumer_header(&mut self, at: &str, name: &str) {
+        if FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field)) {
+            self.add(
+                format!("{at}/header"),
+                format!("\"{name}\" frames the message; write for example \"X-Consumer\""),
+            );
+        }
+        self.header(format!("{at}/header"), name);
+    }
+
+    fn redis(&mut self, at: &str, limit: &RedisRateLimitPolicy) {
+        for (name, span) in [("interval", limit.interval), ("timeout", limit.timeout)] {
+            if span.as_nanos() == 0 {
+                let message = "this is no time at all; write for example \"100ms\"";
+                self.add(format!("{at}/{name}"), message);
+            }
+        }
+    }
+
+    fn rate_limit(
+        &mut self,
+        at: &str,
+        window: HumanDuration,
+        per: RateLimitKey,
+        header: Option<&str>,
+    ) {
+        if window.as_nanos() == 0 {
+            self.add(
+                format!("{at}/window"),
+                "a window of nothing; write for example \"1m\"",
+            );
+        }
+        match (per, header) {
+            (RateLimitKey::Header, Some(name)) => self.header(format!("{at}/header"), name),
+            (RateLimitKey::Header, None) => self.add(
+                at,
+                "`per: header` does not say which; add for example \"header\": \"X-Client\"",
+            ),
+            (_, Some(_)) => self.add(
+                format!("{at}/header"),
+                "the header is not counted by; remove it, or write \"per\": \"header\"",
+            ),
+            (_, None) => {}
+        }
+    }
+
+    fn header_edits(&mut self, at: &str, edits: &HeaderEdits) {
+        let names = edits
+            .remove
+            .iter()
+            .chain(edits.set.keys())
+            .chain(edits.add.keys());
+        let renamed = edits.rename.iter().flat_map(|(from, to)| [from, to]);
+        for name in names.chain(renamed) {
+            if !is_token(name) {
+                self.add(
+                    at,
+                    format!("\"{name}\" is not a field name; write for example \"X-Mine\""),
+                );
+            } else if FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field)) {
+                self.add(
+                    at,
+                    format!("\"{name}\" frames the message; remove the edit"),
+                );
+            }
+        }
+        for value in edits.set.values().chain(edits.add.values()) {
+            let is_value = |byte: u8| matches!(byte, b'\t' | b' '..=b'~');
+            if value.trim() != value || !value.bytes().all(is_value) {
+                self.add(
+                    at,
+                    format!(
+                        "{value:?} cannot be the value of a field; write visible ASCII on one line"
+                    ),
+                );
+            }
+        }
+    }
+
+    fn mock(&mut self, at: &str, mock: &MockPolicy) {
+        if !(200..=599).contains(&mock.status) {
+            self.add(format!("{at}/status"), "the status is not from 200 to 599");
+        }
+        let content_type = &mock.content_type;
+        if content_type.is_empty() || content_type.bytes().any(|byte| byte.is_ascii_control()) {
+            let message = "this is not a content type; write for example \"text/plain\"";
+            self.add(format!("{at}/content_type"), message);
+        }
+        if matches!(mock.status, 204 | 304) && !mock.body.is_empty() {
+            let message = format!(
+                "an answer with status {} has no body; write \"\"",
+                mock.status
+            );
+            self.add(format!("{at}/body"), message);
+        }
+    }
+}

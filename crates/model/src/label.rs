@@ -1,0 +1,28 @@
+//! The label of the direct variant. Earlier versions called it `floor`.
+
+use serde::{Deserialize, Deserializer};
+
+/// Label of the direct variant.
+pub(crate) const DIRECT: &str = "direct";
+
+/// Reports whether a label is that of the direct variant, now or in an earlier version.
+pub(crate) fn is_direct(label: &str) -> bool {
+    matches!(label, DIRECT | "floor")
+}
+
+/// Reads the label of a variant.
+pub(crate) fn required<'de, D: Deserializer<'de>>(label: D) -> Result<String, D::Error> {
+    String::deserialize(label).map(current)
+}
+
+/// Reads the label of a variant, or nothing.
+pub(crate) fn optional<'de, D: Deserializer<'de>>(label: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::deserialize(label)?.map(current))
+}
+
+fn current(label: String) -> String {
+    match is_direct(&label) {
+        true => DIRECT.into(),
+        false => label,
+    }
+}

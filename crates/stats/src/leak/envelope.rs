@@ -1,0 +1,126 @@
+//! The lower envelope of a series: the minima of its windows, which are left after giving back.
+
+use super::Sample;
+use super::correlation::{period, rank_correlations, time};
+
+/// Cells that a long series is reduced to before it is looked at more closely.
+const CELLS_MAX: usize = 600;
+
+/// The most windows; more of them take longer and tell hardly more.
+const WINDOWS_MAX: usize = 60;
+
+/// The fewest windows that are judged.
+const WINDOWS_MIN: usize = 10;
+
+/// A window's length in teeth or correlation times: longer than one, so that each holds a minimum.
+const TEETH: f64 = 1.25;
+
+/// The minima of windows.
+pub(super) struct Envelope {
+    pub(super) samples: Vec<Sample>,
+    /// The envelope in windows as long as the first half of the series needs, if they are shorter.
+    /// A late change makes a series correlated for so long that its own windows hide it.
+    pub(super) undisturbed: Vec<Sample>,
+    /// How many times as long the series would have to be; 1 or less where it is long enough.
+    pub(super) longer_needed: f64,
+}
+
+impl Envelope {
+    /// The envelope of a series. Windows are as long as what it remembers asks for.
+    pub(super) fn of(samples: &[Sample]) -> Self {
+        let fit = fitting(samples);
+        let halves = 2.0 * fitting(&samples[..samples.len().div_ceil(2)]);
+        let windows = |fit: f64| minima(samples, (fit.floor() as usize).clamp(1, WINDOWS_MAX));
+        Self {
+            samples: windows(fit),
+            undisturbed: windows(fit.max(halves)),
+            longer_needed: WINDOWS_MIN as f64 / fit,
+        }
+    }
+}
+
+/// The envelope in the shortest windows, whatever the correlation of the series.
+pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
+    minima(samples, WINDOWS_MAX)
+}
+
+/// The rise of an envelope from first to last, and the seconds that it spans; none where it spans
+/// none.
+pub(super) fn span(envelope: &[Sample]) -> Option<(f64, f64)> {
+    let (first, last) = (envelope.first()?, envelope.last()?);
+    let seconds = last.at_seconds - first.at_seconds;
+    (seconds > 0.0).then_some((last.value - first.value, seconds))
+}
+
+/// The number of windows of the right length that fit into a series.
+fn fitting(samples: &[Sample]) -> f64 {
+    let cells = minima(samples, samples.len().min(CELLS_MAX));
+    let correlations = rank_correlations(&cells);
+    let remembered = period(&correlations).map_or(time(&correlations), |lag| lag as f64);
+    cells.len() as f64 / (TEETH * remembered)
+}
+
+/// The smallest sample of each of `count` windows of equal length; windows without samples are left out.
+fn minima(samples: &[Sample], count: usize) -> Vec<Sample> {
+    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+        return Vec::new();
+    };
+    let length = (last.at_seconds - first.at_seconds) / count as f64;
+    let window = |sample: &Sample| {
+        let index = (sample.at_seconds - first.at_seconds) / length;
+        (index as usize).min(count - 1)
+    };
+    let windows = samples.chunk_by(|a, b| window(a) == window(b));
+    let lowest = |window: &[Sample]| {
+        window
+            .iter()
+            .copied()
+            .min_by(|a, b| a.value.total_cmp(&b.value))
+    };
+    windows.filter_map(lowest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_envelope_of_a_sawtooth_is_below_its_teeth() {
+        let samples: Vec<Sample> = (0..2_000_u32)
+            .map(|i| Sample {
+                at_seconds: f64::from(i),
+                value: 100.0 + f64::from(i % 50),
+            })
+            .collect();
+        let envelope = Envelope::of(&samples);
+        assert!(envelope.samples.iter().all(|sample| sample.value == 100.0));
+        assert!(
+            (20..=40).contains(&envelope.samples.len()),
+            "{}",
+            envelope.samples.len()
+        );
+        assert!(envelope.longer_needed < 1.0);
+    }
+
+    #[test]
+    fn three_teeth_are_too_few() {
+        let samples: Vec<Sample> = (0..150_u32)
+            .map(|i| Sample {
+                at_seconds: f64::from(i),
+                value: f64::from(i % 50),
+            })
+            .collect();
+        assert!(Envelope::of(&samples).longer_needed > 3.0);
+    }
+
+    #[test]
+    fn gaps_leave_windows_out() {
+        let at = [0.0, 1.0, 2.0, 9.0, 10.0];
+        let samples = at.map(|at_seconds| Sample {
+            at_seconds,
+            value: 10.0 - at_seconds,
+        });
+        let found: Vec<f64> = minima(&samples, 5).iter().map(|s| s.at_seconds).collect();
+        assert_eq!(found, [1.0, 2.0, 10.0]);
+    }
+}

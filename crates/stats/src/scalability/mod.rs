@@ -1,0 +1,186 @@
+//! Throughput over cores: a fitted law, with what it says of core counts that were not measured.
+//!
+//! Sources: N. J. Gunther, *Guerrilla Capacity Planning*, Springer 2007, chapters 4 to 6 (the Universal
+//! Scalability Law); B. Efron, R. J. Tibshirani, *An Introduction to the Bootstrap*, 1993, section 9.4
+//! (resampled residuals), expanded as T. C. Hesterberg, The American Statistician 69(4), 2015.
+
+mod law;
+#[cfg(test)]
+mod tests;
+
+pub use law::Law;
+
+use serde::Serialize;
+
+use crate::random::Random;
+use crate::{Interval, student};
+
+/// Core counts from which on the Universal Scalability Law is fitted. Below, a line.
+pub const CORE_COUNTS_MIN: usize = 4;
+
+/// Resamples of the residuals.
+const RESAMPLES: usize = 2_000;
+
+/// The confidence of all intervals.
+const CONFIDENCE: f64 = 0.95;
+
+/// Quantile of the normal distribution for [`CONFIDENCE`].
+const NORMAL_CRITICAL: f64 = 1.959_964;
+
+/// One measurement; several may have the same number of cores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Cores the gateway had.
+    pub cores: f64,
+    /// What it managed with them.
+    pub throughput_per_second: f64,
+}
+
+/// A law fitted to measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scalability {
+    /// The law.
+    pub law: Law,
+    /// The fewest and the most cores that were measured.
+    pub cores_measured: (f64, f64),
+    /// The law refitted to resamples; empty where the measurements are too few to tell their spread.
+    resampled: Vec<Law>,
+}
+
+/// What the law says of a number of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Throughput.
+    pub throughput_per_second: f64,
+    /// Interval of the law there, not of a single measurement; none where there are no more
+    /// measurements than the law has parameters.
+    pub interval: Option<Interval>,
+    /// No measurement has as many cores, or as few.
+    pub extrapolated: bool,
+}
+
+/// How many cores a rate takes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sizing {
+    /// The fewest whole cores.
+    pub cores: u32,
+    /// The fewest it may take.
+    pub cores_low: Option<u32>,
+    /// The most it may take; none also where the rate may be beyond what any number of cores manages.
+    pub cores_high: Option<u32>,
+    /// No measurement has as many cores, or as few.
+    pub extrapolated: bool,
+}
+
+impl Scalability {
+    /// Fits the Universal Scalability Law to at least [`CORE_COUNTS_MIN`] different numbers of cores, else a
+    /// line through the origin. Errors are taken as a share of the throughput. The seed is that of the
+    /// intervals.
+    ///
+    /// None without measurements, or where one is not positive and finite.
+    pub fn fit(points: &[Point], seed: u64) -> Option<Self> {
+        let usable = |value: f64| value.is_normal() && value > 0.0;
+        let all = points
+            .iter()
+            .all(|p| usable(p.cores) && usable(p.throughput_per_second));
+        if points.is_empty() || !all {
+            return None;
+        }
+        let cores = points.iter().map(|point| point.cores);
+        let cores_measured = (
+            cores.clone().reduce(f64::min)?,
+            cores.clone().reduce(f64::max)?,
+        );
+        let mut counts: Vec<f64> = cores.collect();
+        counts.sort_by(f64::total_cmp);
+        counts.dedup();
+        let fitted = if counts.len() >= CORE_COUNTS_MIN {
+            Law::universal
+        } else {
+            Law::linear
+        };
+        let law = fitted(points)?;
+        Some(Self {
+            law,
+            cores_measured,
+            resampled: resample(points, &law, fitted, seed),
+        })
+    }
+
+    /// The throughput of so many cores; none where they are not positive.
+    pub fn predict(&self, cores: f64) -> Option<Prediction> {
+        if !(cores > 0.0 && cores.is_finite()) {
+            return None;
+        }
+        let mut resampled: Vec<f64> = self.resampled.iter().map(|law| law.at(cores)).collect();
+        resampled.sort_by(f64::total_cmp);
+        let interval = ends(&resampled).map(|(low, high)| Interval {
+            low,
+            high,
+            confidence: CONFIDENCE,
+        });
+        Some(Prediction {
+            throughput_per_second: self.law.at(cores),
+            interval,
+            extrapolated: self.extrapolated(cores),
+        })
+    }
+
+    /// The cores that a rate takes; none where the law says that no number of cores manages it.
+    pub fn cores_for(&self, rate_per_second: f64) -> Option<Sizing> {
+        let cores = self.law.cores_for(rate_per_second)?;
+        // Beyond all numbers of cores where a resample does not manage it.
+        let most = |law: &Law| law.cores_for(rate_per_second).unwrap_or(u32::MAX);
+        let mut resampled: Vec<u32> = self.resampled.iter().map(most).collect();
+        resampled.sort_unstable();
+        let (low, high) = ends(&resampled).unzip();
+        let managed = |cores: &u32| *cores != u32::MAX;
+        Some(Sizing {
+            cores,
+            cores_low: low.filter(managed),
+            cores_high: high.filter(managed),
+            extrapolated: self.extrapolated(f64::from(cores)),
+        })
+    }
+
+    fn extrapolated(&self, cores: f64) -> bool {
+        let (fewest, most) = self.cores_measured;
+        cores < fewest || cores > most
+    }
+}
+
+/// The sorted values that a confidence of [`CONFIDENCE`] lies between.
+fn ends<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
+    let last = sorted.len().checked_sub(1)?;
+    let beyond = ((1.0 - CONFIDENCE) / 2.0 * last as f64).round() as usize;
+    Some((sorted[beyond], sorted[last - beyond]))
+}
+
+/// The law refitted to the fitted throughputs with residuals drawn anew. A fit leaves smaller residuals
+/// than the errors are, and few residuals tell little of them: both are made good by expanding.
+fn resample(
+    points: &[Point],
+    law: &Law,
+    fitted: fn(&[Point]) -> Option<Law>,
+    seed: u64,
+) -> Vec<Law> {
+    let freedom = points.len().saturating_sub(law.parameters()) as f64;
+    if freedom < 1.0 {
+        return Vec::new();
+    }
+    let critical = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
+    let expanded = (points.len() as f64 / freedom).sqrt() * critical / NORMAL_CRITICAL;
+    let residual = |p: &Point| expanded * (p.throughput_per_second / law.at(p.cores)).ln();
+    let residuals: Vec<f64> = points.iter().map(residual).collect();
+    let mean = residuals.iter().sum::<f64>() / residuals.len() as f64;
+    let mut random = Random::seeded(seed);
+    let refit = |_| {
+        let mut draw = |point: &Point| Point {
+            throughput_per_second: law.at(point.cores)
+                * (residuals[random.index(residuals.len())] - mean).exp(),
+            ..*point
+        };
+        fitted(&points.iter().map(&mut draw).collect::<Vec<_>>())
+    };
+    (0..RESAMPLES).filter_map(refit).collect()
+}

@@ -1,0 +1,240 @@
+//! A response: what a route decides when it has read the head, and how it is written.
+
+use gatebench_net::http1::{BodyLength, write_response_head};
+use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
+
+pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const XML: &str = "application/xml";
+/// Which of the two calculators answers.
+pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
+pub(crate) const BINARY: &str = "application/octet-stream";
+
+/// What will be answered once the request is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Body,
+    /// The value of `Allow`, for 405.
+    pub(crate) allow: Option<&'static str>,
+    /// The value of `Content-Encoding`.
+    pub(crate) encoding: Option<&'static str>,
+    /// The value of `X-Soap-Region`.
+    pub(crate) region: Option<&'static str>,
+    /// How long to wait from the request's last byte, by a timer.
+    pub(crate) delay_ns: u64,
+}
+
+/// Where the body comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    Static(&'static [u8]),
+    /// The time of day as JSON, broken on purpose unless `valid`.
+    Time {
+        valid: bool,
+    },
+    /// What the route wrote into the scratch.
+    Scratch,
+    /// So many bytes of text.
+    Text(u64),
+    /// So many bytes of noise.
+    Noise(u64),
+    /// The request's body; its content type is in the scratch.
+    Echo,
+    /// The lines in the scratch, sent without saying how long they are together.
+    Lines,
+    /// All about the request (httpbin's `/anything`).
+    Anything(AnythingParts),
+    /// What the message asks for (the calculator's `/ws`).
+    Calculation(Calculation),
+}
+
+/// The members of `/anything` that are known at the head, written one after the other into the
+/// scratch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnythingParts {
+    /// Where the value of `args` ends.
+    pub(crate) args_end: usize,
+    /// Where the value of `headers` ends; `method`, `origin` and `url` follow, the brace too.
+    pub(crate) headers_end: usize,
+    /// The body is a form.
+    pub(crate) is_form: bool,
+}
+
+/// A calculation as it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Calculation {
+    /// The client takes gzip.
+    pub(crate) is_compressed: bool,
+    /// The request's body is compressed, which is not understood.
+    pub(crate) is_unreadable: bool,
+}
+
+impl Response {
+    pub(crate) fn ok(content_type: &'static str, body: Body) -> Self {
+        Self {
+            status: 200,
+            content_type,
+            body,
+            allow: None,
+            encoding: None,
+            region: None,
+            delay_ns: 0,
+        }
+    }
+
+    pub(crate) fn error(status: u16, words: &'static str) -> Self {
+        Self {
+            status,
+            ..Self::ok(TEXT, Body::Static(words.as_bytes()))
+        }
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::error(404, "upstream: no such path\n")
+    }
+
+    pub(crate) fn not_allowed(allow: &'static str) -> Self {
+        let response = Self::error(405, "upstream: the path does not allow this method\n");
+        Self {
+            allow: Some(allow),
+            ..response
+        }
+    }
+
+    /// Whether the request's body has to be kept until the end.
+    pub(crate) fn needs_request_body(&self) -> bool {
+        matches!(
+            self.body,
+            Body::Echo | Body::Anything(_) | Body::Calculation(_)
+        )
+    }
+}
+
+/// What the head says besides the response itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeadOptions<'a> {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'a [u8],
+    /// Bytes of the body; `None` where that is not told.
+    pub(crate) length: Option<u64>,
+    pub(crate) allow: Option<&'static str>,
+    pub(crate) encoding: Option<&'static str>,
+    pub(crate) region: Option<&'static str>,
+    /// Leave room for the times.
+    pub(crate) times: bool,
+    /// Of HTTP/1.1 only.
+    pub(crate) connection: Option<&'static str>,
+}
+
+impl HeadOptions<'static> {
+    /// What a response says of itself; no body, no times.
+    pub(crate) fn of(response: &Response) -> Self {
+        Self {
+            status: response.status,
+            content_type: response.content_type.as_bytes(),
+            length: Some(0),
+            allow: response.allow,
+            encoding: response.encoding,
+            region: response.region,
+            times: false,
+            connection: None,
+        }
+    }
+}
+
+impl HeadOptions<'_> {
+    /// The length that is told. RFC 9110 8.6: 204 must not carry one, and on 304 it would speak of
+    /// another answer.
+    pub(crate) fn told_length(&self) -> BodyLength {
+        match (self.status, self.length) {
+            (204 | 304, _) => BodyLength::None,
+            (_, Some(length)) => BodyLength::Length(length),
+            (_, None) => BodyLength::Chunked,
+        }
+    }
+}
+
+/// What stands in for the times until the response leaves.
+pub(crate) const NO_TIMES: &[u8; TIMES_BYTES] = &[b'0'; TIMES_BYTES];
+
+/// Writes a head of HTTP/1.1 by copying pieces, without formatting. Answers where the value of
+/// [`TIMES_HEADER`] begins, to be filled in just before it leaves.
+pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<usize> {
+    let start = out.len();
+    let fields = [
+        head.times.then_some((TIMES_HEADER, &NO_TIMES[..])),
+        (!head.content_type.is_empty()).then_some(("Content-Type", head.content_type)),
+        head.allow.map(|allow| ("Allow", allow.as_bytes())),
+        head.encoding
+            .map(|encoding| ("Content-Encoding", encoding.as_bytes())),
+        head.region.map(|region| (REGION_HEADER, region.as_bytes())),
+        head.connection
+            .map(|connection| ("Connection", connection.as_bytes())),
+    ];
+    let fields = fields.into_iter().flatten();
+    write_response_head(out, head.status, fields, head.told_length());
+    if !head.times {
+        return None;
+    }
+    let status_line_bytes = out[start..].iter().position(|&byte| byte == b'\n')? + 1;
+    Some(start + status_line_bytes + TIMES_HEADER.len() + ": ".len())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn plain(status: u16) -> HeadOptions<'static> {
+        HeadOptions {
+            status,
+            content_type: b"text/plain",
+            length: Some(2),
+            allow: None,
+            encoding: None,
+            region: None,
+            times: false,
+            connection: None,
+        }
+    }
+
+    #[test]
+    fn a_head_is_written_to_the_byte() {
+        let mut out = b"before".to_vec();
+        assert_eq!(write_head(&mut out, &plain(200)), None);
+        let expected =
+            "beforeHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn room_is_left_for_the_times() {
+        let mut out = Vec::new();
+        let at = write_head(
+            &mut out,
+            &HeadOptions {
+                times: true,
+                ..plain(418)
+            },
+        )
+        .unwrap();
+        assert!(out.starts_with(b"HTTP/1.1 418 \r\n"));
+        assert_eq!(&out[at - 17..at], b"gatebench-times: ");
+        assert_eq!(&out[at..at + TIMES_BYTES], [b'0'; TIMES_BYTES]);
+        assert!(out[at + TIMES_BYTES..].starts_with(b"\r\nContent-Type"));
+    }
+
+    #[test]
+    fn no_content_has_no_length() {
+        let mut out = Vec::new();
+        let head = HeadOptions {
+            content_type: b"",
+            connection: Some("close"),
+            ..plain(204)
+        };
+        write_head(&mut out, &head);
+        assert_eq!(out, b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+    }
+}
