@@ -14,6 +14,10 @@ FUZZ_TARGETS ?=
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
+# Tests of the command that run at once. They wait more than they compute.
+export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) + 2)
+TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
+
 .DEFAULT_GOAL := help
 .PHONY: help run build quick test test-full lint deny format gateways external k6 saxon fuzz memcheck
 
@@ -42,7 +46,7 @@ test: ## all tests, with what they need; the same command CI runs
 	$(CARGO) build --workspace --locked
 	@scripts/check-faults $(DEBUG)/gatebench-faulty 2>&1 | grep -q "is built with the faults"
 	@$(DEBUG)/gatebench install $(TEST_GATEWAYS)
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked $(TEST_RUNNER)
 	$(CARGO) test --package gatebench-gateway --no-default-features --lib --locked
 	@$(MAKE) --no-print-directory lint
 

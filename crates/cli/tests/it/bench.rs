@@ -14,6 +14,9 @@ pub const PATIENCE: Duration = Duration::from_secs(240);
 
 const POLL: Duration = Duration::from_millis(5);
 
+/// Between two looks for something, most of which read all of `/proc`.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// The environment variable by which everything that a test starts is found again.
 pub const MARK: &str = "GATEBENCH_TEST_MARK";
 
@@ -23,10 +26,21 @@ pub struct Bench {
     mark: String,
 }
 
-/// Phases of a load in which everything goes quickly.
+/// Phases of a load in which everything goes quickly: a warm-up would take seconds.
 pub const QUICK: &str = "\
+- {name: throughput, closed: {connections: 8}, measure: 300ms, timeout: 2s}
+- {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 300ms, timeout: 2s}
+";
+
+/// A load whose warm-up waits for the CPU time per request to settle.
+pub const WARMED_UP: &str = "\
 - {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 300ms, timeout: 2s}
-- {name: latency, open: {rate_per_second: 200, connections_max: 8}, warm_up: 50ms, measure: 300ms, timeout: 2s}
+";
+
+/// A load that leaves the cores to others and is long enough that a test on a busy machine does not
+/// miss the end of a trial.
+pub const UNHURRIED: &str = "\
+- {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 2s, timeout: 2s}
 ";
 
 /// A warm-up that only an interruption ends.
@@ -51,10 +65,20 @@ parity:
 impl Bench {
     /// One block of the reference gateway over `ping`, without the direct variant.
     pub fn new() -> Self {
+        Self::in_folder(tempfile::tempdir().unwrap())
+    }
+
+    /// The same for containers, which see its folder: they have a `/dev/shm` of their own, where
+    /// temporary folders may be.
+    pub fn for_containers() -> Self {
+        Self::in_folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    fn in_folder(dir: tempfile::TempDir) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let bench = Self {
-            dir: tempfile::tempdir().unwrap(),
+            dir,
             mark: format!("{}-{number}", std::process::id()),
         };
         bench.write("ping.yaml", PING);
@@ -205,7 +229,7 @@ impl Bench {
                 return found;
             }
             assert!(Instant::now() < deadline, "waited in vain for {what}");
-            thread::sleep(POLL);
+            thread::sleep(LOOK);
         }
     }
 }
@@ -368,6 +392,14 @@ impl Finished {
         }
         self
     }
+}
+
+/// Replaces the phases of a load of the library for commands with `--overlay over`.
+pub fn replace_load(folder: &Path, profile: &str, phases: &str) {
+    let loads = folder.join("over/scenarios/loads");
+    fs::create_dir_all(&loads).unwrap();
+    let text = format!("profile: {profile}\ntitle: Short\nphases:\n{phases}");
+    fs::write(loads.join(format!("{profile}.yaml")), text).unwrap();
 }
 
 /// Whether a folder holds something of that name.

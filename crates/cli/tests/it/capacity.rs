@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::turns::turn;
+
 fn gatebench(folder: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gatebench"))
         .args(words)
@@ -31,6 +33,7 @@ fn steps(trial: &Value) -> Vec<&Value> {
 
 #[test]
 fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
+    let _turn = turn();
     let folder = TempDir::new().unwrap();
     // What every machine holds is the highest rate that is tried, so that the answer is known.
     let words = [
@@ -107,6 +110,7 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
 
 #[test]
 fn what_cannot_be_held_has_no_capacity() {
+    let _turn = turn();
     let folder = TempDir::new().unwrap();
     let words = [
         "capacity",

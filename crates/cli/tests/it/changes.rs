@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::turns::turn;
 
 const CONFIGURE: &str = "- {name: change, open: {rate_per_second: 200, connections_max: 8}, measure: 2400ms, \
                          change: {action: configure, at: 1100ms}}\n";
@@ -28,6 +29,7 @@ fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
 
 #[test]
 fn a_new_route_answers_after_the_change_and_the_others_all_the_time() {
+    let _turn = turn();
     let bench = Bench::new();
     bench.load(CONFIGURE);
     let (record, _) = run(&bench, "route-added", "reference");
@@ -83,6 +85,7 @@ fn a_scenario_that_does_not_say_what_changes_is_refused() {
 
 #[test]
 fn each_target_is_seen_to_fail_and_to_be_well_again() {
+    let _turn = turn();
     let bench = Bench::new();
     let phase = |how: &str, more: &str| {
         format!(
@@ -115,6 +118,7 @@ fn each_target_is_seen_to_fail_and_to_be_well_again() {
 
 #[test]
 fn a_gateways_own_metrics_are_fetched_beside_the_load() {
+    let _turn = turn();
     let bench = Bench::new();
     bench.load(
         "- {name: steady, open: {rate_per_second: 200, connections_max: 8}, measure: 2200ms}\n",
@@ -141,6 +145,7 @@ fn a_gateways_own_metrics_are_fetched_beside_the_load() {
 
 #[test]
 fn an_admin_interface_is_called_while_the_load_goes_on() {
+    let _turn = turn();
     let bench = Bench::new();
     bench.load(
         "- {name: steady, open: {rate_per_second: 100, connections_max: 8}, measure: 1200ms}\n",

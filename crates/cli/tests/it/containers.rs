@@ -147,7 +147,7 @@ fn start<'a>(bench: &'a Bench, podman: &Podman, words: &str) -> Session<'a> {
 
 #[test]
 fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
-    let bench = Bench::new();
+    let bench = Bench::for_containers();
     let podman = Podman::start(&bench);
     boxed(&bench, IMAGE);
     bench.suite("./boxed", 1);
@@ -233,14 +233,17 @@ fn a_new_folder_for_an_image_is_filled_in_and_proven(bench: &Bench, podman: &Pod
     bench.write("mine/gateway.yaml", &spec);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
     fs::copy(source.join("gateway.json"), bench.path("mine/mine.conf")).unwrap();
-    let finished = start(bench, podman, "check gateway ./mine").wait();
-    finished.assert_code(0).assert_prints(&["contract"]);
+    let words = "check gateway ./mine --scenario contract --scenario proxy-json";
+    let finished = start(bench, podman, words).wait();
+    finished
+        .assert_code(0)
+        .assert_prints(&["contract", "proxy-json"]);
     assert!(podman.containers().is_empty());
 }
 
 #[test]
 fn a_container_ends_with_gatebench_or_with_the_next_start() {
-    let bench = Bench::new();
+    let bench = Bench::for_containers();
     let podman = Podman::start(&bench);
     boxed(&bench, IMAGE);
     bench.suite("./boxed", 1);

@@ -7,6 +7,12 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::bench::replace_load;
+use crate::turns::turn;
+
+/// The load of `gatebench isolation` without its warm-up: what is judged are checks.
+const STEADY: &str = "- {name: steady, open: {rate_per_second: 2000}, measure: 8s}\n";
+
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
 
 fn command(folder: &Path, words: &str) -> Command {
@@ -64,8 +70,10 @@ fn report(folder: &TempDir) -> Value {
 
 #[test]
 fn an_error_that_strays_into_a_neighbours_answer_is_caught() {
+    let _turn = turn();
     let folder = flawed("--leak-errors, 5%");
-    let words = "isolation ./flawed --quick --blocks 1 --rate 400 --out run";
+    replace_load(folder.path(), "isolation", STEADY);
+    let words = "isolation ./flawed --quick --blocks 1 --rate 400 --overlay over --out run";
     let output = gatebench(folder.path(), words);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -81,9 +89,12 @@ fn an_error_that_strays_into_a_neighbours_answer_is_caught() {
 
 #[test]
 fn the_plain_gateway_keeps_the_checks_of_the_good() {
+    let _turn = turn();
     let folder = TempDir::new().unwrap();
+    replace_load(folder.path(), "isolation", STEADY);
     let scenarios = "--scenario soap-1-errors --scenario soap-3-errors";
-    let words = format!("isolation {scenarios} --quick --blocks 1 --rate 400 --out run");
+    let words =
+        format!("isolation {scenarios} --quick --blocks 1 --rate 400 --overlay over --out run");
     let output = gatebench(folder.path(), &words);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(

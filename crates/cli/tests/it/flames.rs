@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::bench::{Bench, Finished};
+use crate::bench::{Bench, Finished, replace_load};
+use crate::turns::turn;
+
+/// The load of `gatebench flame` without its warm-up.
+const COLD: &str = "- {name: profile, closed: {connections: 64}, measure: 10s}\n";
 
 /// Whether a machine forbids to take samples: then that is said, with what to do.
 fn is_forbidden(output: &Finished) -> bool {
@@ -29,9 +33,11 @@ fn profile(bench: &Bench) -> Value {
 
 #[test]
 fn two_gateways_are_set_beside_each_other_function_by_function() {
+    let _turn = turn();
     let bench = Bench::new();
-    let words =
-        "flame reference nginx --scenario ./ping.yaml --connections 8 --duration 5s --out run";
+    replace_load(&bench.path(""), "flame", COLD);
+    let words = "flame reference nginx --scenario ./ping.yaml --connections 8 --duration 3s \
+                 --overlay over --out run";
     let output = bench.gatebench(words);
     if is_forbidden(&output) {
         return;
@@ -64,16 +70,21 @@ fn two_gateways_are_set_beside_each_other_function_by_function() {
 
 #[test]
 fn a_profile_that_is_stopped_is_soon_told() {
+    let _turn = turn();
     let bench = Bench::new();
-    let short = bench.gatebench("flame reference --scenario ./ping.yaml --duration 5s --out short");
+    replace_load(&bench.path(""), "flame", COLD);
+    let short = bench.gatebench(
+        "flame reference --scenario ./ping.yaml --duration 3s --overlay over --out short",
+    );
     if is_forbidden(&short) {
         return;
     }
-    let words = "flame reference --scenario ./ping.yaml --connections 8 --duration 5m --frequency 4000 --out run";
+    let words = "flame reference --scenario ./ping.yaml --connections 8 --duration 5m \
+                 --frequency 4000 --overlay over --out run";
     let session = bench.start(words);
     session.until_load();
-    // The warm-up takes a second.
-    thread::sleep(Duration::from_secs(10));
+    // As much as was sampled in ten seconds of which a warm-up took two.
+    thread::sleep(Duration::from_secs(8));
     session.signal("INT");
     let stopped = Instant::now();
     // No gateway is left to be measured.

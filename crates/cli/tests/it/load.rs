@@ -112,8 +112,9 @@ fn a_closed_load_counts_what_the_upstream_counts() {
 #[test]
 fn json_has_every_figure_and_null_where_samples_are_few() {
     let loads = Loads::new();
-    let found = loads.json("--rate 100 -d 300ms --warm-up 0s -c 2", 0);
-    assert_eq!(number(&found, "/intended"), 30);
+    // Of 30 requests or more it is judged whether the rate was achieved.
+    let found = loads.json("--rate 80 -d 300ms --warm-up 0s -c 2", 0);
+    assert_eq!(number(&found, "/intended"), 24);
     for times in ["response_time_ns", "service_time_ns", "lateness_ns"] {
         for figure in ["mean", "min", "p50", "max"] {
             assert!(

@@ -35,4 +35,5 @@ mod shares;
 mod soaks;
 mod specifications;
 mod suites;
+mod turns;
 mod upstream_tls;

@@ -139,7 +139,7 @@ fn what_a_gateway_writes_does_not_act_on_the_terminal() {
     finished
         .assert_code(1)
         .assert_says(&["gateway faulty", "bad red lineend"]);
-    let checked = bench.gatebench("check gateway ./faulty");
+    let checked = bench.gatebench("check gateway ./faulty --scenario contract --scenario api-key");
     checked.assert_prints(&["bad red lineend"]);
     let reported = bench.gatebench("report run");
     for text in [

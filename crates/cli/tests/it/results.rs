@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::bench::{Bench, exists};
+use crate::bench::{Bench, WARMED_UP, exists};
 use crate::serving::Serving;
 
 #[test]
@@ -92,10 +92,12 @@ fn a_run_is_told_in_the_columns_of_a_file() {
 fn a_report_is_rebuilt_byte_for_byte() {
     const FILES: [&str; 4] = ["report.html", "report.md", "report.json", "summary.csv"];
     let bench = Bench::new();
+    bench.load(WARMED_UP);
     bench
         .gatebench("run suite.yaml --out run")
         .assert_measured();
     let before = FILES.map(|name| bench.read(&format!("run/{name}")));
+    assert!(before[1].contains("Warm-ups lasted"), "{}", before[1]);
     FILES
         .iter()
         .for_each(|name| fs::remove_file(bench.path("run").join(name)).unwrap());

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::bench::{Bench, LONG_MEASURE};
+use crate::bench::{Bench, LONG_MEASURE, UNHURRIED};
 
 #[test]
 fn a_directory_that_cannot_be_made() {
@@ -28,8 +28,7 @@ fn a_disk_that_becomes_full() {
         );
         return eprintln!("SKIPPED: mounting a small disk needs root");
     };
-    // Long enough that a machine which is busy elsewhere does not miss the end of the first trial.
-    bench.load("- {name: throughput, closed: {connections: 8}, measure: 2s, timeout: 2s}\n");
+    bench.load(UNHURRIED);
     let session = bench.start("run suite.yaml --out disk/run");
     bench.wait_for("the first trial", || {
         (!bench.kept_trials("disk/run").is_empty()).then_some(())

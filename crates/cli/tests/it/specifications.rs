@@ -17,7 +17,7 @@ steps:
   - setup: {scenarios: [./ping.yaml]}
   - start_upstream
   - start_gateway
-  - start_load: {path: /ping, connections: 4, duration: 200ms, warm_up: 50ms, runs: 2}
+  - start_load: {path: /ping, connections: 4, duration: 500ms, warm_up: 0s, runs: 2}
   - wait_result
   - combine_results
   - save_error_log
@@ -139,7 +139,7 @@ fn a_script_beside_the_specification_is_sent_by_wrk() {
         "wrk.path = '/ping'\nwrk.headers['X-Mine'] = 'yes'\n",
     );
     let text = SPECIFICATION.replace(
-        "{path: /ping, connections: 4, duration: 200ms, warm_up: 50ms, runs: 2}",
+        "{path: /ping, connections: 4, duration: 500ms, warm_up: 0s, runs: 2}",
         "{script: mine.lua, connections: 4, threads: 2, duration: 1s, warm_up: 0s, runs: 1}",
     );
     assert!(text.contains("mine.lua"));

@@ -11,9 +11,14 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 
-/// Suites whose scenarios have sizes, loads of their own or direct requests of their own: these run
-/// as they are.
-const WHOLE: [&str; 4] = ["soap", "soap-endurance", "gravitee", "kong-benchmark"];
+/// Suites whose scenarios have sizes, loads of their own or direct requests of their own: these
+/// run as they are.
+const WHOLE_OF_SOAP: [&str; 2] = ["soap", "soap-endurance"];
+const WHOLE_OF_OTHERS: [&str; 2] = ["gravitee", "kong-benchmark"];
+
+fn is_whole(suite: &str) -> bool {
+    WHOLE_OF_SOAP.contains(&suite) || WHOLE_OF_OTHERS.contains(&suite)
+}
 
 /// Scenarios of one run, which must end before a test loses its patience.
 const RUN_SCENARIOS: usize = 16;
@@ -171,17 +176,19 @@ fn assert_supported(outcomes: &Outcomes) {
     }
 }
 
-#[test]
-fn scenarios_of_suites_without_loads_of_their_own_hold() {
+/// Runs every other scenario of suites without loads of their own; all of them in one test would be
+/// the longest.
+#[track_caller]
+fn half_of_the_plain_scenarios_holds(half: usize) {
     let plain = suites()
         .into_iter()
-        .filter(|suite| !WHOLE.contains(&suite.suite.as_str()) && !is_disturbed(&suite.load));
+        .filter(|suite| !is_whole(&suite.suite) && !is_disturbed(&suite.load));
     let names: BTreeSet<String> = plain
         .flat_map(|suite| suite.scenarios)
         .map(|it| it.word().to_owned())
         .collect();
     assert!(names.len() > 30, "{names:?}");
-    let names: Vec<String> = names.into_iter().collect();
+    let names: Vec<String> = names.into_iter().skip(half).step_by(2).collect();
     for names in names.chunks(RUN_SCENARIOS) {
         // Some suites are called like a scenario.
         let words = format!("--no-direct --scenario {}", names.join(" --scenario "));
@@ -189,6 +196,16 @@ fn scenarios_of_suites_without_loads_of_their_own_hold() {
         assert_eq!(outcomes.len(), names.len() * 2, "a trial is missing");
         assert_supported(&outcomes);
     }
+}
+
+#[test]
+fn scenarios_of_suites_without_loads_of_their_own_hold() {
+    half_of_the_plain_scenarios_holds(0);
+}
+
+#[test]
+fn the_other_scenarios_of_suites_without_loads_of_their_own_hold() {
+    half_of_the_plain_scenarios_holds(1);
 }
 
 #[test]
@@ -212,9 +229,10 @@ fn what_happens_meanwhile_holds() {
     assert!(seen >= 4, "{seen}");
 }
 
-#[test]
-fn the_suites_of_documents_hold_without_a_gateway_too() {
-    for suite in WHOLE {
+/// Runs these suites on the reference gateway and without a gateway, and on nginx.
+#[track_caller]
+fn whole_suites_hold(suites: &[&str]) {
+    for suite in suites {
         let direct = smoke(suite, &["reference"]);
         let is_measured = |((_, variant), outcome): (&(String, String), &String)| {
             variant.starts_with("reference") && outcome == "completed"
@@ -226,6 +244,16 @@ fn the_suites_of_documents_hold_without_a_gateway_too() {
         );
         assert_supported(&smoke(&format!("{suite} --no-direct"), &["nginx"]));
     }
+}
+
+#[test]
+fn the_suites_of_documents_about_soap_hold_without_a_gateway_too() {
+    whole_suites_hold(&WHOLE_OF_SOAP);
+}
+
+#[test]
+fn the_suites_of_documents_hold_without_a_gateway_too() {
+    whole_suites_hold(&WHOLE_OF_OTHERS);
 }
 
 #[test]
@@ -246,7 +274,7 @@ fn nginx_with_lua_does_what_it_has_of_soap() {
 
 #[test]
 fn every_suite_is_run_by_one_of_these() {
-    for name in WHOLE {
+    for name in WHOLE_OF_SOAP.into_iter().chain(WHOLE_OF_OTHERS) {
         assert!(suites().iter().any(|suite| suite.suite == name), "{name}");
     }
 }

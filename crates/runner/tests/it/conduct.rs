@@ -24,7 +24,7 @@ fn trial<'a>(trials: &'a [StoredTrial], variant: &str) -> &'a StoredTrial {
 
 #[test]
 fn a_run_leaves_everything_that_a_report_needs() {
-    let bench = Bench::new();
+    let bench = Bench::warmed_up();
     let summary = bench
         .run(
             bench.prepare(&["api-key"], &["reference"]),
@@ -280,7 +280,7 @@ fn who_is_killed_in_mid_load_is_named_and_the_run_goes_on() {
         let bench = Bench::new();
         std::fs::write(
             bench.path("load.yaml"),
-            crate::common::LOAD.replace("measure: 200ms", "measure: 1s"),
+            crate::common::WARMED_UP.replace("measure: 200ms", "measure: 1s"),
         )
         .unwrap();
         let killed = Mutex::new(false);
@@ -326,7 +326,7 @@ fn an_interrupted_run_keeps_what_was_finished_and_is_resumed() {
     let raised = Mutex::new(None);
     let observer = |progress| match progress {
         Progress::TrialFinished { .. } => *finished.lock().unwrap() += 1,
-        // In the warm-up of the second trial.
+        // In the first phase of the second trial.
         Progress::PhaseStarted { .. } if *finished.lock().unwrap() == 1 => {
             raised.lock().unwrap().get_or_insert_with(Instant::now);
             interrupt.raise();

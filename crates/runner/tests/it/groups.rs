@@ -92,7 +92,7 @@ fn requests_made_of_data_are_sent_with_and_without_a_gateway() {
 fn a_hundred_groups_over_a_hundred_routes_are_told_apart() {
     let bench = Bench::new();
     let load = "profile: wide\ntitle: t\nphases:\n\
-        - {name: closed, closed: {connections: 100}, warm_up: 100ms, measure: 300ms}\n";
+        - {name: closed, closed: {connections: 100}, measure: 300ms}\n";
     std::fs::write(bench.path("load.yaml"), load).unwrap();
     let records = records_of(&bench, "hundred-routes");
     assert_eq!(records.len(), 2, "the direct variant has the same load");

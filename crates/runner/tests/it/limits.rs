@@ -68,7 +68,7 @@ fn left() -> Vec<PathBuf> {
 
 #[test]
 fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
-    let bench = Bench::new();
+    let bench = Bench::warmed_up();
     let prepared = match sized(&bench, vec![TIGHT]) {
         Ok(prepared) => prepared,
         // Where no group can be made, a part of a CPU is refused with the reason and what to do.

@@ -13,6 +13,11 @@ use gatebench_testbed::{Catalogue, Launcher};
 
 /// Two short phases: closed and open.
 pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
+    - {name: closed, closed: {connections: 4}, measure: 200ms}\n\
+    - {name: open, open: {rate_per_second: 500}, measure: 200ms}\n";
+
+/// The same after warm-ups, each of which takes up to two seconds before a gateway.
+pub const WARMED_UP: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
@@ -56,6 +61,13 @@ impl Bench {
             folder,
             _alone: alone(),
         }
+    }
+
+    /// With warm-ups.
+    pub fn warmed_up() -> Self {
+        let bench = Self::new();
+        fs::write(bench.path("load.yaml"), WARMED_UP).unwrap();
+        bench
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
