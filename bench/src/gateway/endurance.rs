@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             "--growth",
             GROWTH,
         ])
-        .args(["--out", &word(&folder.path("run"))])
+        .args(["--dir", &word(&folder.path("run"))])
         .stdin(Stdio::null())
         .status()
         .map_err(|error| format!("gatebench cannot be started: {error}"))?;

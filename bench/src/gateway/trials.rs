@@ -40,7 +40,7 @@ pub fn run(
         command.args(["--gateway", gateway]);
     }
     let output = command
-        .args(["--out", &word(out)])
+        .args(["--dir", &word(out)])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("gatebench cannot be started: {error}"))?;

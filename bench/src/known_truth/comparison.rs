@@ -67,7 +67,7 @@ impl Outcome {
         };
         command.args(["--json", "--verdict-only", "--seed", &number.to_string()]);
         command.args(["--budget", &format!("{}m", plan.minutes)]);
-        command.arg("--out").arg(&out).stdin(Stdio::null());
+        command.arg("--dir").arg(&out).stdin(Stdio::null());
         let began = Instant::now();
         let output = command
             .output()

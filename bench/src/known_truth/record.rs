@@ -75,7 +75,7 @@ fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
     // Limited trials and open verdicts have exit codes of their own, so the folder decides.
     Command::new(&programs.gatebench)
         .args(words)
-        .arg("--out")
+        .arg("--dir")
         .arg(out)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

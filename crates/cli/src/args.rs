@@ -13,6 +13,7 @@ use crate::commands::{
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::terminal;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -20,12 +21,24 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// A laboratory for API gateways: it starts a gateway with a policy, proves that the policy works,
-/// measures what the gateway adds, and says what it found.
+/// The commands that `gatebench --help` lists, in groups.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Measure",
+        &["run", "load", "capacity", "soak", "isolation", "flame"],
+    ),
+    ("Compare", &["ab", "compare", "history", "baseline", "spec"]),
+    ("Inspect", &["report", "export", "audit", "list"]),
+    ("Author", &["new", "check", "schema", "install", "doctor"]),
+    ("Parts", &["upstream", "gateway"]),
+];
+
+/// A laboratory for API gateways: start a gateway, verify its policies, measure what it adds
 #[derive(Debug, Parser)]
-#[command(version, styles = STYLES, max_term_width = 100, after_help = exit_codes())]
+#[command(version, styles = STYLES, max_term_width = 100, help_template = help_template(),
+          after_help = exit_codes())]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -64,7 +77,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<ExitCode, Failure> {
         let exit = match self {
             Self::Run(command) => command.run(),
@@ -97,18 +110,92 @@ impl Command {
     }
 }
 
+/// Returns the layout of `gatebench --help`: clap has no headings for commands.
+fn help_template() -> String {
+    let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
+    let commands = Command::augment_subcommands(clap::Command::new("gatebench"));
+    let shown = commands.get_subcommands().filter(|it| !it.is_hide_set());
+    let widest = shown.map(|it| it.get_name().len()).max().unwrap_or(0);
+    let line = |name: &str| {
+        let about = commands
+            .find_subcommand(name)
+            .and_then(clap::Command::get_about);
+        let about = about.map(ToString::to_string).unwrap_or_default();
+        let about = terminal::column(&about, terminal::WIDTH, widest + 4);
+        format!("  {literal}{name:<widest$}{literal:#}  {about}\n")
+    };
+    let group = |(title, names): &(&str, &[&str])| {
+        let lines: String = names.iter().map(|name| line(name)).collect();
+        format!("{header}{title}:{header:#}\n{lines}\n")
+    };
+    let groups: String = GROUPS.iter().map(group).collect();
+    format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n\
+         {groups}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    )
+}
+
 fn exit_codes() -> String {
     let lines = Exit::ALL.map(|exit| format!("  {:<4}{}\n", exit.code(), exit.meaning()));
-    format!("Exit codes:\n{}", lines.concat())
+    format!(
+        "Run `gatebench COMMAND --help` for the options and examples of a command.\n\n\
+         Exit codes:\n{}",
+        lines.concat().trim_end()
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
     fn the_words_fit_together() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_is_in_one_group() {
+        let command = Cli::command();
+        let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, shown);
+    }
+
+    #[test]
+    fn the_run_directory_has_a_hidden_alias() {
+        for flag in ["--dir", "--out"] {
+            let words = ["gatebench", "run", flag, "made"];
+            let matches = Cli::command().try_get_matches_from(words).expect(flag);
+            let run = matches.subcommand_matches("run").expect(flag);
+            assert_eq!(
+                run.get_one::<PathBuf>("dir"),
+                Some(&PathBuf::from("made")),
+                "{flag}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_help_describes_each_command_in_its_group() {
+        let help = Cli::command().render_help().to_string();
+        for (title, names) in GROUPS {
+            let (_, group) = help.split_once(&format!("\n{title}:\n")).expect(title);
+            let lines: Vec<&str> = group.lines().take(names.len()).collect();
+            for (name, line) in names.iter().zip(lines) {
+                let about = line.trim_start().strip_prefix(name).expect(line);
+                assert!(about.trim().len() > 10, "{line}");
+            }
+        }
     }
 }

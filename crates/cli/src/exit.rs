@@ -47,12 +47,12 @@ impl Exit {
     /// What it means, for `--help`.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Fine => "fine",
-            Self::CheckFailed => "a check, a parity case or a trial failed, or a verdict is worse",
-            Self::WrongWords => "the words or files are wrong",
-            Self::Environment => "the environment is not able",
-            Self::Inconclusive => "nothing valid was measured, or a verdict is inconclusive",
-            Self::Interrupted => "interrupted; what was finished is kept and reported",
+            Self::Fine => "success",
+            Self::CheckFailed => "a verdict is worse, or a check, a parity case or a trial failed",
+            Self::WrongWords => "the command line or an input file is invalid",
+            Self::Environment => "the environment lacks something that the command needs",
+            Self::Inconclusive => "a verdict is inconclusive, or nothing valid was measured",
+            Self::Interrupted => "interrupted; finished trials are kept and reported",
         }
     }
 

@@ -73,7 +73,7 @@ impl Failure {
     pub fn what(&self) -> String {
         match self {
             Self::Said { what, .. } => what.clone(),
-            Self::Mistakes(files) => format!("{} of its files have mistakes", files.len()),
+            Self::Mistakes(files) => format!("{} input files have mistakes", files.len()),
             Self::PipeClosed => String::new(),
         }
     }

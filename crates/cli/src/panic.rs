@@ -13,10 +13,11 @@ pub fn say_that_it_is_our_fault() {
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        let message = text.unwrap_or("without a message");
+        let message = text.unwrap_or("no message");
         terminal::complain(&format!(
-            "error: gatebench: this is a bug in gatebench, not in what it measures: {message} ({place}, version {})\n  \
-             → report it with this message; everything that was started is being ended",
+            "error: gatebench: this is a bug in gatebench, not in what it measures: {message} \
+             ({place}, version {})\n  \
+             → report it with this message; gatebench stops everything that it started",
             env!("CARGO_PKG_VERSION")
         ));
     }));

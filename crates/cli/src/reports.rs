@@ -110,9 +110,9 @@ fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
         // What could not be written whole must not take up what little space there is.
         let _ = fs::remove_file(&temporary);
         Failure::environment(
-            format!("{} cannot be written: {error}", path.display()),
+            format!("cannot write {}: {error}", path.display()),
             format!(
-                "free space or permit writing, then type `gatebench report {}`",
+                "free disk space or allow writing, then run `gatebench report {}`",
                 path.parent().unwrap_or(path).display()
             ),
         )

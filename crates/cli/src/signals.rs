@@ -91,5 +91,5 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 fn cannot(error: io::Error) -> Failure {
-    Failure::environment(format!("signals cannot be handled: {error}"), "try again")
+    Failure::environment(format!("cannot handle signals: {error}"), "try again")
 }

@@ -32,8 +32,8 @@ fn write_out(text: &str) -> Result<(), Failure> {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
         Err(error) => Err(Failure::environment(
-            format!("standard output cannot be written: {error}"),
-            "check where it leads",
+            format!("cannot write to standard output: {error}"),
+            "check where standard output is redirected to",
         )),
     }
 }

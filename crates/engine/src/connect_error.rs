@@ -60,7 +60,7 @@ impl ConnectError {
             Self::Tls(error) => error.what(),
             Self::NoHttp2 => "the server did not agree to HTTP/2 (ALPN h2)".into(),
             Self::NotHttp2(reason) => format!("the server does not speak HTTP/2: {reason}"),
-            Self::GoAway => "the server takes no requests: it said GOAWAY before the first".into(),
+            Self::GoAway => "the server refuses requests: it sent GOAWAY before the first".into(),
         }
     }
 
@@ -70,7 +70,7 @@ impl ConnectError {
             Self::Late { made: 1.., .. } => Some("open fewer, or fewer per second"),
             Self::Settings { remedy, .. } => Some(remedy),
             Self::Tls(error) => Some(error.remedy()),
-            Self::NoHttp2 => Some("leave HTTP/2 out"),
+            Self::NoHttp2 => Some("use HTTP/1.1"),
             Self::Kernel(_)
             | Self::Late { .. }
             | Self::ClosedInHandshake

@@ -50,18 +50,18 @@ impl DataError {
     /// Returns the description of the mistake without the remedy.
     pub fn what(&self) -> String {
         match self {
-            Self::NoSource { name } => format!("no source of values is called '{name}'"),
+            Self::NoSource { name } => format!("there is no data source '{name}'"),
             Self::NoColumn {
                 source_name,
                 column,
                 ..
-            } => format!("'{source_name}' has no value of its own called '{column}'"),
+            } => format!("'{source_name}' has no column '{column}'"),
             Self::Undefined { name, reason } => {
-                format!("the values of '{name}' cannot be drawn: {reason}")
+                format!("cannot draw values of '{name}': {reason}")
             }
             Self::Template(error) => error.message.clone(),
             Self::Unsafe { name, place, value } => {
-                format!("a value of '{name}' cannot stand in {place}: {value:?}")
+                format!("a value of '{name}' is not allowed in {place}: {value:?}")
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::data::DataError;
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// Nothing could be connected to.
-    #[error("no connection to {address} could be made: {reason}")]
+    #[error("cannot connect to {address}: {reason}")]
     Unreachable {
         /// The target.
         address: Peer,
@@ -22,6 +22,6 @@ pub enum EngineError {
     #[error(transparent)]
     Data(#[from] DataError),
     /// The kernel refused something the engine needs.
-    #[error("the load engine cannot work here: {0}")]
+    #[error("the load generator cannot run here: {0}")]
     Environment(#[from] io::Error),
 }

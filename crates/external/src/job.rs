@@ -75,7 +75,7 @@ pub struct OrderFile {
 pub struct Limits {
     /// Asked for, and done otherwise or not.
     pub not_expressed: Vec<String>,
-    /// Measured by gatebench's own engine, and not told by this one.
+    /// Measured by the built-in load generator, and not told by this one.
     pub not_measured: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Job<'a> {
     fn refused(&self, generator: &str, what: &str, remedy: &str) -> Refusal {
         let name = &self.phase.name;
         Refusal::new(
-            format!("{generator} cannot {what}, which phase '{name}' asks for"),
+            format!("{generator} cannot {what}, which phase '{name}' requires"),
             remedy,
         )
     }
@@ -162,7 +162,7 @@ impl<'a> Job<'a> {
             Some((_, what)) => Err(self.refused(
                 generator,
                 what,
-                "use --engine k6, or gatebench's own engine",
+                "use --engine k6, or the built-in load generator",
             )),
             None => Ok(closed),
         }
@@ -175,7 +175,8 @@ impl<'a> Job<'a> {
             format!(
                 "{generator} cannot hold a rate, and phase '{name}' asks for {rate} requests/s"
             ),
-            "choose a load with closed phases only, as in --load closed, or use --engine k6 or gatebench's own engine",
+            "choose a load with closed phases only, as in --load closed, or use --engine k6 or \
+             the built-in load generator",
         )
     }
 
@@ -190,8 +191,8 @@ impl<'a> Job<'a> {
         let scenario = &self.scenario.scenario;
         let refused = |what: &str| {
             Refusal::new(
-                format!("{generator} cannot {what}, which scenario '{scenario}' asks for"),
-                "use --engine k6, or gatebench's own engine",
+                format!("{generator} cannot {what}, which scenario '{scenario}' requires"),
+                "use --engine k6, or the built-in load generator",
             )
         };
         let mut groups = self.scenario.groups();

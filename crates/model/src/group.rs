@@ -71,7 +71,8 @@ impl Order {
 /// The load is too small for the groups that share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{groups} groups cannot share {connections} connections; give at least {groups}, or groups a `load` of their own"
+    "{groups} groups cannot share {connections} connections; use at least {groups}, or \
+     give groups their own `load`"
 )]
 pub struct TooFewConnections {
     /// Groups without a load of their own.

@@ -34,7 +34,8 @@ pub struct Placement {
 pub enum PlacementError {
     /// This one cannot.
     #[error(
-        "the gateway cannot have {asked} of {available} cores: ask for 1 to {most}, since engine and upstream need one as well"
+        "the gateway cannot have {asked} of {available} cores: use 1 to {most}, because \
+         load generator and upstream need one too"
     )]
     Here {
         /// Cores asked for.

@@ -140,11 +140,11 @@ impl WorkersError {
     pub fn what(&self) -> String {
         match self {
             Self::Core { core, source } => {
-                format!("a worker cannot be pinned to core {core}: {source}")
+                format!("cannot pin a worker to core {core}: {source}")
             }
             Self::Backend(source) => format!("the kernel refuses this event loop: {source}"),
             Self::Listen { address, source } => format!("cannot listen on {address}: {source}"),
-            Self::Loop(source) => format!("the event loop broke: {source}"),
+            Self::Loop(source) => format!("the event loop failed: {source}"),
         }
     }
 

@@ -56,7 +56,7 @@ impl Failure {
             path: "manifest.json".into(),
             line: None,
         };
-        Self::new(culprit, error.to_string(), "begin a new run")
+        Self::new(culprit, error.to_string(), "start a new run")
     }
 
     /// A certificate of a trial that cannot be made or used.
@@ -64,7 +64,7 @@ impl Failure {
         Self::new(
             Culprit::Environment,
             format!("the trial's certificate: {error}"),
-            "see that the machine's clock is right",
+            "check the machine's clock",
         )
     }
 
@@ -73,7 +73,7 @@ impl Failure {
         Self::new(
             Culprit::Environment,
             format!("{} cannot be written: {error}", folder.display()),
-            "give gatebench a folder that it may write to, with --out",
+            "choose a writable directory with --dir DIR",
         )
     }
 
@@ -81,8 +81,8 @@ impl Failure {
     pub(crate) fn not_attachable(scenario: &str) -> Self {
         Self::new(
             Culprit::Environment,
-            format!("'{scenario}' asks for TLS, and --attach knows http:// only"),
-            "choose a scenario without `transport`, or let gatebench start the gateway",
+            format!("'{scenario}' needs TLS, but --attach supports only http://"),
+            "choose a scenario without `transport`, or start the gateway with --gateway",
         )
     }
 
@@ -90,8 +90,8 @@ impl Failure {
     pub(crate) fn of_keeper(error: &io::Error) -> Self {
         Self::new(
             Culprit::Environment,
-            format!("a core of the gateway cannot be kept awake: {error}"),
-            "leave --keep-awake out, or run gatebench where threads may be pinned and may use SCHED_IDLE",
+            format!("cannot keep a core of the gateway awake: {error}"),
+            "omit --keep-awake, or run gatebench where it may pin threads and use SCHED_IDLE",
         )
     }
 
@@ -102,7 +102,7 @@ impl Failure {
             EngineError::Unreachable { .. } => Self::new(
                 target,
                 reason,
-                "look into its logs in the trial's folder, and at its limits on connections",
+                "read its logs in the trial's folder, and check its connection limits",
             ),
             EngineError::Data(_) => Self::new(
                 Culprit::Engine,

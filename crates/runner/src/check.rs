@@ -201,8 +201,8 @@ fn check_one(
     let made = empty(&work).and_then(|()| fs::create_dir_all(&work));
     made.map_err(|error| {
         RunnerError::environment(
-            format!("{} cannot be made: {error}", work.display()),
-            "give gatebench a folder that it may write to",
+            format!("cannot create {}: {error}", work.display()),
+            "use a directory that gatebench can write to",
         )
     })?;
     let mut testbed = Testbed::default();

@@ -434,7 +434,7 @@ impl<'a> RunLoop<'a> {
                     "trial {} names a scenario or variant that its plan lacks",
                     trial.number
                 ),
-                "the manifest was changed by hand: begin a new run",
+                "the manifest was edited: start a new run",
             )
         })
     }

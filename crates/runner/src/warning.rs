@@ -128,9 +128,9 @@ impl fmt::Display for ConnectionsFewer {
         } = self;
         write!(
             f,
-            "the load '{load}' goes up to {most} connections in place of {asked}: those need {needed} open descriptors, \
-             and a process may have {allowed} here; raise the limit (as root: ulimit -Hn {needed}; \
-             LimitNOFILE={needed} of a service) to have them all"
+            "the load '{load}' goes up to {most} connections instead of {asked}: those need {needed} open descriptors, \
+             but a process may have {allowed} here; raise the limit (as root: ulimit -Hn {needed}; \
+             LimitNOFILE={needed} of a service) to use all of them"
         )
     }
 }
@@ -166,16 +166,16 @@ impl fmt::Display for Warning {
                 let percent = busy * 100.0;
                 write!(
                     f,
-                    "core {core} is {percent:.0} % busy before the run; end what uses it, or expect wide ranges"
+                    "core {core} is {percent:.0} % busy before the run; stop the program that uses it, or expect wide ranges"
                 )
             }
             Self::GatewayChanged { gateway, what } => write!(
                 f,
-                "gateway {gateway} has changed since the run began: {what}; begin a new run to compare like with like"
+                "gateway {gateway} has changed since the run began: {what}; start a new run for comparable results"
             ),
             Self::ExternalGenerator { engine, how, what } => write!(
                 f,
-                "{engine} {how}: {what}; leave --engine out to have gatebench's own engine do it all"
+                "{engine} {how}: {what}; omit --engine to use the built-in load generator"
             ),
             Self::GatewaysUnused { specification } => write!(
                 f,
@@ -184,12 +184,12 @@ impl fmt::Display for Warning {
             ),
             Self::ThreadsOfItsOwn { asked, engine } => write!(
                 f,
-                "the specification asks for {asked} threads, and {engine} has its own number of them; use --engine \
-                 wrk to have as many"
+                "the specification requests {asked} threads, but {engine} chooses its own number; use --engine \
+                 wrk for this number"
             ),
             Self::InstrumentChanged { what } => write!(
                 f,
-                "the run began otherwise: {what}; begin a new run to compare like with like"
+                "the run began with other settings: {what}; start a new run for comparable results"
             ),
             Self::Trial { number, text } => write!(f, "trial {number}: {text}"),
             Self::TrialLost {
@@ -197,7 +197,7 @@ impl fmt::Display for Warning {
                 reason,
                 remedy,
             } => {
-                write!(f, "trial {number} could not be kept: {reason}; {remedy}")
+                write!(f, "trial {number} could not be stored: {reason}; {remedy}")
             }
         }
     }
@@ -209,7 +209,7 @@ fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
         Some(host) => format!("{host} has {cores} cores"),
     };
     format!(
-        "{} left out: {there}, or cannot hold a gateway to that; use a larger one, or choose sizes with --gateway-cpus",
+        "{} left out: {there}, or cannot limit a gateway to this size; use a larger one, or choose sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

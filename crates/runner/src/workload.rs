@@ -144,7 +144,7 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
     };
     if let Some(phase) = does(WEIGHTS).filter(|_| scenario.weights.is_empty()) {
         let message = format!(
-            "the phase '{}' changes the weights of the targets, and the scenario does not say to which",
+            "the phase '{}' changes the weights of the targets, but the scenario does not define them",
             phase.name
         );
         let remedy = "write them under `weights:`, as in scenarios/balancer-weights.yaml";
@@ -152,11 +152,10 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
     }
     if let Some(phase) = does(CONFIGURE).filter(|_| scenario.later.is_none()) {
         let message = format!(
-            "the phase '{}' configures the gateway anew, and the scenario does not say how",
+            "the phase '{}' reconfigures the gateway, but the scenario does not define the new configuration",
             phase.name
         );
-        let remedy =
-            "write the routes that come to it under `later:`, as in scenarios/route-added.yaml";
+        let remedy = "write the added routes under `later:`, as in scenarios/route-added.yaml";
         return Some((message, remedy.into()));
     }
     let groups = scenario.groups();
@@ -253,9 +252,6 @@ groups:
         assert!(check(&both[..1], &files[..1], |_| two.clone()).is_ok());
         let told = check(&both, &files, |_| one.clone()).unwrap_err().told();
         assert!(told.contains("a.yaml") && told.contains("b.yaml"), "{told}");
-        assert!(
-            told.contains("no source of values is called 'id'"),
-            "{told}"
-        );
+        assert!(told.contains("there is no data source 'id'"), "{told}");
     }
 }

@@ -37,7 +37,7 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// A newer gatebench wrote it.
-    #[error("{} has schema version {found}; this gatebench knows up to {known}", path.display())]
+    #[error("{} has schema version {found}; this gatebench supports up to {known}", path.display())]
     NewerSchema {
         /// The document.
         path: PathBuf,
@@ -55,13 +55,16 @@ pub enum StoreError {
         reason: String,
     },
     /// A run directory holds a symbolic link where it should hold a file or folder.
-    #[error("{} is a symbolic link, and gatebench follows none inside a run directory", path.display())]
+    #[error(
+        "{} is a symbolic link, which gatebench does not follow inside a run directory",
+        path.display()
+    )]
     Link {
         /// The link.
         path: PathBuf,
     },
     /// The index of a folder of runs cannot be used.
-    #[error("the index {} cannot be used: {reason}", path.display())]
+    #[error("cannot use the index {}: {reason}", path.display())]
     Index {
         /// The index.
         path: PathBuf,
@@ -116,14 +119,14 @@ impl Blame for StoreError {
         match self {
             Self::Io { source, path, .. } => io_remedy(source, path),
             Self::Locked { .. } => {
-                "wait for that run to end, or give this one another directory with --out DIR".into()
+                "wait until that run ends, or choose another directory with --dir DIR".into()
             }
             Self::AlreadyARun { dir } => format!(
-                "finish it with --resume {0}, or choose another directory with --out DIR",
+                "finish it with --resume {0}, or choose another directory with --dir DIR",
                 dir.display()
             ),
             Self::NotARun { .. } => {
-                "give the directory that `gatebench run` named at its end".into()
+                "name the directory that `gatebench run` printed at its end".into()
             }
             Self::NewerSchema { .. } => {
                 "read it with the gatebench that wrote it, or a newer one".into()
@@ -134,14 +137,16 @@ impl Blame for StoreError {
                 path.display()
             ),
             Self::Link { .. } => {
-                "if you trust it, put what it leads to in its place; a link to the whole run directory is followed".into()
+                "if you trust the link, replace it with its target; a link to the whole run \
+                 directory is allowed"
+                    .into()
             }
             Self::Index { .. } => {
-                "make it anew with `gatebench history --rescan`: everything in it comes from the run directories".into()
+                "rebuild it with `gatebench history --rescan`: everything in it comes from the run \
+                 directories"
+                    .into()
             }
-            Self::Inconsistent { .. } => {
-                "report this as a defect of gatebench with the message".into()
-            }
+            Self::Inconsistent { .. } => "report this message as a bug in gatebench".into(),
         }
     }
 }
@@ -150,17 +155,17 @@ impl Blame for StoreError {
 fn io_remedy(source: &io::Error, path: &std::path::Path) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
-            "free space on the disk of {}, or choose another directory with --out DIR; what was \
+            "free space on the disk of {}, or choose another directory with --dir DIR; what was \
              finished is kept, and --resume measures the rest",
             path.display()
         ),
         io::ErrorKind::FileTooLarge => {
-            "raise the limit on file sizes (ulimit -f), or choose another directory with --out DIR"
+            "raise the limit on file sizes (ulimit -f), or choose another directory with --dir DIR"
                 .into()
         }
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
-        | io::ErrorKind::NotADirectory => "choose a directory you may write with --out DIR".into(),
+        | io::ErrorKind::NotADirectory => "choose a writable directory with --dir DIR".into(),
         io::ErrorKind::NotFound => format!("check that {} exists", path.display()),
         _ => format!("check the disk and the permissions of {}", path.display()),
     }

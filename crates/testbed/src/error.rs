@@ -67,7 +67,7 @@ pub enum DriverError {
         install: String,
     },
     /// The program did not say its version.
-    #[error("{} did not say its version: {message}", binary.display())]
+    #[error("{} did not print its version: {message}", binary.display())]
     NoVersion {
         /// The gateway.
         gateway: String,
@@ -77,7 +77,7 @@ pub enum DriverError {
         message: String,
     },
     /// The program has a version that the folder was not written for.
-    #[error("{} is version {version}, and the folder of {gateway} was written for {wanted}", binary.display())]
+    #[error("{} is version {version}, but the folder of {gateway} was written for {wanted}", binary.display())]
     WrongVersion {
         /// The gateway.
         gateway: String,
@@ -131,9 +131,7 @@ pub enum DriverError {
         output: String,
     },
     /// The check of a configuration came to no verdict.
-    #[error(
-        "gateway {gateway} did not get through the check of its configuration ({how})\n{output}"
-    )]
+    #[error("gateway {gateway} did not finish the check of its configuration ({how})\n{output}")]
     Unchecked {
         /// The gateway.
         gateway: String,
@@ -167,7 +165,7 @@ pub enum DriverError {
         stderr: String,
     },
     /// Every port tried belongs to another process.
-    #[error("port {} is taken by another process", join_ports(ports))]
+    #[error("port {} is used by another process", join_ports(ports))]
     PortTaken {
         /// The ports tried.
         ports: Vec<u16>,
@@ -311,14 +309,14 @@ impl Blame for DriverError {
     fn remedy(&self) -> String {
         match self {
             Self::UnknownGateway { known, .. } => {
-                format!("take one of {}, or a folder written as ./NAME", known.join(", "))
+                format!("use one of {}, or a folder as ./NAME", known.join(", "))
             }
             Self::Mistakes(mistakes) => {
                 mistakes.all().first().map(|mistake| mistake.help.clone()).unwrap_or_default()
             }
             Self::BadFolder { remedy, .. } => remedy.clone(),
-            Self::NoFolder { .. } => "write the path of a folder that holds a gateway.yaml; `gatebench list` shows the names there are".into(),
-            Self::Unsupported(_) => "leave this gateway out of the scenario: not supported is not failed".into(),
+            Self::NoFolder { .. } => "write the path of a folder with a gateway.yaml; `gatebench list` shows the known names".into(),
+            Self::Unsupported(_) => "leave this gateway out of the scenario; not supported does not mean failed".into(),
             Self::BinaryMissing { install, .. } => install.clone(),
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
                 "install {wanted} and put it on PATH, or name its place: {gateway}@/opt/{gateway}-{wanted}"
@@ -333,22 +331,22 @@ impl Blame for DriverError {
                 binary.display()
             ),
             Self::Refused { command, .. } => {
-                format!("correct the template it complains about; to repeat: {command}")
+                format!("correct the template in the message; to repeat: {command}")
             }
             Self::Unchecked { command, .. } => {
                 format!("try again when the machine is less busy; to repeat: {command}")
             }
-            Self::EndedAtStart { .. } => "read what it wrote above; its configuration is kept in the trial's folder".into(),
+            Self::EndedAtStart { .. } => "read its output above; its configuration is in the trial's folder".into(),
             Self::NotReady { .. } => {
-                "read its logs in the trial's folder; if it only needs longer, raise ready.timeout in gateway.yaml".into()
+                "read its logs in the trial's folder; if it needs more time, raise ready.timeout in gateway.yaml".into()
             }
-            Self::PortTaken { .. } => "end the process that listens there, or let a free port be chosen".into(),
+            Self::PortTaken { .. } => "stop the process that listens there, or choose another port".into(),
             Self::Action { .. } => "correct actions in gateway.yaml".into(),
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
-            Self::Supervisor { .. } => "see that the program, the cores and the control groups that it names can be had".into(),
+            Self::Supervisor { .. } => "check that the program, the cores and the control groups in the message are available".into(),
             Self::Upstream { .. } => "read its logs in the trial's folder".into(),
-            Self::Redis { .. } => "install it with `gatebench install redis`, or write in the scenario where one listens: `redis: 127.0.0.1:6379`".into(),
-            Self::Io { .. } => "give gatebench a folder it may write to, with space left, and try again".into(),
+            Self::Redis { .. } => "install it with `gatebench install redis`, or set the address of a running one in the scenario: `redis: 127.0.0.1:6379`".into(),
+            Self::Io { .. } => "use a writable directory with free space, and try again".into(),
         }
     }
 }

@@ -119,7 +119,7 @@ impl Run {
                 "--load",
                 &word(&load),
             ])
-            .args(["--blocks", &blocks.to_string(), "--out", &word(&out)])
+            .args(["--blocks", &blocks.to_string(), "--dir", &word(&out)])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()

@@ -16,25 +16,26 @@ use crate::terminal;
 /// Columns before what a finding says.
 const INDENT: usize = 4;
 
-/// Tests a published table of results for what cannot be true
+/// Check a published table for impossible or misleading figures
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Tests a published table of results for what cannot be true, what does not mean what it seems to, and \
-                  what it leaves out: percentiles out of order, more requests in flight than connections (if \
-                  the load tool prints the mean of the requests it sent), means that the percentiles do not \
-                  allow, percentiles of a histogram's lowest bucket, rows at different concurrency, timers too \
-                  coarse, peaks reported as means, more CPU time than cores, and others. Reads CSV, JSON, the tables \
-                  of a Markdown document, and what wrk and siege print. Nothing is run. A run directory of gatebench's own is held \
-                  against the same, trial by trial.",
+    long_about = "\
+        Check a published table of results for figures that are impossible or misleading, and for \
+        missing information: percentiles out of order, more requests in flight than connections \
+        (if the load generator prints the mean of the requests it sent), means that contradict \
+        the percentiles, percentiles in a histogram's lowest bucket, rows at different concurrency, \
+        timers that are too coarse, peaks reported as means, more CPU time than cores, and others. \
+        The command reads CSV, JSON, the tables of a Markdown document, and the output of wrk and \
+        siege. It runs nothing. For a run directory, it checks each trial.",
     after_help = "Examples:\n  gatebench audit results.csv\n  gatebench audit README.md --json\n  \
                   gatebench audit gatebench-runs/tour-20260102T030405Z\n  \
                   wrk -c 64 -d 10s http://127.0.0.1:8080/ | gatebench audit -\n\n\
-                  Exits with 1 where something is impossible or misleading."
+                  Exit code: 1 if a figure is impossible or misleading, 0 otherwise."
 )]
 pub struct Audit {
-    /// The document, or a run directory; `-` reads from standard input
+    /// The document or run directory to check; `-` reads standard input
     file: PathBuf,
-    /// What it is written in, where its name does not say it
+    /// Read the document in this format [default: by the extension of its name]
     #[arg(long, value_name = "FORM")]
     form: Option<FormName>,
     /// Print the findings as JSON
@@ -45,11 +46,11 @@ pub struct Audit {
 /// A form of document.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum FormName {
-    /// With a line of headings
+    /// Comma-separated values with a header line
     Csv,
-    /// Lists of objects
+    /// JSON with arrays of objects
     Json,
-    /// Text with tables in it, or a tool's output
+    /// Text with tables, or the output of a load generator
     Markdown,
 }
 
@@ -74,7 +75,7 @@ impl Audit {
         let audited = audit(&read(&self.file)?, form).map_err(|error| Failure::Said {
             culprit: format!("your file {name}"),
             what: error.to_string(),
-            remedy: "mend it, or say what it is written in: --form csv, json or markdown".into(),
+            remedy: "correct the file, or name its format: --form csv, json or markdown".into(),
             exit: Exit::WrongWords,
         })?;
         if audited.tables == 0 {
@@ -106,7 +107,7 @@ fn read(file: &Path) -> Result<String, Failure> {
     };
     text.map_err(|error| Failure::Said {
         culprit: format!("your file {}", file.display()),
-        what: format!("it cannot be read: {error}"),
+        what: format!("cannot read it: {error}"),
         remedy: "name a CSV, JSON or Markdown file in UTF-8, or - for standard input".into(),
         exit: Exit::WrongWords,
     })
@@ -114,14 +115,15 @@ fn read(file: &Path) -> Result<String, Failure> {
 
 fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
     let what = match audited.passed_over {
-        0 => "there is no table in it".to_owned(),
+        0 => "it contains no table".to_owned(),
         1 => "its only table has neither times nor rates of requests".to_owned(),
         tables => format!("none of its {tables} tables has times or rates of requests"),
     };
     Failure::Said {
         culprit: format!("your file {name}"),
         what,
-        remedy: "head the columns with what they are: rps, mean ms, p99 ms, connections, requests, errors".into(),
+        remedy: "name the columns in a header: rps, mean ms, p99 ms, connections, requests, errors"
+            .into(),
         exit: Exit::WrongWords,
     }
 }
@@ -131,7 +133,7 @@ fn told(audited: &Audited) -> String {
     let tables = plural(audited.tables, "table");
     let rows = plural(audited.rows, "row");
     if audited.findings.is_empty() {
-        return format!("nothing found in {tables} with {rows}");
+        return format!("no findings in {tables} with {rows}");
     }
     let mut text = String::new();
     let mut table = None;
@@ -155,7 +157,7 @@ fn told(audited: &Audited) -> String {
             .count()
     };
     text + &format!(
-        "{tables} with {rows}: {} impossible, {} misleading, {} not told",
+        "{tables} with {rows}: {} impossible, {} misleading, {} not stated",
         count(Severity::Impossible),
         count(Severity::Misleading),
         count(Severity::Missing)
@@ -167,7 +169,7 @@ fn paragraph(finding: &Finding) -> String {
     let mark = match finding.severity {
         Severity::Impossible => style.red().bold().apply_to("✗ impossible"),
         Severity::Misleading => style.yellow().apply_to("! misleading"),
-        Severity::Missing => style.dim().apply_to("? not told"),
+        Severity::Missing => style.dim().apply_to("? not stated"),
     };
     let head = format!("{mark}  {}", place(finding));
     let head = terminal::wrapped(&head, terminal::WIDTH, INDENT);

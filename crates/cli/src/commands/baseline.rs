@@ -13,52 +13,52 @@ use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  gatebench baseline set gatebench-runs/ab-*       these runs are what others are held against
+  gatebench baseline set gatebench-runs/ab-*       name the runs that others are compared with
   gatebench baseline set RUN RUN RUN --name 3.8
   gatebench baseline show main
   gatebench compare RUN --baseline main
 
-A baseline is of several runs of the same, on different days if it can be: what they differ by is what a
-run may differ by without a change. Three are the least, five to ten are good.";
+A baseline consists of several runs of the same configuration, ideally on different days. Their
+differences show how much runs vary without a change. Use at least three runs, better five to ten.";
 
-/// Names several runs as what others are held against
+/// Name a set of runs as the baseline for later comparisons
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Baseline {
-    /// What to do
+    /// The action
     #[command(subcommand)]
     action: Action,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Names runs; those that had the name before lose it
+    /// Give runs a name; it replaces an earlier baseline of that name
     Set {
         /// The run directories
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<PathBuf>,
-        /// The name
+        /// The name of the baseline
         #[arg(long, default_value = "main")]
         name: String,
         #[command(flatten)]
         folder: Folder,
     },
-    /// Lists the names
+    /// List the baselines
     List {
         #[command(flatten)]
         folder: Folder,
     },
-    /// Lists the runs of a name
+    /// List the runs of a baseline
     Show {
-        /// The name
+        /// The name of the baseline
         #[arg(default_value = "main")]
         name: String,
         #[command(flatten)]
         folder: Folder,
     },
-    /// Forgets a name; the runs stay
+    /// Remove a baseline; its runs stay
     Remove {
-        /// The name
+        /// The name of the baseline
         name: String,
         #[command(flatten)]
         folder: Folder,
@@ -68,7 +68,7 @@ enum Action {
 /// The folder of runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
-    /// The folder of runs, in which the names are kept (baselines.json)
+    /// The directory of runs, which holds the baselines in baselines.json
     #[arg(long = "runs-in", value_name = "DIR", default_value = "gatebench-runs")]
     dir: PathBuf,
 }
@@ -110,7 +110,7 @@ impl Folder {
         known.set(&folder, name, &runs);
         known.write(&self.dir)?;
         let few = match runs.len() {
-            count if count < MIN_RUNS => format!("; {MIN_RUNS} are needed for a verdict"),
+            count if count < MIN_RUNS => format!("; a verdict needs {MIN_RUNS}"),
             _ => String::new(),
         };
         let plural = if runs.len() == 1 { "" } else { "s" };
@@ -127,7 +127,7 @@ impl Folder {
         let line = |(name, runs): (&String, &Vec<PathBuf>)| format!("{name}  {} runs", runs.len());
         let lines: Vec<String> = known.baselines.iter().map(line).collect();
         if lines.is_empty() {
-            return terminal::say("no baseline yet: gatebench baseline set RUN RUN RUN");
+            return terminal::say("no baselines; set one: gatebench baseline set RUN RUN RUN");
         }
         terminal::say(&lines.join("\n"))
     }
@@ -144,7 +144,7 @@ impl Folder {
         let names: Vec<&str> = known.baselines.keys().map(String::as_str).collect();
         let remedy = match names.as_slice() {
             [] => "set one: gatebench baseline set RUN RUN RUN".to_owned(),
-            names => format!("there are: {}", names.join(", ")),
+            names => format!("use one of {}", names.join(", ")),
         };
         Failure::words(
             name,

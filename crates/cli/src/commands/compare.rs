@@ -18,32 +18,33 @@ const EXAMPLES: &str = "\
 Examples:
   gatebench compare gatebench-runs/ab-MONDAY gatebench-runs/ab-TUESDAY
   gatebench compare RUN RUN --metric added-p99 --format html > compare.html
-  gatebench baseline set RUN RUN RUN RUN RUN      name five runs of what is in use
-  gatebench compare RUN --baseline main           is this run worse than those are among themselves?
+  gatebench baseline set RUN RUN RUN RUN RUN      name five runs as the baseline
+  gatebench compare RUN --baseline main           is this run worse than those?
 
-Runs are measured at different times, and nothing of them is paired. Two of them are compared by their blocks
-(Welch; ten of each for a verdict); what the machine changes between two runs is not in that interval. A run
-against a baseline is compared with what its runs differ by (prediction interval; from three runs on).
-Runs of different machines, cores or engines are not compared; scenarios and loads that differ are left out.
+Runs take place at different times, so their trials cannot be paired. Two runs are compared by
+their blocks (Welch's test; a verdict needs ten blocks each); the interval does not include how
+the machine itself changes between runs. A run is compared with a baseline by a prediction
+interval over the baseline's runs, at least three. Runs with different machines, cores or load
+generators are not compared; scenarios and loads that differ are left out.
 
-Exits with 1 where the candidate is worse, 4 where nothing may be said, else 0.";
+Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
 
-/// Compares two runs, or a run with a baseline of several
+/// Compare two runs, or a run with a baseline
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Compare {
-    /// The run directories: the one that is compared with, then the one that is judged; with --baseline only the latter
+    /// The run directories: baseline and candidate; with --baseline, only the candidate
     #[arg(required = true, num_args = 1..=2, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Compare with the runs of this name (`gatebench baseline set`)
+    /// Compare with this baseline (see `gatebench baseline set`)
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     #[command(flatten)]
     folder: baseline::Folder,
-    /// What decides
+    /// Decide by this metric
     #[arg(long, value_enum, default_value = "cpu")]
     metric: MetricWord,
-    /// Print this form of it
+    /// Print the comparison in this format
     #[arg(long, value_enum, default_value = "terminal")]
     format: Format,
 }
@@ -51,13 +52,13 @@ pub struct Compare {
 /// A form of the comparison.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// Tables for this terminal
+    /// Tables for the terminal
     Terminal,
-    /// For a pull request, an issue or a wiki
+    /// Markdown, for a pull request, an issue or a wiki
     Markdown,
-    /// One self-contained page
+    /// One self-contained HTML page
     Html,
-    /// All findings, for machines
+    /// All findings as JSON
     Json,
 }
 
@@ -102,13 +103,13 @@ impl Compare {
             }
             (Some(_), _) => Err(Failure::words(
                 "RUN",
-                "a baseline takes the place of the first run",
-                "name the run that is judged alone: gatebench compare RUN --baseline NAME",
+                "--baseline replaces the first run",
+                "name only the candidate: gatebench compare RUN --baseline NAME",
             )),
             (None, _) => Err(Failure::words(
                 "RUN",
-                "one run cannot be compared with nothing",
-                "name a second one, or a baseline: gatebench compare RUN --baseline main",
+                "there is nothing to compare this run with",
+                "name a second run, or a baseline: gatebench compare RUN --baseline main",
             )),
         }
     }

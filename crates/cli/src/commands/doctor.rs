@@ -14,9 +14,9 @@ use crate::terminal;
 /// Columns before what was seen.
 const INDENT: usize = 19;
 
-/// Says what this machine lacks, and the command that installs it
+/// Check this machine, and show how to install what it lacks
 #[derive(Debug, Args)]
-#[command(after_help = "Exits with 3 where the tour (`gatebench run`) could not run.")]
+#[command(after_help = "Exit code: 3 if the tour (`gatebench run`) cannot run, 0 otherwise.")]
 pub struct Doctor {
     /// Print the findings as JSON
     #[arg(long)]

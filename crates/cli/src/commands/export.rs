@@ -15,21 +15,21 @@ Examples:
   gatebench export k6 ./mine.yaml --load ./peak.yaml --url http://gateway:8080 > mine.js
   k6 run -e GATEBENCH_URL=http://127.0.0.1:8080 mine.js
 
-What the tool does otherwise than gatebench is said on standard error.";
+Differences between the script and gatebench are printed on standard error.";
 
-/// Prints a scenario as a script of another load tool, to keep
+/// Print a scenario as a script for another load generator
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
-    /// The tool
+    /// The load generator
     tool: Tool,
-    /// The scenario: a name (see `gatebench list`) or file
+    /// The scenario, a name (see `gatebench list`) or file
     #[arg(value_name = "SCENARIO")]
     scenario: String,
-    /// The load profile: a name or file; without, the tour's
-    #[arg(long, value_name = "NAME or FILE")]
+    /// Use this load profile, a name or file [default: the load of the tour]
+    #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
-    /// Where the script sends its requests, if GATEBENCH_URL does not say otherwise
+    /// Send requests to this URL if GATEBENCH_URL is not set
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     url: String,
     #[command(flatten)]
@@ -62,7 +62,7 @@ impl Export {
 fn say_limits(limits: &Limits) {
     for what in &limits.not_expressed {
         terminal::complain(&format!(
-            "warning: the script does otherwise than gatebench: {what}"
+            "warning: the script differs from gatebench: {what}"
         ));
     }
 }

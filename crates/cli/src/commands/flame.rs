@@ -18,41 +18,41 @@ const SUITE: &str = "flame";
 const EXAMPLES: &str = "\
 Examples:
   gatebench flame nginx                                a flame graph, and a table of functions
-  gatebench flame ./mine nginx                         both, and the difference
+  gatebench flame ./mine nginx                         both gateways, and their difference
   gatebench flame envoy@1.39 envoy@1.40 --scenario jwt-hs256
-  gatebench flame traefik --stacks frame-pointers      Go has them: cheaper to sample
+  gatebench flame traefik --stacks frame-pointers      Go has frame pointers: cheaper to sample
 
-Samples the stacks of each gateway by perf (Debian: linux-perf) while it is measured. Shares of
-samples are told as CPU time per request, so that gateways of different speed can be set beside each
-other. Sampling costs: use `gatebench run` for what a gateway costs, this for where. A run that is
-stopped by Ctrl-C keeps what was sampled.";
+gatebench samples the stacks of each gateway with perf (Debian: linux-perf) during the
+measurement. It reports shares of samples as CPU time per request, so that gateways of different
+speed are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much a
+gateway costs, and this command to see where. After Ctrl-C, the samples taken so far are kept.";
 
-/// Shows where a gateway's CPU time goes, or how two differ in it
+/// Show where a gateway's CPU time goes, or how two gateways differ
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Flame {
-    /// One gateway or two: names, NAME@VERSION, NAME@/PREFIX, or folders
+    /// One or two gateways: names, NAME@VERSION, NAME@/PREFIX, or folders
     #[arg(value_name = "GATEWAY", default_value = "reference", num_args = 1..=2)]
     gateways: Vec<String>,
-    /// What it does: a scenario's name or file; without, proxy-json
-    #[arg(long, value_name = "NAME or FILE")]
+    /// Measure this scenario, a name or file [default: proxy-json]
+    #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
-    /// How long it is sampled [default: 10s]
+    /// Sample for this time [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<HumanDuration>,
-    /// Connections that each send as soon as they are answered [default: 64]
+    /// Keep N connections busy, each with one request in flight [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "rate")]
     connections: Option<u32>,
-    /// Requests per second instead, whether answers come or not
+    /// Send N requests per second instead, whether or not responses arrive
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
-    /// Samples in a second of CPU time
+    /// Take N samples per second of CPU time
     #[arg(long, value_name = "N", default_value = "499", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
-    /// How callers are found
+    /// Unwind the stacks in this way
     #[arg(long, value_enum, default_value = "dwarf")]
     stacks: StacksWord,
-    /// Cores (and workers) of the gateway; without, one
+    /// Give the gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
     #[command(flatten)]
@@ -61,9 +61,9 @@ pub struct Flame {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum StacksWord {
-    /// By unwind tables, which most programs have
+    /// Use unwind tables, which most programs have
     Dwarf,
-    /// By frame pointers, where a program is built with them
+    /// Use frame pointers, if the program was built with them
     FramePointers,
 }
 

@@ -14,25 +14,26 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// Serves the reference gateway with a configuration, until Ctrl-C
+/// Serve the reference gateway with a configuration until Ctrl-C
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\
-                  An instrument, not a product: it has no admin interface. SIGHUP makes it read its file again, \
-                  without losing a request; a file with mistakes changes nothing. SIGTERM and Ctrl-C make it finish what is \
-                  under way (`timeouts.drain_ms`, 10 s); a second one ends it at once.\n\n\
-                  Its policies, with examples: docs/REFERENCE-GATEWAY.md"
+                  The reference gateway is an instrument, not a product: it has no admin \
+                  interface. On SIGHUP it reloads its file without losing a request; a file with \
+                  mistakes changes nothing. On SIGTERM or Ctrl-C it finishes open requests \
+                  (`timeouts.drain_ms` [default: 10 s]); a second signal stops it immediately.\n\n\
+                  docs/REFERENCE-GATEWAY.md describes its policies with examples."
 )]
 pub struct Gateway {
-    /// Its configuration: YAML, or JSON
+    /// The configuration file, in YAML or JSON
     file: PathBuf,
-    /// Only check the configuration
+    /// Check the configuration and exit
     #[arg(long)]
     check: bool,
-    /// Cores its workers are pinned to, in turn; without, they are not pinned
-    #[arg(long, value_name = "0,1")]
+    /// Pin the workers to these cores in turn, for example 0,1 or 0-3 [default: not pinned]
+    #[arg(long, value_name = "CORES")]
     cores: Option<Cores>,
-    /// The event loop; without, io_uring where the kernel grants it, else epoll
+    /// Use this event loop [default: io_uring if the kernel allows it, otherwise epoll]
     #[arg(long)]
     backend: Option<BackendWord>,
 }
@@ -42,7 +43,7 @@ impl Gateway {
     pub fn run(self) -> Result<Exit, Failure> {
         if self.check {
             read(&self.file, Document::check)?;
-            terminal::say(&format!("{} is right", self.file.display()))?;
+            terminal::say(&format!("{} is valid", self.file.display()))?;
             return Ok(Exit::Fine);
         }
         let document = read(&self.file, Document::read)?;
@@ -55,7 +56,7 @@ impl Gateway {
         let on_first = move || {
             drained.drain();
             terminal::complain(
-                "gateway finishes what is under way; a second signal ends it at once",
+                "gateway is finishing open requests; a second signal stops it immediately",
             );
         };
         let stop = signals::stop_flag_beside(on_first, move || reload(&reloaded, &file))?;
@@ -69,7 +70,7 @@ impl Gateway {
             })?;
         if totals.cut_off > 0 {
             terminal::complain(&format!(
-                "gateway: {} connections were broken off; raise `timeouts.drain_ms` where they need longer",
+                "gateway: {} connections were aborted; raise `timeouts.drain_ms` to avoid this",
                 totals.cut_off
             ));
         }
@@ -86,7 +87,7 @@ fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     });
     match replaced {
         // A reader of standard output that has gone is no reason to stop serving.
-        Ok(()) => drop(terminal::say("gateway goes by its file as it is now")),
+        Ok(()) => drop(terminal::say("gateway has reloaded its file")),
         Err(failure) => failure.print(),
     }
 }
@@ -97,7 +98,7 @@ fn read(
     way: impl FnOnce(&str, &str) -> Result<Document, Diagnostics>,
 ) -> Result<Document, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
-        let what = format!("the configuration cannot be read: {error}");
+        let what = format!("cannot read the configuration: {error}");
         let help = "check the path and its permissions";
         Failure::words(&file.display().to_string(), what, help)
     })?;

@@ -22,19 +22,20 @@ Examples:
   gatebench history                                 the runs of ./gatebench-runs over time
   gatebench history --scenario proxy-json --gateway mine
   gatebench history /var/lib/bench --format html > history.html
-  gatebench history --rescan                        make the index anew
+  gatebench history --rescan                        rebuild the index
 
-Reads what is new or has changed into DIR/history.sqlite; the run directories stay the truth, and the index can be
-deleted at any time. `gatebench run` and `ab` write nothing there. A change is reported from {HISTORY_RUNS_MIN} runs
-under the same conditions (machine, load, scenario, size) on, once {LOOKS} looks in a row have found it."
+The command reads new and changed runs into DIR/history.sqlite. You can delete this index at any
+time: everything in it comes from the run directories. `gatebench run` and `ab` do not write to
+it. It reports a change when there are at least {HISTORY_RUNS_MIN} runs under the same conditions
+(machine, load, scenario, size) and {LOOKS} looks in a row have found it."
     )
 }
 
-/// Shows how gateways did over many runs, and where that changed
+/// Show metrics over many runs, and where they changed
 #[derive(Debug, Args)]
 #[command(after_help = examples())]
 pub struct History {
-    /// The folder of runs
+    /// The directory of runs
     #[arg(default_value = "gatebench-runs")]
     dir: PathBuf,
     /// Show this scenario only (repeatable)
@@ -43,13 +44,13 @@ pub struct History {
     /// Show this gateway only (repeatable)
     #[arg(long = "gateway", value_name = "NAME")]
     gateways: Vec<String>,
-    /// Throw the index away and read every run again
+    /// Delete the index and read every run again
     #[arg(long)]
     rescan: bool,
-    /// Print this form of it
+    /// Print the history in this format
     #[arg(long, value_enum, default_value = "terminal")]
     format: Format,
-    /// Print the history as JSON, as --format json does
+    /// Print the history as JSON, like --format json
     #[arg(long)]
     json: bool,
 }
@@ -57,11 +58,11 @@ pub struct History {
 /// A form of the history.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// Tables for this terminal
+    /// Tables for the terminal
     Terminal,
-    /// One self-contained page with a plot for each series
+    /// One self-contained HTML page with a plot for each series
     Html,
-    /// All of it, for machines
+    /// All findings as JSON
     Json,
 }
 
@@ -99,8 +100,8 @@ impl History {
         if entries.is_empty() {
             return Err(Failure::words(
                 &self.dir.display().to_string(),
-                "there is no run in it",
-                "name the folder that holds run directories; `gatebench run` makes ./gatebench-runs",
+                "the directory contains no runs",
+                "name the directory that contains runs; `gatebench run` creates ./gatebench-runs",
             ));
         }
         let is_asked = |names: &[String], name: &String| names.is_empty() || names.contains(name);

@@ -24,41 +24,43 @@ Examples:
   gatebench isolation kong --scenario good-and-failing --rate 5000
   gatebench isolation ./mine --scenario mine.yaml --group paying --blocks 20
 
-Each block has three fresh processes in random order: the good group beside the failing ones, beside groups
-that send what it sends itself, and beside those once more. Rates are the same in all three. The good group
-must keep every check; its latency and its rate are compared by paired blocks.
+Each block runs three fresh processes in random order: the good group together with the failing
+groups, the good group together with groups that send its own requests, and the latter once more.
+The rates are the same in all three. The good group must pass every check; its latency and its
+rate are compared by paired blocks.
 
-Exits with 1 where the good group is harmed, 4 where nothing may be said, else 0.";
+Exit code: 1 if the good group is harmed, 4 if the verdict is inconclusive, 0 otherwise.";
 
-/// Tests whether requests that fail harm others
+/// Test whether failing requests harm other requests
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Isolation {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY", default_value = "reference")]
     gateway: String,
-    /// A scenario with a good group and failing ones, by name or file (repeatable); without, soap-1-errors
-    #[arg(long = "scenario", value_name = "NAME or FILE")]
+    /// Use this scenario with a good group and failing groups, a name or file (repeatable)
+    /// [default: soap-1-errors]
+    #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// The group that must not be harmed; without, the one called `good`, else the first
+    /// The group that must not be harmed [default: `good` if it exists, otherwise the first]
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// Requests per second of all groups together [default: 2000]
+    /// Send N requests per second, over all groups [default: 2000]
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
-    /// Blocks; at least 10 are needed for a verdict [default: 12]
+    /// Run N blocks; a verdict needs at least 10 [default: 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000))]
     blocks: Option<u32>,
-    /// The most time it may take: no block is begun that would hardly end within it
+    /// Start no block that is unlikely to end within this time [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
-    /// 3 blocks of 2 s: whether checks are kept, without a verdict on latency
+    /// Run 3 blocks of 2 s: verify the checks, without a verdict on latency
     #[arg(long)]
     quick: bool,
-    /// Seed of the order
+    /// Seed of the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Cores (and workers) of the gateway; without, one
+    /// Give the gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use super::values::launcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Brings gateways up on this host for a gatebench on another, as its standard input asks
+/// Start gateways on this host for a gatebench on another host
 #[derive(Debug, Args)]
 pub struct RemoteEnd {}
 

@@ -14,32 +14,34 @@ use crate::failure::Failure;
 use crate::reports::Readers;
 use crate::{reports, terminal};
 
-/// Rebuilds the report of a run from what it measured, byte for byte
+/// Rebuild the report of a run from its directory, byte for byte
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  gatebench report gatebench-runs/tour-20260102T030405Z\n  \
-                        gatebench report DIR --format markdown | less\n  \
-                        gatebench report DIR --as soap                  # in the columns of the Kong SOAP/XML load test\n  \
-                        gatebench report DIR --as gravitee --format html > page.html\n  \
-                        gatebench report DIR --as ./mine.yaml           # of a document of your own\n  \
-                        gatebench report DIR --redact                   # writes its files without what only your machine has\n\n\
-                  Keys, passwords and tokens of the scenarios are masked, and configurations of your own (--config) are not shown. \
-                  The run directory itself holds them: publish the report, not the directory."
-)]
+#[command(after_help = "\
+Examples:
+  gatebench report gatebench-runs/tour-20260102T030405Z
+  gatebench report DIR --format markdown | less
+  gatebench report DIR --as soap           in the columns of the Kong SOAP/XML load test
+  gatebench report DIR --as gravitee --format html > page.html
+  gatebench report DIR --as ./mine.yaml    in the columns of your own document
+  gatebench report DIR --redact            write the files without details of your machine
+
+The report masks keys, passwords and tokens of the scenarios, and omits your own configurations
+(--config). The run directory itself contains them: publish the report, not the directory.")]
 pub struct Report {
     /// The run directory
     dir: PathBuf,
-    /// Print this form of it; without, the terminal's is printed and the run directory's files are written
+    /// Print the report in this format and write no files [default: print for the terminal and
+    /// write the report files to the run directory]
     #[arg(long)]
     format: Option<Format>,
-    /// Print the run in the columns of a published document, with what differs from it and why; nothing is written.
-    /// A name of `gatebench list published`, or a file
+    /// Print the run in the columns of a published document, a name (see `gatebench list
+    /// published`) or file, with the differences from it; write no files
     #[arg(long = "as", value_name = "DOCUMENT")]
     document: Option<String>,
-    /// Leave out command lines, paths, rendered files, requests, responses and the output of programs
+    /// Omit command lines, paths, rendered files, requests, responses and the output of programs
     #[arg(long)]
     redact: bool,
-    /// Show the keys, passwords and tokens of the scenarios and your own configurations
+    /// Show the keys, passwords and tokens of the scenarios, and your own configurations
     #[arg(long, conflicts_with = "redact")]
     show_secrets: bool,
     #[command(flatten)]
@@ -49,15 +51,15 @@ pub struct Report {
 /// A form of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Tables for this terminal
+    /// Tables for the terminal
     Terminal,
-    /// For an issue or a wiki
+    /// Markdown, for an issue or a wiki
     Markdown,
-    /// One self-contained page
+    /// One self-contained HTML page
     Html,
-    /// All findings, for machines
+    /// All findings as JSON
     Json,
-    /// Every block of every metric
+    /// Every block of every metric as CSV
     Csv,
 }
 
@@ -116,7 +118,7 @@ impl Report {
         if findings.run.is_smoke {
             return Err(Failure::words(
                 &format!("{} --as {}", self.dir.display(), document.published),
-                "a smoke run says whether everything works, and has no figures for the columns",
+                "a smoke run only verifies that everything works; it has no figures",
                 format!("measure them: gatebench run {}", document.suite),
             ));
         }

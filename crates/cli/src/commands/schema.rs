@@ -12,7 +12,7 @@ use crate::terminal;
 /// The one kind that is not the model's: the configuration of the reference gateway.
 const REFERENCE: &str = "reference-gateway";
 
-/// Prints the JSON Schema of a kind of file, for editors
+/// Print the JSON Schema of a kind of file, for editors
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench schema scenario > scenario.schema.json\n  \

@@ -23,44 +23,45 @@ Examples:
   gatebench soak nginx                                 2,000 requests/s for an hour
   gatebench soak ./mine --duration 24h --rate 5000
   gatebench soak kong --scenario api-key --connections 64 --duration 2h
-  gatebench soak nginx --growth 512KiB                 what may grow in an hour
+  gatebench soak nginx --growth 512KiB                 allow this growth per hour
   gatebench soak --resume gatebench-runs/soak-20260102T030405Z
 
-Watches memory, descriptors, connections, restarts, checks and latency, second by second. Memory is judged
-by its floor: what is left after giving back. Ctrl-C keeps what was measured and reports it; --resume then
-measures the rest of the time with a fresh process, and judges the two apart.
+gatebench watches memory, descriptors, connections, restarts, checks and latency each second. It
+judges memory by its lower envelope: what remains after the gateway has freed memory. After
+Ctrl-C, the data so far is kept and reported; --resume then measures the remaining time with a
+fresh process and judges the two parts separately.
 
-Exits with 1 where something leaks, a process ended or answers failed, 4 where it is undetermined
-whether memory leaks, else 0.";
+Exit code: 1 if something leaks, a process ended or responses failed, 4 if it is undetermined
+whether memory leaks, 0 otherwise.";
 
-/// Loads a gateway for a long time, and says whether it leaks
+/// Load a gateway for a long time, and report whether it leaks
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Soak {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY", default_value = "reference")]
     gateway: String,
-    /// What it does: a scenario's name or file; without, proxy-json
-    #[arg(long, value_name = "NAME or FILE")]
+    /// Measure this scenario, a name or file [default: proxy-json]
+    #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
-    /// Duration of the measurement; a warm-up of a tenth of it, at most 1m, precedes it [default: 1h]
+    /// Measure for this time, after a warm-up of a tenth of it, at most 1m [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<HumanDuration>,
-    /// Requests per second, whether answers come or not [default: 2000]
+    /// Send N requests per second, whether or not responses arrive [default: 2000]
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
-    /// Connections that each send as soon as they are answered; with --rate the most that are opened
+    /// Keep N connections busy, each with one request in flight; with --rate, open at most N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: Option<u32>,
-    /// Growth of memory in an hour that does not matter
+    /// Ignore growth of memory up to this size per hour
     #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = bytes)]
     growth: u64,
-    /// Cores (and workers) of the gateway; without, one
+    /// Give the gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// Measure what is left of the soak in this directory
+    /// Continue the interrupted soak in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "gateway", "scenario", "duration", "rate", "connections", "growth", "gateway_cores", "out",
+        "gateway", "scenario", "duration", "rate", "connections", "growth", "gateway_cores", "dir",
     ])]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -125,7 +126,7 @@ impl Soak {
 pub fn rate(word: &str) -> Result<f64, String> {
     let rate = word.parse().ok();
     rate.filter(|rate| (0.001..=100_000_000.0).contains(rate))
-        .ok_or_else(|| "this is no rate: write requests per second, as in 2000".into())
+        .ok_or_else(|| "this is not a rate: write requests per second, for example 2000".into())
 }
 
 /// `512KiB`, `4MiB`, `1GiB`, or bytes.
@@ -141,7 +142,9 @@ fn bytes(word: &str) -> Result<u64, String> {
         let number = word.strip_suffix(unit)?.parse::<u64>().ok()?;
         number.checked_mul(*size)
     });
-    parsed.ok_or_else(|| "these are no bytes: write 512KiB, 4MiB or 1GiB".into())
+    parsed.ok_or_else(|| {
+        "this is not a size: write bytes with a unit, for example 512KiB, 4MiB or 1GiB".into()
+    })
 }
 
 #[cfg(test)]

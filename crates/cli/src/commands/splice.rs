@@ -8,12 +8,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// Copies bytes between clients and a target, until Ctrl-C
+/// Copy bytes between clients and a target until Ctrl-C
 #[derive(Debug, Args)]
 pub struct Splice {
-    /// Where clients connect
+    /// The address that clients connect to
     listen: SocketAddr,
-    /// Where their bytes go
+    /// The address that receives their bytes
     target: SocketAddr,
 }
 

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-/// Runs a command and ends it, with all that descends from it, when gatebench is gone
+/// Run a command, and end it with all its descendants when gatebench has ended
 #[derive(Debug, Args)]
 pub struct Supervise {
-    /// Orders, `--`, and the command
+    /// Settings, `--`, and the command
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }

@@ -21,23 +21,25 @@ Examples:
 /// Columns before the paths of an origin.
 const PATHS_INDENT: usize = 20;
 
-/// Serves an embedded upstream on its own, until Ctrl-C
+/// Serve an embedded upstream until Ctrl-C
 #[derive(Debug, Args)]
 #[command(after_help = paths_and_examples())]
 pub struct Upstream {
-    /// Which one
+    /// The upstream to serve
     #[arg(value_parser = kind_parser())]
     kind: Kind,
-    /// Where it listens; port 0 picks a free one
+    /// Listen on this address; port 0 chooses a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// One worker is pinned to each of these cores; without, one worker runs that is not pinned
-    #[arg(long, value_name = "0,1")]
+    /// Run one worker on each of these cores, for example 0,1 or 0-3 [default: one worker, not
+    /// pinned]
+    #[arg(long, value_name = "CORES")]
     cores: Option<Cores>,
-    /// The event loop; without, io_uring where the kernel grants it, else epoll
+    /// Use this event loop [default: io_uring if the kernel allows it, otherwise epoll]
     #[arg(long)]
     backend: Option<BackendWord>,
-    /// Print where it listens as one line of JSON, as is done where standard output is no terminal
+    /// Print the address as one line of JSON, which is the default if standard output is not a
+    /// terminal
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -47,16 +49,16 @@ pub struct Upstream {
 /// What is spoken below HTTP.
 #[derive(Debug, Args)]
 struct Tls {
-    /// Speak TLS 1.2 and 1.3; without --cert, with a certificate that it makes and signs itself
+    /// Use TLS 1.2 and 1.3, with a self-signed certificate unless --cert is given
     #[arg(long)]
     tls: bool,
-    /// The certificate shown and those that lead to its authority, in PEM
+    /// Present this certificate, followed by its chain, in PEM
     #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
     cert: Option<PathBuf>,
-    /// The certificate's private key, in PEM
+    /// Private key of --cert, in PEM
     #[arg(long, value_name = "FILE", requires = "tls", requires = "cert")]
     key: Option<PathBuf>,
-    /// Demand of clients a certificate signed by one of these authorities, in PEM
+    /// Require client certificates signed by one of these authorities, in PEM
     #[arg(long, value_name = "FILE", requires = "tls")]
     client_ca: Option<PathBuf>,
 }
@@ -99,7 +101,7 @@ fn paths_and_examples() -> String {
 
 fn kind_parser() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::NAMES.map(|(name, _)| name))
-        .try_map(|word| Kind::from_name(&word).ok_or("there is no such upstream"))
+        .try_map(|word| Kind::from_name(&word).ok_or("unknown upstream"))
 }
 
 impl Upstream {

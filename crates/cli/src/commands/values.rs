@@ -20,7 +20,7 @@ pub fn measured(word: &str) -> Result<HumanDuration, String> {
     let span: HumanDuration = word.parse()?;
     if span < MEASURED_MIN {
         return Err(format!(
-            "measure for at least {MEASURED_MIN}, as in 10s or 30m"
+            "measure for at least {MEASURED_MIN}, for example 10s or 30m"
         ));
     }
     Ok(span)
@@ -29,7 +29,8 @@ pub fn measured(word: &str) -> Result<HumanDuration, String> {
 /// Where gateways and scenarios come from besides the program itself.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Overlay {
-    /// A directory whose gateways/ and scenarios/ add to the embedded ones, or replace them by name
+    /// Add the gateways/ and scenarios/ of this directory; they replace embedded ones of the same
+    /// name
     #[arg(long, value_name = "DIR")]
     overlay: Option<PathBuf>,
 }
@@ -57,7 +58,7 @@ impl Overlay {
 /// What is started is supervised by this program itself.
 pub fn launcher() -> Result<Launcher, Failure> {
     Launcher::own().map_err(|error| {
-        let what = format!("the path of the running program cannot be read: {error}");
+        let what = format!("cannot read the path of the running program: {error}");
         Failure::environment(what, "mount /proc")
     })
 }
@@ -65,10 +66,10 @@ pub fn launcher() -> Result<Launcher, Failure> {
 /// An event loop, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendWord {
-    /// Needs a kernel and a container that grant it.
+    /// Asynchronous I/O of Linux, where the kernel and the container allow it
     #[value(name = "io_uring")]
     IoUring,
-    /// Everywhere.
+    /// Works everywhere
     Epoll,
 }
 
@@ -84,13 +85,13 @@ impl From<BackendWord> for Backend {
 /// A load engine, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineWord {
-    /// gatebench's own
+    /// The built-in load generator
     Gatebench,
-    /// wrk: closed loads
+    /// wrk, for closed loads
     Wrk,
-    /// h2load: closed loads of one kind of request
+    /// h2load, for closed loads with one kind of request
     H2load,
-    /// k6: closed loads and rates
+    /// k6, for closed loads and fixed rates
     K6,
 }
 
@@ -111,13 +112,13 @@ impl EngineWord {
 pub enum MetricWord {
     /// CPU time of the gateway per request
     Cpu,
-    /// Requests per second of the closed load
+    /// Requests per second under the closed load
     Throughput,
-    /// Added latency at a fixed rate, median
+    /// Median of the latency that the gateway adds at a fixed rate
     AddedP50,
-    /// Added latency at a fixed rate, 99th percentile
+    /// 99th percentile of the latency that the gateway adds at a fixed rate
     AddedP99,
-    /// Most memory of the gateway
+    /// Peak memory of the gateway
     Memory,
 }
 
@@ -155,7 +156,7 @@ impl FromStr for Cores {
             let Some((first, last)) =
                 range.filter(|(first, last)| first <= last && last - first < CORES_MAX)
             else {
-                return Err(format!("'{text}' is no list of cores: write 0,1 or 0-3"));
+                return Err(format!("'{text}' is not a list of cores: write 0,1 or 0-3"));
             };
             cores.extend(first..=last);
         }

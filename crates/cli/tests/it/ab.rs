@@ -137,7 +137,7 @@ fn a_run_without_time_says_that_nothing_may_be_said() {
         "smoke",
         "--budget",
         "1s",
-        "--out",
+        "--dir",
         "run",
     ];
     let files = ["--junit", "ab.xml", "--comment", "ab.md"];

@@ -29,7 +29,7 @@ fn a_clean_table_is_fine() {
     let output = audit(&format!("{HEAD}|a|64|16000|3.98|6.12|8.30|0|10|\n"), &[]);
     assert_eq!(output.status.code(), Some(0));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(said, "nothing found in 1 table with 1 row\n");
+    assert_eq!(said, "no findings in 1 table with 1 row\n");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn what_is_impossible_is_told_with_its_place() {
         "{said}"
     );
     assert!(
-        said.ends_with("1 table with 1 row: 1 impossible, 0 misleading, 0 not told\n"),
+        said.ends_with("1 table with 1 row: 1 impossible, 0 misleading, 0 not stated\n"),
         "{said}"
     );
 
@@ -78,7 +78,7 @@ fn what_cannot_be_judged_is_wrong_words() {
     let output = audit("nothing here\n", &[]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("there is no table in it"), "{said}");
+    assert!(said.contains("it contains no table"), "{said}");
     let output = audit("a,b\n1\n", &["--form", "csv"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();

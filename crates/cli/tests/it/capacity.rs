@@ -53,7 +53,7 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
         "4",
         "--for",
         "250",
-        "--out",
+        "--dir",
         "run",
     ];
     let output = gatebench(folder.path(), &words);
@@ -123,7 +123,7 @@ fn what_cannot_be_held_has_no_capacity() {
         "1",
         "--connections",
         "2",
-        "--out",
+        "--dir",
         "run",
         "--json",
     ];
@@ -177,7 +177,7 @@ fn wrong_words_are_told_with_their_place() {
             ["--slo", "p99<10ms, mean<1ms"],
             "column 11: 'mean' is neither",
         ),
-        (["--for", "fast"], "as in 20000 or 20k"),
+        (["--for", "fast"], "for example 20000 or 20k"),
         (["--cores", "0"], "whole numbers of cores"),
         (["--step", "1ms"], "at least 200ms"),
     ] {

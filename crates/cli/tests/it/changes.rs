@@ -12,7 +12,7 @@ const CONFIGURE: &str = "- {name: change, open: {rate_per_second: 200, connectio
 #[track_caller]
 fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
     bench.gatebench(&format!(
-        "run --scenario {scenario} --load load.yaml --blocks 1 --no-direct --out run \
+        "run --scenario {scenario} --load load.yaml --blocks 1 --no-direct --dir run \
          --gateway {gateway}"
     ));
     let trials = std::fs::read_dir(bench.path("run/trials")).unwrap();
@@ -78,9 +78,9 @@ fn a_scenario_that_does_not_say_what_changes_is_refused() {
     let bench = Bench::new();
     bench.load(CONFIGURE);
     bench
-        .gatebench("run --scenario proxy-json --load load.yaml --gateway reference --out run")
+        .gatebench("run --scenario proxy-json --load load.yaml --gateway reference --dir run")
         .assert_code(2)
-        .assert_says(&["configures the gateway anew", "under `later:`"]);
+        .assert_says(&["reconfigures the gateway", "under `later:`"]);
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_dry_run_lists_every_trial_and_starts_nothing() {
     let bench = Bench::new();
     bench.suite("reference", 2);
     let plan = bench
-        .gatebench("run suite.yaml --dry-run --out made")
+        .gatebench("run suite.yaml --dry-run --dir made")
         .assert_code(0)
         .stdout
         .clone();
@@ -351,8 +351,8 @@ fn a_sweep_beyond_the_descriptors_says_so_before_anything_starts() {
     let told: Vec<&str> = said.stderr.split_whitespace().collect();
     let told = told.join(" ");
     for words in [
-        "800 connections in place of 10000",
-        "20256 open descriptors, and a process may have 2000 here",
+        "800 connections instead of 10000",
+        "20256 open descriptors, but a process may have 2000 here",
         "ulimit -Hn 20256",
     ] {
         assert!(told.contains(words), "{told}");

@@ -151,7 +151,7 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     let podman = Podman::start(&bench);
     boxed(&bench, IMAGE);
     bench.suite("./boxed", 1);
-    let words = "run suite.yaml --gateway-cpus 0.5 --gateway-memory 256M --out run";
+    let words = "run suite.yaml --gateway-cpus 0.5 --gateway-memory 256M --dir run";
     start(&bench, &podman, words).wait().assert_measured();
     let trial = bench.kept_trials("run").remove(0);
     let record = bench.read(&format!("run/trials/{trial}/trial.json"));
@@ -183,7 +183,7 @@ fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
             .replace("reload: {signal: HUP}", &command);
         assert!(spec.contains(&command), "{spec}");
         bench.write("boxed/gateway.yaml", &spec);
-        start(bench, podman, &format!("run suite.yaml --out {out}")).wait()
+        start(bench, podman, &format!("run suite.yaml --dir {out}")).wait()
     };
     bench.load(
         "- {name: reload, open: {rate_per_second: 100, connections_max: 8}, measure: 2400ms, \
@@ -255,7 +255,7 @@ fn absent_images_are_told(bench: &Bench, podman: &Podman) {
     let finished = start(
         bench,
         podman,
-        "run suite.yaml --gateway ./boxed --out absent",
+        "run suite.yaml --gateway ./boxed --dir absent",
     )
     .wait();
     finished.assert_code(3).assert_says(&[
@@ -272,7 +272,7 @@ fn images_of_another_version_are_told(bench: &Bench, podman: &Podman) {
     start(
         bench,
         podman,
-        "run suite.yaml --gateway ./boxed --out later",
+        "run suite.yaml --gateway ./boxed --dir later",
     )
     .wait()
     .assert_code(3)
@@ -287,7 +287,7 @@ fn images_of_another_version_are_told(bench: &Bench, podman: &Podman) {
 /// A container ends with gatebench; where its supervisor is killed as well, with the next start.
 fn killed(bench: &Bench, podman: &Podman) {
     bench.load(LONG_MEASURE);
-    let session = start(bench, podman, "run suite.yaml --out killed");
+    let session = start(bench, podman, "run suite.yaml --dir killed");
     session.until_load();
     session.signal("KILL");
     bench.wait_for("the container to be gone", || {
@@ -298,7 +298,7 @@ fn killed(bench: &Bench, podman: &Podman) {
     bench.wait_for("its processes to be gone", || {
         bench.processes().is_empty().then_some(())
     });
-    let session = start(bench, podman, "run suite.yaml --out left");
+    let session = start(bench, podman, "run suite.yaml --dir left");
     session.until_load();
     let holds_it =
         |process: &processes::Process| process.command.iter().any(|word| word == "--container");
@@ -313,7 +313,7 @@ fn killed(bench: &Bench, podman: &Podman) {
     let left = podman.containers();
     assert_eq!(left.len(), 1, "{left:?}");
     bench.load(crate::bench::QUICK);
-    start(bench, podman, "run suite.yaml --out next")
+    start(bench, podman, "run suite.yaml --dir next")
         .wait()
         .assert_measured();
     assert!(podman.containers().is_empty());

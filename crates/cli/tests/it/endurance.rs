@@ -73,7 +73,7 @@ fn an_error_that_strays_into_a_neighbours_answer_is_caught() {
     let _turn = turn();
     let folder = flawed("--leak-errors, 5%");
     replace_load(folder.path(), "isolation", STEADY);
-    let words = "isolation ./flawed --quick --blocks 1 --rate 400 --overlay over --out run";
+    let words = "isolation ./flawed --quick --blocks 1 --rate 400 --overlay over --dir run";
     let output = gatebench(folder.path(), words);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -94,7 +94,7 @@ fn the_plain_gateway_keeps_the_checks_of_the_good() {
     replace_load(folder.path(), "isolation", STEADY);
     let scenarios = "--scenario soap-1-errors --scenario soap-3-errors";
     let words =
-        format!("isolation {scenarios} --quick --blocks 1 --rate 400 --overlay over --out run");
+        format!("isolation {scenarios} --quick --blocks 1 --rate 400 --overlay over --dir run");
     let output = gatebench(folder.path(), &words);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(
@@ -122,7 +122,7 @@ fn a_scenario_without_failing_groups_is_wrong_words() {
 
 /// The verdict on memory after five minutes at full rate.
 fn five_minutes(folder: &TempDir, gateway: &str) -> Value {
-    let words = format!("soak {gateway} --connections 64 --duration 5m --out run");
+    let words = format!("soak {gateway} --connections 64 --duration 5m --dir run");
     let output = gatebench(folder.path(), &words);
     println!("{}", String::from_utf8_lossy(&output.stdout));
     let report = report(folder);

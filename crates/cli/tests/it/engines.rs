@@ -68,7 +68,7 @@ fn record(bench: &Bench) -> Value {
 }
 
 fn run(bench: &Bench, words: &str) -> Finished {
-    bench.gatebench(&format!("run suite.yaml --out run {words}"))
+    bench.gatebench(&format!("run suite.yaml --dir run {words}"))
 }
 
 #[track_caller]
@@ -76,10 +76,10 @@ fn assert_measured_by(engine: &str, load: &str) -> Value {
     let bench = bench(load);
     let finished = run(&bench, &format!("--engine {engine}"));
     finished.assert_measured();
-    finished.assert_says(&[&format!("warning: {engine} "), "does not tell"]);
+    finished.assert_says(&[&format!("warning: {engine} "), "does not report"]);
     bench.assert_reportable("run", 1);
     let report = bench.read("run/report.md");
-    assert!(report.contains("does not tell"), "{report}");
+    assert!(report.contains("does not report"), "{report}");
     let phase = record(&bench)["phases"][0].clone();
     let counts = &phase["counts"];
     assert!(counts["completed"].as_u64().unwrap() > 0, "{phase:#}");
@@ -108,9 +108,12 @@ fn what_happens_in_a_load_is_not_given_to_an_engine_that_tells_no_seconds() {
         let bench = Bench::new();
         bench.load("- {name: noted, open: {rate_per_second: 9}, measure: 3s, change: {action: reload, at: 1s}}\n");
         bench
-            .gatebench("run suite.yaml --engine wrk --out run")
+            .gatebench("run suite.yaml --engine wrk --dir run")
             .assert_code(2)
-            .assert_says(&["what happens in 'noted'", "use gatebench's own engine"]);
+            .assert_says(&[
+                "'noted' is judged second by second",
+                "use the built-in load generator",
+            ]);
     }
 }
 
@@ -120,7 +123,7 @@ fn gateways_side_by_side_are_not_given_to_an_engine_that_loads_one() {
         let bench = Bench::new();
         bench.load("- {name: both, side_by_side: true, closed: {connections: 4}, measure: 1s}\n");
         bench
-            .gatebench("run suite.yaml --engine wrk --out run")
+            .gatebench("run suite.yaml --engine wrk --dir run")
             .assert_code(2)
             .assert_says(&["'both' loads all gateways", "without `side_by_side`"]);
     }
@@ -194,7 +197,7 @@ fn a_script_of_ones_own_for_k6_with_thresholds_groups_and_metrics() {
     bench.write("own.js", include_str!("own.js"));
     let finished = run(&bench, "--engine k6 --script own.js");
     finished.assert_code(1).assert_says(&[
-        "the script: its threshold 'http_req_duration: max<0.000001' does not hold",
+        "the script: its threshold 'http_req_duration: max<0.000001' failed",
         "the load: the script has its own",
     ]);
     let record = record(&bench);
@@ -222,11 +225,11 @@ fn what_an_engine_cannot_do_is_refused_before_anything_starts() {
             CLOSED,
             "--engine wrk --script none.lua",
             2,
-            &["none.lua: the script cannot be read"],
+            &["none.lua: cannot read the script"],
         );
     }
     let own = [
-        "--script: gatebench's own engine runs no scripts",
+        "--script: the built-in load generator runs no scripts",
         "--engine k6",
     ];
     refused(CLOSED, "--script own.js", 2, &own);
@@ -238,7 +241,7 @@ fn ctrl_c_ends_the_other_engine_too() {
         return;
     }
     let bench = bench(LONG_MEASURE);
-    let session = bench.start("run suite.yaml --engine wrk --out run");
+    let session = bench.start("run suite.yaml --engine wrk --dir run");
     session.until_load();
     session.signal("INT");
     session.wait().assert_code(130);

@@ -10,7 +10,7 @@ const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections
 fn nothing_valid_is_code_4() {
     let bench = Bench::new();
     bench.load(FLOOD);
-    let finished = bench.gatebench("run suite.yaml --out run");
+    let finished = bench.gatebench("run suite.yaml --dir run");
     finished.assert_code(4);
     for words in ["invalid", "were dropped", "Lower the rate below the knee"] {
         assert!(finished.stdout.contains(words), "{}", finished.stdout);
@@ -25,7 +25,7 @@ fn a_trial_that_cannot_be_kept_is_code_3() {
     let bench = Bench::new();
     bench.load(UNHURRIED);
     bench.suite("reference", 2);
-    let session = bench.start("run suite.yaml --out run");
+    let session = bench.start("run suite.yaml --dir run");
     bench.wait_for("the first trial", || {
         (!bench.kept_trials("run").is_empty()).then_some(())
     });

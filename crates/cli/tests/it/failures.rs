@@ -23,7 +23,7 @@ fn beside_a_good_one_under(load: &str, behaviour: &str, words: &[&str]) {
     bench.load(load);
     bench.faulty(behaviour);
     let finished =
-        bench.gatebench("run suite.yaml --gateway ./faulty --gateway reference --out run");
+        bench.gatebench("run suite.yaml --gateway ./faulty --gateway reference --dir run");
     finished.assert_code(1).assert_says(&[
         "gateway faulty",
         "  → ",
@@ -45,14 +45,14 @@ fn a_gateway_that_is_not_installed() {
         "faulty/gateway.yaml",
         &format!("{spec}install: {{apt: [no-such-package]}}\n"),
     );
-    let named = bench.gatebench("run suite.yaml --gateway ./faulty --out run");
+    let named = bench.gatebench("run suite.yaml --gateway ./faulty --dir run");
     named
         .assert_code(3)
         .assert_says(&["faulty", "no-such-program", "no-such-package", "  → "]);
     assert!(!bench.path("run").exists(), "nothing was begun");
 
     bench.suite("reference, ./faulty", 1);
-    let listed = bench.gatebench("run suite.yaml --out run");
+    let listed = bench.gatebench("run suite.yaml --dir run");
     listed
         .assert_measured()
         .assert_says(&["warning", "faulty", "no-such-package"]);
@@ -66,7 +66,7 @@ fn a_gateway_of_a_version_that_its_folder_does_not_fit() {
     let spec = bench.read("faulty/gateway.yaml");
     let later = spec.replace("binary:", "binary:\n  version_min: \"99\"");
     bench.write("faulty/gateway.yaml", &later);
-    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --out run");
+    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --dir run");
     finished.assert_code(3).assert_says(&[
         "the folder of faulty was written for at least 99",
         "a program of another version must come after it on PATH",
@@ -81,9 +81,9 @@ fn a_program_that_is_not_that_gateway() {
     let spec = bench.read("faulty/gateway.yaml");
     let other = spec.replace("[/usr/bin/python3, python3]", "[/bin/true]");
     bench.write("faulty/gateway.yaml", &other);
-    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --out run");
+    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --dir run");
     finished.assert_code(1).assert_says(&[
-        "/true did not say its version",
+        "/true did not print its version",
         "true by hand; if it works, correct",
     ]);
     assert!(!bench.path("run").exists(), "nothing was begun");
@@ -120,7 +120,7 @@ fn a_gateway_that_crashes_under_load_after_a_while() {
     bench.load(LONG_MEASURE);
     bench.suite("./faulty", 1);
     let begun = Instant::now();
-    let finished = bench.gatebench("run suite.yaml --out run");
+    let finished = bench.gatebench("run suite.yaml --dir run");
     finished
         .assert_code(1)
         .assert_says(&["gateway faulty", "signal ABORT", "  → "]);
@@ -137,7 +137,7 @@ fn a_gateway_that_does_not_stop() {
     let bench = Bench::new();
     bench.faulty("deaf");
     bench.suite("./faulty, reference", 1);
-    let finished = bench.gatebench("run suite.yaml --out run");
+    let finished = bench.gatebench("run suite.yaml --dir run");
     // What it measured counts all the same, and the next finds a machine without it.
     finished.assert_measured().assert_says(&[
         "did not end on SIGTERM within 1s and was killed",
@@ -169,7 +169,7 @@ fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
     let wrote = "worker initialization error: this node must be restarted";
     let begun = Instant::now();
     bench
-        .gatebench("run suite.yaml --gateway ./faulty --out run")
+        .gatebench("run suite.yaml --gateway ./faulty --dir run")
         .assert_code(1)
         .assert_says(&["gateway faulty", "a request is answered", wrote]);
     bench
@@ -186,7 +186,7 @@ fn a_gateway_with_a_unix_socket_below_a_long_run_directory() {
     let bench = Bench::new();
     bench.faulty("socket:{{ cwd }}/control.sock");
     let long = format!("{}/{}", "d".repeat(200), "e".repeat(50));
-    let run = format!("run suite.yaml --gateway ./faulty --out {long}");
+    let run = format!("run suite.yaml --gateway ./faulty --dir {long}");
     bench.gatebench(&run).assert_measured();
     bench.assert_reportable(&long, 1);
 }
@@ -228,7 +228,7 @@ fn a_check_begins_with_empty_folders() {
     bench.write("faulty/gateway.yaml", &once);
     for _ in 0..2 {
         bench
-            .gatebench("check gateway ./faulty --scenario ./ping.yaml --out checked")
+            .gatebench("check gateway ./faulty --scenario ./ping.yaml --dir checked")
             .assert_prints(&["✓ 1 case"]);
     }
     assert!(bench.path("checked/ping/gateway/once").is_dir());
@@ -246,7 +246,7 @@ fn a_gateway_that_hangs_under_load() {
 fn killed_in_mid_trial(who: fn(&Process) -> bool, words: &[&str]) {
     let bench = Bench::new();
     bench.load(LONG_MEASURE);
-    let session = bench.start("run suite.yaml --out run");
+    let session = bench.start("run suite.yaml --dir run");
     session.until_load();
     let victims: Vec<Process> = bench.processes().into_iter().filter(who).collect();
     assert_eq!(victims.len(), 1, "{victims:?}");
@@ -274,7 +274,7 @@ fn a_gateway_without_the_policy_is_not_supported_and_not_failed() {
     let bench = Bench::new();
     bench.faulty("honest");
     let finished =
-        bench.gatebench("run --smoke --scenario api-key --gateway ./faulty --no-direct --out run");
+        bench.gatebench("run --smoke --scenario api-key --gateway ./faulty --no-direct --dir run");
     finished
         .assert_measured()
         .assert_says(&["not supported: api_key"]);

@@ -37,7 +37,7 @@ fn two_gateways_are_set_beside_each_other_function_by_function() {
     let bench = Bench::new();
     replace_load(&bench.path(""), "flame", COLD);
     let words = "flame reference nginx --scenario ./ping.yaml --connections 8 --duration 3s \
-                 --overlay over --out run";
+                 --overlay over --dir run";
     let output = bench.gatebench(words);
     if is_forbidden(&output) {
         return;
@@ -74,13 +74,13 @@ fn a_profile_that_is_stopped_is_soon_told() {
     let bench = Bench::new();
     replace_load(&bench.path(""), "flame", COLD);
     let short = bench.gatebench(
-        "flame reference --scenario ./ping.yaml --duration 3s --overlay over --out short",
+        "flame reference --scenario ./ping.yaml --duration 3s --overlay over --dir short",
     );
     if is_forbidden(&short) {
         return;
     }
     let words = "flame reference --scenario ./ping.yaml --connections 8 --duration 5m \
-                 --frequency 4000 --overlay over --out run";
+                 --frequency 4000 --overlay over --dir run";
     let session = bench.start(words);
     session.until_load();
     // As much as was sampled in ten seconds of which a warm-up took two.

@@ -42,7 +42,7 @@ fn a_hangup_makes_the_gateway_read_its_file_again() {
     gateway.signal("-HUP");
     assert_eq!(
         gateway.said.next().unwrap().unwrap(),
-        "gateway goes by its file as it is now"
+        "gateway has reloaded its file"
     );
     // A worker takes it up when it comes round to it; the connection stays.
     while !ask(&mut client).ends_with("second") {}
@@ -84,7 +84,7 @@ fn a_first_signal_lets_requests_be_finished() {
     let (mut gateway, mut client, mut peer) = with_a_request_under_way(folder.path());
     gateway.signal("-TERM");
     let told = gateway.complaints().next().unwrap();
-    assert!(told.starts_with("gateway finishes what is under way"));
+    assert!(told.starts_with("gateway is finishing open requests"));
     // From then on it knows that the answer is the last.
     while TcpStream::connect(&gateway.address).is_ok() {}
     peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -170,7 +170,12 @@ fn signals_end_it_while_it_reads_its_file_again() {
     assert!(ask(&mut client).ends_with("first"));
     let mut complained = gateway.complaints();
     gateway.signal("-TERM");
-    assert!(complained.next().unwrap().starts_with("gateway finishes"));
+    assert!(
+        complained
+            .next()
+            .unwrap()
+            .starts_with("gateway is finishing")
+    );
     let signalled = Instant::now();
     gateway.signal("-TERM");
     assert!(gateway.child.wait().unwrap().success());
@@ -193,7 +198,7 @@ fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
     };
     let (code, told) = check(&configuration("a"));
     assert_eq!(code, Some(0));
-    assert!(told.contains("gateway.json is right"), "{told}");
+    assert!(told.contains("gateway.json is valid"), "{told}");
     let wrong = configuration("a")
         .replace("\"upstream\":", "\"upsteam\":")
         .replace(

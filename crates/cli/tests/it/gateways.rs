@@ -35,7 +35,7 @@ fn is_run_and_proven(gateway: &str, scenarios: &[&str]) {
         .map(|name| format!("--scenario {name} "))
         .collect();
     let finished = bench.gatebench(&format!(
-        "run {named} --load load.yaml --blocks 1 --no-direct --out run --gateway {gateway}"
+        "run {named} --load load.yaml --blocks 1 --no-direct --dir run --gateway {gateway}"
     ));
     finished.assert_measured();
     bench.assert_reportable("run", scenarios.len());
@@ -97,7 +97,7 @@ fn gravitee_is_installed_and_holds_what_it_claims() {
         "contract: 14 cases",
         "api-key: 6 cases",
         "json-response-edits: not supported: response_json.items",
-        "gravitee holds all it claims",
+        "gravitee passes all",
     ]);
 }
 
@@ -153,21 +153,21 @@ fn a_gateway_in_no_list_is_begun_filled_in_and_proven() {
     bench
         .gatebench("new gateway mine")
         .assert_code(2)
-        .assert_says(&["mine: is already there", "another name"]);
+        .assert_says(&["mine: already exists", "another name"]);
 
     bench.own_gateway();
-    let proven = bench.gatebench("check gateway ./mine --out checked");
+    let proven = bench.gatebench("check gateway ./mine --dir checked");
     proven.assert_code(0).assert_prints(&[
         "My own gateway",
         "contract: 14 cases",
         "api-key: 6 cases",
         "mock: not supported: mock",
-        "mine holds all it claims",
+        "mine passes all",
     ]);
     assert!(bench.path("checked/api-key/gateway/mine.json").is_file());
     bench.load(HUNDRED);
     bench
-        .gatebench("run suite.yaml --gateway ./mine --out run")
+        .gatebench("run suite.yaml --gateway ./mine --dir run")
         .assert_measured();
 }
 
@@ -190,7 +190,7 @@ fn what_a_gateway_does_wrong_is_shown_side_by_side() {
         "X-Api-Key: mallory-0000000000000000",
         "│ HTTP/1.1 200",
         "expected: status is 401",
-        "mine fails 2 of 2 scenarios; 1 not asked",
+        "mine fails 2 of 2 scenarios; 1 not tested",
         "→ correct its templates",
         "gatebench-check/mine/contract/gateway",
     ]);
@@ -271,7 +271,7 @@ fn what_an_installation_does_is_said_before_it_is_done() {
         .assert_code(0)
         .assert_prints(&[
             "nginx",
-            " is there",
+            " is installed",
             "would install Debian packages mine-one, mine-two (as root)",
             "apt-get install --yes --no-install-recommends mine-one mine-two",
             "mine-server 1.2.3 from PyPI",
@@ -343,7 +343,7 @@ fn of_a_package_only_the_bytes_that_were_pinned_are_installed() {
     assert!(!bench.path("data/gatebench/bin/mine").exists());
     install(&sha256)
         .assert_code(0)
-        .assert_prints(&["1.2.3 is there"]);
+        .assert_prints(&["1.2.3 is installed"]);
     assert!(bench.path("data/gatebench/bin/mine").exists());
 }
 
@@ -408,7 +408,7 @@ fn a_java_program_is_installed_only_with_the_libraries_that_were_pinned() {
     assert_eq!(bench.read(&format!("{home}/libraries.sha256")), LIBRARY);
     install(&pins(LIBRARIES), &[])
         .assert_code(0)
-        .assert_prints(&["libraries pinned by SHA-256", "1.2.3 is there"]);
+        .assert_prints(&["libraries pinned by SHA-256", "1.2.3 is installed"]);
     assert!(is_linked());
 }
 
@@ -438,7 +438,7 @@ fn another_version_and_another_program_are_not_taken_for_the_gateway() {
         .gatebench("check gateway ./mine")
         .assert_code(1)
         .assert_says(&[
-            "did not say its version: 'Envoy (\\S+)' is not in what it printed: Python 3.",
+            "did not print its version: 'Envoy (\\S+)' is not in what it printed: Python 3.",
         ]);
     bench.write(
         "mine/gateway.yaml",

@@ -39,7 +39,7 @@ fn a_plan_says_what_part_of_the_load_each_group_has() {
 fn groups_are_told_apart_in_every_report() {
     let bench = Bench::new();
     let finished = bench.gatebench(
-        "run good-and-failing --gateway reference --load ./load.yaml --blocks 1 --out run",
+        "run good-and-failing --gateway reference --load ./load.yaml --blocks 1 --dir run",
     );
     finished.assert_measured();
     let said = &finished.stdout;

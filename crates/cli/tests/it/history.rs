@@ -111,7 +111,7 @@ fn many_nights_have_a_history_and_a_baseline() {
         "compare gatebench-runs/night-04 --baseline mine",
     );
     assert_eq!(code, 2);
-    assert!(errors.contains("there are: main"), "{errors}");
+    assert!(errors.contains("use one of main"), "{errors}");
     assert_eq!(gatebench(folder.path(), "baseline remove main").0, 0);
 }
 

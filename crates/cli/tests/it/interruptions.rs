@@ -7,7 +7,7 @@ use crate::bench::{Bench, LONG_MEASURE, LONG_WARM_UP};
 fn interrupted(load: &str, signals: &[&str]) {
     let bench = Bench::new();
     bench.load(load);
-    let session = bench.start("run suite.yaml --out run");
+    let session = bench.start("run suite.yaml --dir run");
     session.until_load();
     for signal in signals {
         session.signal(signal);
@@ -55,7 +55,7 @@ fn a_second_ctrl_c_kills_a_gateway_that_does_not_stop() {
         "stop:\n  signal: WINCH\n  timeout: 1h",
     );
     bench.write("faulty/gateway.yaml", &spec);
-    let session = bench.start("run suite.yaml --gateway ./faulty --out run");
+    let session = bench.start("run suite.yaml --gateway ./faulty --dir run");
     session.until_load();
     session.signal("INT");
     bench.wait_for("the end of the load", || {
@@ -76,7 +76,7 @@ fn a_second_ctrl_c_kills_a_gateway_that_does_not_stop() {
 fn an_interrupted_run_is_finished_with_resume() {
     let bench = Bench::new();
     bench.suite("reference", 3);
-    let session = bench.start("run suite.yaml --out run");
+    let session = bench.start("run suite.yaml --dir run");
     bench.wait_for("the first trial", || {
         (!bench.kept_trials("run").is_empty()).then_some(())
     });
@@ -111,10 +111,10 @@ fn a_killed_gatebench_leaves_no_process_and_what_it_finished() {
     let bench = Bench::new();
     bench.suite("reference", 1);
     bench
-        .gatebench("run suite.yaml --out run")
+        .gatebench("run suite.yaml --dir run")
         .assert_measured();
     bench.load(LONG_MEASURE);
-    let session = bench.start("run suite.yaml --out killed");
+    let session = bench.start("run suite.yaml --dir killed");
     session.until_load();
     session.signal("KILL");
     bench.wait_for("the end of all processes", || {

@@ -22,13 +22,14 @@ fn without_groups<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
 #[test]
 fn parts_of_a_cpu_are_refused_and_whole_ones_are_had_as_cores() {
     let bench = Bench::new();
-    let refused = without_groups(&bench, "run suite.yaml --gateway-cpus 0.5 --out run").wait();
+    let refused = without_groups(&bench, "run suite.yaml --gateway-cpus 0.5 --dir run").wait();
     refused.assert_code(3).assert_says(&[
-        "reference-0.5cpu cannot be held to 0.5 CPU: no control group with the cpu controller is mounted",
+        "cannot limit reference-0.5cpu to 0.5 CPU: \
+         no control group with the cpu controller is mounted",
         "→ run gatebench as root",
     ]);
     assert!(!bench.path("run").exists());
-    let by_cores = without_groups(&bench, "run suite.yaml --gateway-cpus 1 --out run").wait();
+    let by_cores = without_groups(&bench, "run suite.yaml --gateway-cpus 1 --dir run").wait();
     by_cores
         .assert_measured()
         .assert_says(&["reference-1cpu is held to 1 CPU by its cores alone"]);
@@ -39,12 +40,12 @@ fn parts_of_a_cpu_are_refused_and_whole_ones_are_had_as_cores() {
 #[test]
 fn more_cpus_than_the_machine_has_are_refused() {
     let bench = Bench::new();
-    let finished = bench.gatebench("run suite.yaml --gateway-cpus 4000 --out run");
+    let finished = bench.gatebench("run suite.yaml --gateway-cpus 4000 --dir run");
     finished
         .assert_code(3)
         .assert_says(&["the gateway cannot have 4000 of", "→ "]);
     bench
-        .gatebench("run suite.yaml --gateway-cpus 0 --out run")
+        .gatebench("run suite.yaml --gateway-cpus 0 --dir run")
         .assert_code(2)
         .assert_says(&["at least 0.01 CPU"]);
 }

@@ -457,7 +457,7 @@ fn wrong_words_are_refused_before_anything_is_sent() {
         ("--cert x https://a/", "--key"),
         ("--cacert no-such https://a/", "no-such"),
         ("--ramp-to 5 http://a/", "--rate"),
-        ("--rate 0 http://a/", "is no rate"),
+        ("--rate 0 http://a/", "is not a rate"),
         ("-c 0 http://a/", "0"),
         ("-d 0s http://a/", "no time"),
         ("--resolve b:80:127.0.0.1 http://a/", "about no URL"),
@@ -470,8 +470,8 @@ fn wrong_words_are_refused_before_anything_is_sent() {
         ("-n 10 --warm-up 1s http://a/", "--warm-up"),
         ("--cores 0,1 -c 1 http://a/", "2 workers"),
         ("--cores 0,0 http://a/", "core 0 twice"),
-        ("-c abc http://a/", "write a whole number, as in 64"),
-        ("-n 1e3 http://a/", "write a whole number, as in 64"),
+        ("-c abc http://a/", "write a whole number, for example 64"),
+        ("-n 1e3 http://a/", "write a whole number, for example 64"),
         ("http://a/{{users.name http://a/", "{{"),
     ] {
         bench
@@ -537,7 +537,7 @@ fn the_screen_fits_a_hundred_columns_and_names_what_is_left_out() {
     for (flags, said) in [
         (
             "-n 1 -c 1",
-            "closed: 1 connection, 1 request without a warm-up",
+            "closed: 1 connection, 1 request without warm-up",
         ),
         (
             "-n 9 -c 2 --connection-rate 100",

@@ -58,7 +58,7 @@ fn a_secret_is_in_no_report_and_in_no_file_that_others_may_read() {
     let bench = Bench::new();
     ends_with(&bench, &format!("'refused: {SECRET}'"));
     keyed(&bench, "reference, ./faulty");
-    let finished = bench.gatebench("run suite.yaml --out run");
+    let finished = bench.gatebench("run suite.yaml --dir run");
     finished.assert_code(1).assert_says(&["refused: [masked]"]);
     assert!(!finished.stderr.contains(SECRET), "{}", finished.stderr);
     assert!(!finished.stdout.contains(SECRET), "{}", finished.stdout);
@@ -110,7 +110,7 @@ fn a_secret_is_in_no_report_and_in_no_file_that_others_may_read() {
 fn a_report_publishes_nothing_that_a_link_leads_to() {
     let bench = Bench::new();
     bench
-        .gatebench("run suite.yaml --out run")
+        .gatebench("run suite.yaml --dir run")
         .assert_measured();
     let trial = bench.kept_trials("run").remove(0);
     let file = bench.path(&format!("run/trials/{trial}/gateway/gateway.json"));
@@ -135,7 +135,7 @@ fn what_a_gateway_writes_does_not_act_on_the_terminal() {
     let words = r"'bad \x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m\rline\x9b2K\u202eend'";
     ends_with(&bench, words);
     bench.suite("reference, ./faulty", 1);
-    let finished = bench.gatebench("run suite.yaml --out run");
+    let finished = bench.gatebench("run suite.yaml --dir run");
     finished
         .assert_code(1)
         .assert_says(&["gateway faulty", "bad red lineend"]);

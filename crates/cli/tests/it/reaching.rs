@@ -198,7 +198,7 @@ fn connections_are_measured_without_requests() {
         "{}",
         screen.stdout
     );
-    assert!(screen.stdout.contains("all made"), "{}", screen.stdout);
+    assert!(screen.stdout.contains("all opened"), "{}", screen.stdout);
     let nobody = bench.gatebench("load --handshakes -n 3 http://127.0.0.1:1");
     nobody.assert_code(3).assert_says(&["127.0.0.1:1"]);
     let checked = bench.gatebench("load --handshakes --check status=200 http://127.0.0.1:1");

@@ -152,7 +152,7 @@ fn gateways_on_another_host_are_measured_and_leave_nothing() {
     let bench = Bench::new();
     let _far = Far::start(&bench, &bench.path("far-cache"));
     bench.suite("reference, nginx", 1);
-    start(&bench, "run suite.yaml --gateway-on far --out run")
+    start(&bench, "run suite.yaml --gateway-on far --dir run")
         .wait()
         .assert_measured();
     assert_nothing_left(&bench);
@@ -181,13 +181,13 @@ fn what_is_not_there_is_told(bench: &Bench) {
         .read("faulty/gateway.yaml")
         .replace("[/usr/bin/python3, python3]", "[no-such-program]");
     bench.write("faulty/gateway.yaml", &spec);
-    let words = "run suite.yaml --gateway ./faulty --gateway-on far --out missing";
+    let words = "run suite.yaml --gateway ./faulty --gateway-on far --dir missing";
     let missing = start(bench, words).wait();
     missing
         .assert_code(3)
         .assert_says(&["on far: gateway faulty is not installed", "→ on far: "]);
     bench.faulty("refuse:line-7-says-nonsense");
-    let words = "run suite.yaml --gateway ./faulty --gateway-on far --out refused";
+    let words = "run suite.yaml --gateway ./faulty --gateway-on far --dir refused";
     let refused = start(bench, words).wait();
     refused
         .assert_code(1)
@@ -200,7 +200,7 @@ fn a_connection_that_breaks_ends_what_runs_there() {
     let bench = Bench::new();
     let _far = Far::start(&bench, &bench.path("far-cache"));
     bench.load(LONG_MEASURE);
-    let session = start(&bench, "run suite.yaml --gateway-on far --out broken");
+    let session = start(&bench, "run suite.yaml --gateway-on far --dir broken");
     session.until_load();
     let is_ssh = |process: &Process| process.command.iter().any(|word| word == "BatchMode=yes");
     let ssh: Vec<Process> = bench.processes().into_iter().filter(is_ssh).collect();
@@ -210,11 +210,11 @@ fn a_connection_that_breaks_ends_what_runs_there() {
     finished.assert_says(&[
         "environment: ",
         "the connection to far broke",
-        "→ see that far and the network to it are up",
+        "→ check that far and the network to it are up",
     ]);
     assert_nothing_left(&bench);
 
-    let session = start(&bench, "run suite.yaml --gateway-on far --out killed");
+    let session = start(&bench, "run suite.yaml --gateway-on far --dir killed");
     session.until_load();
     session.signal("KILL");
     drop(session);
@@ -254,7 +254,7 @@ fn a_host_that_cannot_be_used_is_told_with_the_remedy() {
             ["cannot create directory", "→ give the user on far a home"],
         ),
     ] {
-        let words = format!("run suite.yaml --gateway-on {host} --out run");
+        let words = format!("run suite.yaml --gateway-on {host} --dir run");
         let finished = start(&bench, &words).wait();
         let cannot = format!("environment: gatebench cannot be run on {host}: ");
         finished

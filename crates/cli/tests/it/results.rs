@@ -9,7 +9,7 @@ use crate::serving::Serving;
 fn a_run_is_reported_on_the_terminal_and_in_files() {
     let bench = Bench::new();
     bench.suite("reference", 2);
-    let finished = bench.gatebench("run suite.yaml --out run");
+    let finished = bench.gatebench("run suite.yaml --dir run");
     finished.assert_measured().assert_says(&[
         "2 trials, about",
         "[1/2, ",
@@ -39,7 +39,7 @@ fn a_run_is_reported_on_the_terminal_and_in_files() {
 fn a_run_is_told_in_the_columns_of_a_document() {
     let bench = Bench::new();
     bench
-        .gatebench("run suite.yaml --out run")
+        .gatebench("run suite.yaml --dir run")
         .assert_measured();
     let told = bench.gatebench("report run --as kong-vs-nginx");
     told.assert_code(0);
@@ -56,11 +56,11 @@ fn a_run_is_told_in_the_columns_of_a_document() {
         .gatebench("report run --as seed-9")
         .assert_code(2)
         .assert_says(&["there is no published document 'seed-9'", "kong-vs-nginx"]);
-    bench.gatebench("run suite.yaml --smoke --out smoke");
+    bench.gatebench("run suite.yaml --smoke --dir smoke");
     bench
         .gatebench("report smoke --as kong-vs-nginx")
         .assert_code(2)
-        .assert_says(&["a smoke run says", "gatebench run kong-vs-nginx"]);
+        .assert_says(&["a smoke run only verifies", "gatebench run kong-vs-nginx"]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_run_is_told_in_the_columns_of_a_file() {
                         \x20   groups:\n      - group: document\n        columns: [{head: [requests], figure: rate}]\n";
     let bench = Bench::new();
     bench
-        .gatebench("run suite.yaml --out run")
+        .gatebench("run suite.yaml --dir run")
         .assert_measured();
     bench.write("mine.yaml", MINE);
     let parts = ["A table of mine", "reference: proxies", "my proxy"];
@@ -94,7 +94,7 @@ fn a_report_is_rebuilt_byte_for_byte() {
     let bench = Bench::new();
     bench.load(WARMED_UP);
     bench
-        .gatebench("run suite.yaml --out run")
+        .gatebench("run suite.yaml --dir run")
         .assert_measured();
     let before = FILES.map(|name| bench.read(&format!("run/{name}")));
     assert!(before[1].contains("Warm-ups lasted"), "{}", before[1]);
@@ -129,7 +129,7 @@ fn a_report_is_rebuilt_byte_for_byte() {
 #[test]
 fn json_is_all_that_standard_output_gets() {
     let bench = Bench::new();
-    let finished = bench.gatebench("run suite.yaml --out run --json");
+    let finished = bench.gatebench("run suite.yaml --dir run --json");
     let findings: serde_json::Value =
         serde_json::from_str(&finished.assert_measured().stdout).unwrap();
     assert_eq!(findings["run"]["suite"], "small");
@@ -158,7 +158,7 @@ fn without_a_directory_a_run_finds_its_own() {
 fn a_folder_outside_the_repository_is_a_gateway_like_any_other() {
     let bench = Bench::new();
     bench.faulty("honest");
-    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --gateway nginx --out run");
+    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --gateway nginx --dir run");
     finished
         .assert_measured()
         .assert_says(&["faulty · ping", "nginx · ping"]);
@@ -186,7 +186,7 @@ fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
         &["gateway", bench.path("gateway.json").to_str().unwrap()],
     );
     let words = format!(
-        "run suite.yaml --attach http://127.0.0.1:{} --pid {} --out run",
+        "run suite.yaml --attach http://127.0.0.1:{} --pid {} --dir run",
         gateway.port,
         gateway.child.id()
     );

@@ -8,7 +8,7 @@ use crate::bench::{Bench, LONG_MEASURE, UNHURRIED};
 fn a_directory_that_cannot_be_made() {
     let bench = Bench::new();
     for out in ["/dev/null/run", "/proc/run", "suite.yaml"] {
-        let finished = bench.gatebench(&format!("run suite.yaml --out {out}"));
+        let finished = bench.gatebench(&format!("run suite.yaml --dir {out}"));
         finished
             .assert_code(3)
             .assert_says(&["error: environment", out, "  → "]);
@@ -29,7 +29,7 @@ fn a_disk_that_becomes_full() {
         return eprintln!("SKIPPED: mounting a small disk needs root");
     };
     bench.load(UNHURRIED);
-    let session = bench.start("run suite.yaml --out disk/run");
+    let session = bench.start("run suite.yaml --dir disk/run");
     bench.wait_for("the first trial", || {
         (!bench.kept_trials("disk/run").is_empty()).then_some(())
     });
@@ -61,7 +61,7 @@ fn a_limit_on_file_sizes_that_is_too_small() {
     command.args([
         "-c",
         &format!(
-            "ulimit -f 1; exec {} run suite.yaml --out run",
+            "ulimit -f 1; exec {} run suite.yaml --dir run",
             env!("CARGO_BIN_EXE_gatebench")
         ),
     ]);
@@ -75,23 +75,23 @@ fn a_limit_on_file_sizes_that_is_too_small() {
 fn two_runs_on_one_directory() {
     let bench = Bench::new();
     bench.load(LONG_MEASURE);
-    let first = bench.start("run suite.yaml --out run");
+    let first = bench.start("run suite.yaml --dir run");
     first.until_load();
     let mut command = bench.command();
     command
-        .args(["run", "suite.yaml", "--out", "run"])
+        .args(["run", "suite.yaml", "--dir", "run"])
         .env_remove(crate::bench::MARK);
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(
-        stderr.contains("another gatebench run is writing into run") && stderr.contains("--out"),
+        stderr.contains("another gatebench run is writing into run") && stderr.contains("--dir"),
         "{stderr}"
     );
     first.signal("INT");
     first.wait().assert_code(130);
 
-    let again = bench.gatebench("run suite.yaml --out run");
+    let again = bench.gatebench("run suite.yaml --dir run");
     again
         .assert_code(2)
         .assert_says(&["already holds a run", "--resume run", "  → "]);
@@ -101,8 +101,8 @@ fn two_runs_on_one_directory() {
 fn two_runs_on_two_directories() {
     let (one, other) = (Bench::new(), Bench::new());
     let sessions = [
-        one.start("run suite.yaml --out run"),
-        other.start("run suite.yaml --out run"),
+        one.start("run suite.yaml --dir run"),
+        other.start("run suite.yaml --dir run"),
     ];
     for session in sessions {
         session.wait().assert_measured();
@@ -115,7 +115,7 @@ fn two_runs_on_two_directories() {
 fn a_damaged_trial_is_named() {
     let bench = Bench::new();
     bench
-        .gatebench("run suite.yaml --out run")
+        .gatebench("run suite.yaml --dir run")
         .assert_measured();
     let record = format!("run/trials/{}/trial.json", bench.kept_trials("run")[0]);
     bench.write(&record, "{");

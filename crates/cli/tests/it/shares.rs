@@ -9,7 +9,7 @@ use crate::bench::Bench;
 fn shares_are_of_what_the_trial_itself_found() {
     let bench = Bench::new();
     bench
-        .gatebench("run suite.yaml --smoke --at 90%,50% --out run")
+        .gatebench("run suite.yaml --smoke --at 90%,50% --dir run")
         .assert_code(0);
     let trial = bench.read("run/trials/0001-ping-reference-b1/trial.json");
     let trial: Value = serde_json::from_str(&trial).unwrap();
@@ -50,15 +50,16 @@ fn a_plan_has_its_shares_and_wrong_ones_are_refused() {
             .assert_code(2)
             .assert_says(&[
                 wrong,
-                "write whole percentages from 1% to 99%, as in 50%,70%,90%",
+                "write whole percentages from 1% to 99%, for example 50%,70%,90%",
             ]);
     }
     let help = bench.gatebench("run --help").stdout.clone();
     let help: Vec<&str> = help.split_whitespace().collect();
-    let connections = format!("{CONNECTIONS} connections find it in the same process");
+    let connections =
+        format!("{CONNECTIONS} connections determine the saturation of the same process");
     assert!(help.join(" ").contains(&connections));
     let script = bench.gatebench("run suite.yaml --engine wrk --at 50%");
     script
         .assert_code(2)
-        .assert_says(&["--at", "leave out --engine"]);
+        .assert_says(&["--at", "omit --engine"]);
 }

@@ -17,7 +17,7 @@ fn soak(bench: &Bench) -> Value {
 fn a_soak_that_was_stopped_is_kept_and_goes_on_with_another_process() {
     let _turn = turn();
     let bench = Bench::new();
-    let words = "soak reference --scenario ./ping.yaml --connections 8 --duration 8s --out run";
+    let words = "soak reference --scenario ./ping.yaml --connections 8 --duration 8s --dir run";
     let session = bench.start(words);
     session.until_load();
     // The warm-up takes 800 ms.

@@ -57,7 +57,7 @@ fn a_suite_may_try_again_too() {
     bench.suite("./mine", 1);
     let suite = bench.read("suite.yaml") + "retries: 1\nsettle: {at_most: 0s}\n";
     bench.write("suite.yaml", &suite);
-    let finished = bench.gatebench("run ./suite.yaml --out run");
+    let finished = bench.gatebench("run ./suite.yaml --dir run");
     finished.assert_measured().assert_says(&["not today"]);
     assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
     bench.assert_reportable("run", 2);
@@ -70,7 +70,7 @@ fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
     let bench = Bench::new();
     bench.write("mine-spec.yaml", SPECIFICATION);
     write_gateway_that_fails_once(&bench);
-    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway ./mine --out run");
+    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway ./mine --dir run");
     finished.assert_code(0).assert_says(&["not today"]);
     let words: Vec<&str> = finished.stdout.split_whitespace().collect();
     let told = words.join(" ");
@@ -98,7 +98,7 @@ fn a_specification_without_a_gateway_asks_the_upstream() {
         .replace("  - start_gateway\n", "")
         .replace("  - save_error_log\n", "");
     bench.write("mine-spec.yaml", &text);
-    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --out run");
+    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --dir run");
     finished
         .assert_code(0)
         .assert_says(&["starts no gateway, so --gateway is not used"]);
@@ -115,7 +115,7 @@ fn threads_are_for_the_engines_that_take_them() {
     let bench = Bench::new();
     let text = SPECIFICATION.replace("connections: 4,", "connections: 4, threads: 2,");
     bench.write("mine-spec.yaml", &text);
-    let told = "the specification asks for 2 threads";
+    let told = "the specification requests 2 threads";
     let of = |engine: &str| {
         let words = format!("spec run ./mine-spec.yaml --engine {engine} --dry-run");
         bench.gatebench(&words)
@@ -144,7 +144,7 @@ fn a_script_beside_the_specification_is_sent_by_wrk() {
     );
     assert!(text.contains("mine.lua"));
     bench.write("mine-spec.yaml", &text);
-    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --out run");
+    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --dir run");
     finished.assert_code(0);
     let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
     let runs = &findings["combined"]["versions"];
@@ -170,17 +170,17 @@ fn what_cannot_run_is_told_before_anything_starts() {
     let wrong = SPECIFICATION.replace("path: /ping,", "path: /pong,");
     bench.write("mine-spec.yaml", &wrong);
     bench
-        .gatebench("spec run ./mine-spec.yaml --out run")
+        .gatebench("spec run ./mine-spec.yaml --dir run")
         .assert_code(2)
         .assert_says(&["/pong", "mine-spec.yaml", "/ping", "  → "]);
     let unordered = SPECIFICATION.replace("  - start_upstream\n", "");
     bench.write("mine-spec.yaml", &unordered);
     bench
-        .gatebench("spec run ./mine-spec.yaml --out run")
+        .gatebench("spec run ./mine-spec.yaml --dir run")
         .assert_code(2)
         .assert_says(&["the steps have no `start_upstream`", "after `setup`"]);
     bench
-        .gatebench("spec run --tags no-such-tag --out run")
+        .gatebench("spec run --tags no-such-tag --dir run")
         .assert_code(2)
         .assert_says(&["single_route", "  → "]);
     assert!(!bench.path("run").exists(), "nothing was begun");
@@ -249,7 +249,7 @@ fn two_commits_are_built_and_stand_side_by_side() {
     bench.write("mine-spec.yaml", SPECIFICATION);
     let mut command = bench.command();
     let words =
-        "spec run ./mine-spec.yaml --git v1.0 --git v2.0 --gateway ./repo/deploy --out run --build";
+        "spec run ./mine-spec.yaml --git v1.0 --git v2.0 --gateway ./repo/deploy --dir run --build";
     let build = "mkdir build && cp gw.sh build/gw && chmod +x build/gw";
     command.args(words.split_whitespace()).arg(build);
     command.env("XDG_DATA_HOME", bench.path("data"));

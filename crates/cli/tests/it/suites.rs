@@ -101,7 +101,7 @@ fn smoke_once(words: &str, gateways: &[&str]) -> (Outcomes, Outcomes) {
         .iter()
         .map(|it| format!(" --gateway {it}"))
         .collect();
-    let ran = bench.gatebench(&format!("run {words} --smoke --out run{gateways}"));
+    let ran = bench.gatebench(&format!("run {words} --smoke --dir run{gateways}"));
     let (mut outcomes, mut failed) = (Outcomes::new(), Outcomes::new());
     for trial in bench.kept_trials("run") {
         let path = bench.path("run/trials").join(&trial).join("trial.json");

@@ -17,7 +17,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     if job.script.is_some() {
         return Err(Refusal::new(
             "h2load takes no scripts",
-            "leave --script out, or use --engine wrk or k6",
+            "omit --script, or use --engine wrk or k6",
         ));
     }
     let requests = job.plain_requests("h2load")?;
@@ -62,8 +62,8 @@ fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, R
     let scenario = &job.scenario.scenario;
     let refused = |what: &str| {
         Refusal::new(
-            format!("h2load cannot {what}, which scenario '{scenario}' asks for"),
-            "use --engine wrk or k6, or gatebench's own engine",
+            format!("h2load cannot {what}, which scenario '{scenario}' requires"),
+            "use --engine wrk or k6, or the built-in load generator",
         )
     };
     let first = requests.first().ok_or_else(|| refused("send nothing"))?;
@@ -102,7 +102,7 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
     let mut limits = Limits::default();
     if (threads as usize) < job.threads {
         limits.express(format!(
-            "{} threads: h2load has no more of them than connections, so it runs {threads}",
+            "{} threads: h2load runs at most one per connection, so it runs {threads}",
             job.threads
         ));
     }
@@ -112,12 +112,11 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
             limits.express(what);
         }
     }
-    limits.express("the timeout of a request: h2load knows only those of connections");
-    limits.express("the wait for the last answers: h2load leaves what is in flight at the end");
-    limits.measure("percentiles of the response time: h2load tells the least, the mean and the greatest, to three digits");
-    limits.measure(
-        "response times by status class, lateness, added latency, and how it went second by second",
-    );
+    limits.express("the timeout of a request: h2load supports only timeouts of connections");
+    limits.express("the wait for the last responses: h2load drops requests in flight at the end");
+    limits.measure("percentiles of the response time: h2load reports minimum, mean and maximum, with three digits");
+    limits
+        .measure("response times by status class, lateness, added latency, and results per second");
     limits.measure("bytes sent, and connections that were refused");
     limits
 }

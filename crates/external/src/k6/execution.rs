@@ -15,7 +15,7 @@ pub struct Execution {
 
 /// What k6 tells of a script cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what k6 inspect tells of the script cannot be read: {0}")]
+#[error("cannot read the output of k6 inspect: {0}")]
 pub struct ScriptError(String);
 
 /// The keys of a script's options that say something of its load.

@@ -233,7 +233,7 @@ pub(super) fn written(duration: Duration) -> String {
 
 fn refused(phase: &Phase, what: &str) -> Refusal {
     Refusal::new(
-        format!("k6 cannot {what}, which phase '{}' asks for", phase.name),
-        "choose another load (--load), or use gatebench's own engine",
+        format!("k6 cannot {what}, which phase '{}' requires", phase.name),
+        "choose another load (--load), or use the built-in load generator",
     )
 }

@@ -55,11 +55,10 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         }
     }
     limits.measure(
-        "response times from the intended send time: k6 counts from the actual one, so a stall shows in few of them",
+        "response times from the intended send time: k6 counts from the actual one, so a stall affects only few of them",
     );
-    limits.measure(
-        "response times by status class, lateness, added latency, and how it went second by second",
-    );
+    limits
+        .measure("response times by status class, lateness, added latency, and results per second");
     Ok(Order {
         arguments,
         files,
@@ -73,10 +72,10 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
 /// closed phase.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
-    limits.measure("status classes, and which requests got no answer: k6 counts them with answers that the script does not expect");
+    limits.measure("status classes, and requests without a response: k6 counts them with responses that the script does not expect");
     let own = own.display().to_string();
     if job.own_load {
-        limits.express("the load: the script has its own, without a warm-up");
+        limits.express("the load: the script has its own, without warm-up");
         return Ok(vec![own]);
     }
     if let Shape::Open(open) = &job.phase.shape {

@@ -20,7 +20,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let script = match job.script {
         Some(own) => {
             limits.express("the scenario's requests and checks: the script has its own");
-            limits.measure("checks and status classes: wrk has no counts of a script's own");
+            limits.measure("checks and status classes: wrk does not count for a script");
             script::around(own)
         }
         None => script::of(job, &mut limits)?,
@@ -33,14 +33,13 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         ));
     }
     let timeout = whole_seconds(job.phase.timeout.0);
-    limits.express("the wait for the last answers: wrk leaves what is in flight at the end");
+    limits.express("the wait for the last responses: wrk drops requests in flight at the end");
     limits.measure(
-        "latency as it was: wrk adds made-up values for every answer that took longer than usual",
+        "latency as measured: wrk adds synthetic values for each response that took longer than usual",
     );
-    limits.measure(
-        "response times by status class, lateness, added latency, and how it went second by second",
-    );
-    limits.measure("bytes sent, and how many requests were sent without an answer");
+    limits
+        .measure("response times by status class, lateness, added latency, and results per second");
+    limits.measure("bytes sent, and the number of requests without a response");
     let connections = closed.connections;
     let threads = threads(job.threads, connections);
     if (threads as usize) < job.threads {

@@ -173,7 +173,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
     let checks = &requests[0].checks;
     if requests.iter().any(|request| request.checks != *checks) {
         limits.express(
-            "checks: they differ between requests, and wrk does not tell a script which request an answer belongs to",
+            "checks: they differ between requests, and wrk does not pass the request of a response to a script",
         );
         return unseen(limits);
     }
@@ -187,7 +187,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
     if conditions.is_empty() {
         return unseen(limits);
     }
-    limits.express("checks without a cost: they run in Lua for each answer, which slows wrk");
+    limits.express("checks without a cost: they run in Lua for each response, which slows wrk");
     let names: Vec<String> = names
         .iter()
         .map(|name| {
@@ -215,7 +215,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
 }
 
 fn unseen(limits: &mut Limits) -> String {
-    limits.measure("status classes: without a check wrk only counts answers of 400 and above");
+    limits.measure("status classes: without a check, wrk only counts responses of 400 and above");
     String::new()
 }
 

@@ -129,7 +129,7 @@ fn fewer_threads_than_were_asked_for_are_told() {
     let told = "2 threads: wrk opens as many connections in each of them, so 7 run on 1";
     assert!(said(Generator::Wrk, 7).contains(told));
     assert!(!said(Generator::Wrk, 8).contains("threads"));
-    let told = "2 threads: h2load has no more of them than connections, so it runs 1";
+    let told = "2 threads: h2load runs at most one per connection, so it runs 1";
     assert!(said(Generator::H2load, 1).contains(told));
     assert!(!said(Generator::H2load, 7).contains("threads"));
 }
@@ -152,7 +152,7 @@ fn wrk_says_that_it_cannot_tell_whose_answer_it_is() {
     let order = order(Generator::Wrk, &scenario(&text), CLOSED, Part::Measure).unwrap();
     let said = order.limits.not_expressed.join("\n");
     assert!(
-        said.contains("wrk does not tell a script which request an answer belongs to"),
+        said.contains("wrk does not pass the request of a response to a script"),
         "{said}"
     );
     let script = script(&order);
@@ -230,7 +230,7 @@ fn what_a_tool_cannot_do_is_refused_in_words() {
     };
     for generator in [Generator::Wrk, Generator::H2load] {
         assert_refused(generator, CHECKED, OPEN, &rate(generator));
-        let groups = "send several groups at the same time, which scenario 'filled' asks for";
+        let groups = "send several groups at the same time, which scenario 'filled' requires";
         assert_refused(
             generator,
             FILLED,
@@ -238,7 +238,7 @@ fn what_a_tool_cannot_do_is_refused_in_words() {
             &format!("{generator} cannot {groups}"),
         );
         let think = "{name: calm, closed: {connections: 1, think: 1s}, measure: 1s}";
-        let wait = "wait between requests, which phase 'calm' asks for";
+        let wait = "wait between requests, which phase 'calm' requires";
         assert_refused(
             generator,
             CHECKED,
@@ -247,10 +247,10 @@ fn what_a_tool_cannot_do_is_refused_in_words() {
         );
     }
     let put = POST.replace("POST", "PUT");
-    let message = "h2load cannot send PUT with a body, which scenario 'post' asks for";
+    let message = "h2load cannot send PUT with a body, which scenario 'post' requires";
     assert_refused(Generator::H2load, &put, CLOSED, message);
     let poisson = "{name: wild, open: {rate_per_second: 5, arrivals: poisson}, measure: 1s}";
-    let message = "k6 cannot spread arrivals as a Poisson process, which phase 'wild' asks for";
+    let message = "k6 cannot spread arrivals as a Poisson process, which phase 'wild' requires";
     assert_refused(Generator::K6, CHECKED, poisson, message);
 }
 

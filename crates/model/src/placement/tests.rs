@@ -90,7 +90,7 @@ fn what_the_machine_cannot_give_is_refused() {
     let message = Placement::with_gateway_cores(&Topology::flat(&[0, 1, 2, 3]), 4)
         .unwrap_err()
         .to_string();
-    assert!(message.contains("ask for 1 to 3"), "{message}");
+    assert!(message.contains("use 1 to 3"), "{message}");
 }
 
 /// The choice on CPUs that each have a core of one kind alone: the last `count` for the gateway, the

@@ -21,7 +21,7 @@ pub enum ProtocolError {
     #[error("the method CONNECT is not supported")]
     Connect,
     /// 101: the peer changed the protocol, which nobody asked for (RFC 9110 15.2.2).
-    #[error("status 101 switches to a protocol that was not asked for")]
+    #[error("status 101 switches to a protocol that was not requested")]
     SwitchingProtocols,
     /// A line of a head ends with LF alone.
     #[error("a line of the head ends with LF instead of CRLF")]
@@ -81,7 +81,7 @@ pub enum ProtocolError {
     #[error("Transfer-Encoding names a coding other than chunked")]
     EncodingUnsupported,
     /// Something follows `chunked`, be it `chunked` again (RFC 9112 6.1, 6.3 item 4).
-    #[error("chunked is not the last transfer coding, or is there twice")]
+    #[error("chunked is not the last transfer coding, or appears twice")]
     ChunkedNotLast,
     /// The body is longer than allowed.
     #[error("the body exceeds {limit} bytes")]

@@ -17,7 +17,7 @@ pub enum ProtocolError {
     #[error("the connection does not begin with the HTTP/2 preface")]
     Preface,
     /// The server answers in HTTP/1: it does not speak HTTP/2 with prior knowledge on this port.
-    #[error("the answer is HTTP/1, so HTTP/2 is not spoken here")]
+    #[error("the response is HTTP/1, so the server does not speak HTTP/2 here")]
     Http1Answer,
     /// The first frame is not SETTINGS (RFC 9113 3.4).
     #[error("the first frame is {frame} instead of SETTINGS")]
@@ -229,28 +229,30 @@ impl StreamError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
     /// A name that is no token in lower case (RFC 9113 8.2.1).
-    #[error("a field name is no token in lower case")]
+    #[error("a field name is not a lower-case token")]
     FieldName,
     /// A value with NUL, CR or LF, or with white space around it (RFC 9113 8.2.1).
     #[error("a field value holds NUL, CR or LF, or has white space around it")]
     FieldValue,
     /// A field that speaks of a connection of HTTP/1.1 (RFC 9113 8.2.2).
-    #[error("a field of HTTP/1.1 connections is there (Connection, Transfer-Encoding or the like)")]
+    #[error(
+        "the message has a field of HTTP/1.1 connections (Connection, Transfer-Encoding or the like)"
+    )]
     ConnectionField,
     /// TE with another value than `trailers` (RFC 9113 8.2.2).
     #[error("the value of TE is not trailers")]
     Te,
     /// A pseudo-header field that nobody defined (RFC 9113 8.3).
-    #[error("an unknown pseudo-header field is there")]
+    #[error("the message has an unknown pseudo-header field")]
     UnknownPseudoField,
     /// A pseudo-header field twice (RFC 9113 8.3).
-    #[error("a pseudo-header field is there twice")]
+    #[error("a pseudo-header field appears twice")]
     PseudoFieldRepeated,
     /// A pseudo-header field after a regular one (RFC 9113 8.3).
     #[error("a pseudo-header field follows a regular field")]
     PseudoFieldLate,
     /// A request's field in a response, the reverse, or one in trailers (RFC 9113 8.3).
-    #[error("a pseudo-header field does not belong into this kind of message")]
+    #[error("a pseudo-header field is not allowed in this kind of message")]
     PseudoFieldMisplaced,
     /// A pseudo-header field is missing, or `:path` is empty (RFC 9113 8.3.1, 8.3.2).
     #[error("a pseudo-header field is missing or empty")]

@@ -110,13 +110,13 @@ impl SettingsError {
             Self::Unreadable { error, .. } => error.to_string(),
             Self::Unusable { reason, .. } => reason.clone(),
             Self::NoSystemRoots(reason) => {
-                format!("this machine's certificates of authorities cannot be loaded ({reason})")
+                format!("cannot load the certificate authorities of this machine ({reason})")
             }
             Self::ServerName(name) => format!("'{name}' is neither a DNS name nor an IP address"),
             Self::Versions { min, max } => {
                 format!("no TLS version is at least {min} and at most {max}")
             }
-            Self::Refused(reason) => format!("these TLS settings do not go together: {reason}"),
+            Self::Refused(reason) => format!("these TLS settings are incompatible: {reason}"),
         }
     }
 
@@ -129,7 +129,7 @@ impl SettingsError {
                 "install the package ca-certificates, set SSL_CERT_FILE, or give the authority's certificate"
             }
             Self::ServerName(_) => "give the name in the server's certificate",
-            Self::Versions { .. } => "let the lowest not exceed the highest",
+            Self::Versions { .. } => "choose a lowest version that does not exceed the highest",
             Self::Refused(_) => "change one of them",
         }
     }
@@ -154,17 +154,17 @@ impl SessionError {
             }
             Self::NotTls => "the peer does not speak TLS".into(),
             Self::Incompatible(reason) => {
-                format!("the peer and this side have nothing in common: {reason}")
+                format!("the peer supports nothing that this side offers: {reason}")
             }
             Self::Protocol(reason) => format!("the peer broke the TLS protocol: {reason}"),
             Self::KeysUsedUp => {
-                "the connection's TLS 1.2 keys have protected as many records as they may".into()
+                "the TLS 1.2 keys of the connection have reached their record limit".into()
             }
             Self::ClosedInHandshake => {
                 "the peer closed the connection during the TLS handshake".into()
             }
             Self::Truncated => {
-                "the peer closed the connection without close_notify, so what it sent may be cut off"
+                "the peer closed the connection without close_notify, so its data may be truncated"
                     .into()
             }
         }
@@ -175,11 +175,11 @@ impl SessionError {
         match self {
             Self::Alert { name } => alert_remedy(name),
             Self::Certificate { fault, .. } => fault.remedy(),
-            Self::NotTls => "use the port that does, or no TLS",
+            Self::NotTls => "use a port that speaks TLS, or no TLS",
             Self::Incompatible(_) => "widen the versions or protocols",
             Self::Protocol(_) => "try `openssl s_client` against it",
             Self::KeysUsedUp => "use TLS 1.3, which renews its keys, or renew connections earlier",
-            Self::ClosedInHandshake | Self::Truncated => "its log may say why",
+            Self::ClosedInHandshake | Self::Truncated => "check the peer's log",
         }
     }
 }
@@ -326,9 +326,9 @@ impl CertificateFault {
             Self::Expired => "renew it, or correct this machine's clock",
             Self::NotYetValid => "wait, or correct this machine's clock",
             Self::OfAuthority => {
-                "let the peer show one that an authority signed for it, or skip the verification"
+                "give the peer a certificate of an authority, or skip the verification"
             }
-            Self::Other => "let the peer have a valid one, or skip the verification",
+            Self::Other => "give the peer a valid certificate, or skip the verification",
         }
     }
 }

@@ -75,28 +75,26 @@ impl PreparedGenerator {
             let (generator, name) = (self.generator, &scenario.scenario);
             return Err(RunnerError::words(
                 format!(
-                    "{generator} is asked over plain HTTP/1.1 only, and '{name}' has a `transport`"
+                    "{generator} is supported only over plain HTTP/1.1, but '{name}' has a `transport`"
                 ),
-                "use gatebench's own engine for it",
+                "use the built-in load generator for it",
             ));
         }
         let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
         if let Some(phase) = plan.phases().find(disturbed) {
             let (generator, name) = (self.generator, &phase.name);
             return Err(RunnerError::words(
-                format!(
-                    "what happens in '{name}' is judged by its seconds, which {generator} does not tell"
-                ),
-                "use gatebench's own engine for it",
+                format!("'{name}' is judged second by second, which {generator} does not report"),
+                "use the built-in load generator for it",
             ));
         }
         if let Some(phase) = plan.phases().find(|phase| phase.side_by_side) {
             let (generator, name) = (self.generator, &phase.name);
             return Err(RunnerError::words(
                 format!(
-                    "'{name}' loads all gateways of a block side by side, and {generator} loads one at a time"
+                    "'{name}' loads all gateways of a block side by side, but {generator} loads one at a time"
                 ),
-                "choose a load without `side_by_side` (--load), or use gatebench's own engine",
+                "choose a load without `side_by_side` (--load), or use the built-in load generator",
             ));
         }
         let mut refusals: Vec<Refusal> = Vec::new();
@@ -125,8 +123,8 @@ impl PreparedGenerator {
     fn warnings(&self, limits: Limits) -> Vec<Warning> {
         let engine = format!("{} {}", self.generator, self.identity.version);
         let kinds = [
-            ("does otherwise than asked", limits.not_expressed),
-            ("does not tell", limits.not_measured),
+            ("differs from the plan", limits.not_expressed),
+            ("does not report", limits.not_measured),
         ];
         kinds
             .into_iter()

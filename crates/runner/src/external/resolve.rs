@@ -46,10 +46,10 @@ pub(crate) fn again(
     let generator: Generator = before.name.parse().map_err(|_| {
         RunnerError::words(
             format!(
-                "the run began with the engine '{}', which this gatebench does not know",
+                "the run used the load generator '{}', which this gatebench does not support",
                 before.name
             ),
-            "finish it with the gatebench that began it",
+            "finish it with the version of gatebench that started it",
         )
     })?;
     let script = before.script.as_ref().map(|script| Path::new(&script.path));
@@ -114,7 +114,7 @@ fn version(generator: Generator, program: &Path) -> Result<String, RunnerError> 
         let told = told.lines().next().unwrap_or_default();
         RunnerError::environment(
             format!(
-                "{} told '{told}' when it was asked its version",
+                "{} printed '{told}' instead of its version",
                 program.display()
             ),
             format!(
@@ -129,7 +129,7 @@ fn script_of(path: &Path) -> Result<FileDigest, RunnerError> {
     let read = path.canonicalize().and_then(|path| digest(&path));
     read.map_err(|error| RunnerError::File {
         path: path.into(),
-        message: format!("the script cannot be read: {error}"),
+        message: format!("cannot read the script: {error}"),
         remedy: "check the path given with --script".into(),
     })
 }
@@ -160,7 +160,7 @@ fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String,
     if well {
         Ok(told)
     } else {
-        let message = format!("k6 does not take the script: {}", told.trim());
+        let message = format!("k6 rejects the script: {}", told.trim());
         Err(wrong_script(script, message))
     }
 }
@@ -169,6 +169,6 @@ fn wrong_script(script: &FileDigest, message: String) -> RunnerError {
     RunnerError::File {
         path: script.path.clone().into(),
         message,
-        remedy: "correct the script until `k6 inspect` takes it".into(),
+        remedy: "correct the script until `k6 inspect` accepts it".into(),
     }
 }

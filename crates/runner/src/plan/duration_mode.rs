@@ -95,12 +95,9 @@ impl Asked<'_> {
             .filter(|it| it.document.as_published.is_some());
         let names: Vec<&str> = repeat.map(|it| it.document.suite.as_str()).collect();
         Err(RunnerError::words(
+            format!("'{}' repeats no published document", self.suite.suite),
             format!(
-                "'{}' repeats no document, so nothing is published of it",
-                self.suite.suite
-            ),
-            format!(
-                "run one of {} with --as-published, or leave that out",
+                "use --as-published with one of {}, or omit it",
                 names.join(", ")
             ),
         ))
@@ -129,11 +126,11 @@ impl Asked<'_> {
         let sizes: Vec<String> = self.sizes.iter().map(ToString::to_string).collect();
         Err(RunnerError::words(
             format!(
-                "the document that '{}' repeats has another load for each of {}",
+                "the document that '{}' repeats has a different load for each of {}",
                 self.suite.suite,
                 sizes.join(", ")
             ),
-            "choose one size, as with --gateway-cpus 0.5",
+            "choose one size, for example --gateway-cpus 0.5",
         ))
     }
 
@@ -187,8 +184,8 @@ impl Asked<'_> {
         };
         if blocks == 0 {
             return Err(RunnerError::words(
-                "there is nothing to do in 0 blocks",
-                "ask for at least 1",
+                "0 blocks measure nothing",
+                "use --blocks 1 or more",
             ));
         }
         Ok(blocks)

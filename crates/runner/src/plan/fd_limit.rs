@@ -27,7 +27,7 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     allow_descriptors(needed).map_err(|allowed| {
         RunnerError::environment(
             format!(
-                "{connections} connections need {needed} open descriptors, and a process may have {allowed} here"
+                "{connections} connections need {needed} open descriptors, but a process may have {allowed} here"
             ),
             format!(
                 "raise the limit (as root: ulimit -Hn {needed}; LimitNOFILE={needed} of a service), or choose a load \
@@ -199,7 +199,7 @@ mod tests {
         if let Some(warning) = warning {
             let text = warning.to_string();
             assert!(
-                text.contains("in place of 1000000: those need 2000256 open descriptors"),
+                text.contains("instead of 1000000: those need 2000256 open descriptors"),
                 "{text}"
             );
             assert!(text.contains("ulimit -Hn 2000256"), "{text}");

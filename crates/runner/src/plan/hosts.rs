@@ -111,7 +111,7 @@ impl Hosts {
         placed.map_err(|error| {
             RunnerError::environment(
                 error.to_string(),
-                format!("use {which} with more cores, or fewer for the gateway"),
+                format!("use {which} with more cores, or give the gateway fewer"),
             )
         })
     }

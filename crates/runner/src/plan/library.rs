@@ -236,10 +236,7 @@ pub(crate) fn is_path(word: &str) -> bool {
 fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     RunnerError::words(
         format!("there is no {kind} '{word}'"),
-        format!(
-            "take one of {}, or a file written as ./NAME.yaml",
-            known.join(", ")
-        ),
+        format!("use one of {}, or a file as ./NAME.yaml", known.join(", ")),
     )
 }
 
@@ -258,7 +255,7 @@ fn embedded_names(folder: &str) -> BTreeMap<String, Source> {
 fn names_in(folder: &Path) -> Result<BTreeMap<String, Source>, RunnerError> {
     let cannot = |error: std::io::Error| RunnerError::File {
         path: folder.into(),
-        message: format!("this directory of scenarios cannot be read: {error}"),
+        message: format!("cannot read the directory of scenarios: {error}"),
         remedy: "check the path and its permissions".into(),
     };
     let entries = match std::fs::read_dir(folder) {
@@ -314,7 +311,7 @@ fn open<T: Document>(source: Source) -> Result<Listed<T>, RunnerError> {
 fn open_suite_or_scenario(path: &Path) -> Result<Named, RunnerError> {
     let text = std::fs::read_to_string(path).map_err(|error| RunnerError::File {
         path: path.into(),
-        message: format!("the file cannot be read: {error}"),
+        message: format!("cannot read the file: {error}"),
         remedy: "name a suite or a scenario, or the path of a file".into(),
     })?;
     let first = text

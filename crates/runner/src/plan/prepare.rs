@@ -190,8 +190,8 @@ fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
         return Ok(());
     }
     Err(RunnerError::words(
-        "--keep-awake needs cores that gatebench assigns, and an attached gateway has none of them",
-        "leave out --keep-awake, or let gatebench start the gateway with --gateway",
+        "--keep-awake needs cores that gatebench assigns, but an attached gateway has none",
+        "omit --keep-awake, or start the gateway with --gateway",
     ))
 }
 
@@ -270,8 +270,8 @@ fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, RunnerErr
     let one = matches!(&selection.gateways[..], [word] if word != "all");
     if !selection.configs.is_empty() && !one {
         return Err(RunnerError::words(
-            "a configuration is one gateway's, and not exactly one is named",
-            "name it: --gateway NAME --config FILE",
+            "--config needs exactly one gateway",
+            "name the gateway: --gateway NAME --config FILE",
         ));
     }
     let absolute = |path: &String| {

@@ -26,7 +26,7 @@ pub(crate) fn ask(
             mistakes.push(RunnerError::File {
                 path: specification.source.path().to_owned(),
                 message: format!(
-                    "start_load asks for '{path}', and the scenario '{}' has no route for it",
+                    "start_load requests '{path}', but the scenario '{}' has no route for it",
                     scenario.scenario
                 ),
                 remedy: format!(
@@ -55,15 +55,15 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, R
     if let Some(other) = chosen.filter(|it| it.generator != Generator::Wrk) {
         return Err(RunnerError::words(
             format!(
-                "the specification '{}' has a script for wrk, and {} was asked for",
+                "the specification '{}' has a script for wrk, but --engine names {}",
                 listed.document.specification, other.generator
             ),
-            "leave --engine out, or name wrk",
+            "omit --engine, or use --engine wrk",
         ));
     }
     let Source::File(file) = &listed.source else {
         return Err(RunnerError::words(
-            format!("'{script}' is beside no file of the file system"),
+            format!("'{script}' is not in the file system"),
             "save the specification and its script into a folder, and name the file",
         ));
     };
@@ -88,7 +88,7 @@ pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedGenerator>) -> Option
     let engine = match engine.map(|it| it.generator) {
         Some(Generator::Wrk | Generator::H2load) => return None,
         Some(Generator::K6) => Generator::K6.to_string(),
-        None => "gatebench's own engine".into(),
+        None => "the built-in load generator".into(),
     };
     Some(Warning::ThreadsOfItsOwn { asked, engine })
 }

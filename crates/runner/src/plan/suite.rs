@@ -46,7 +46,7 @@ pub(crate) fn suite_of(
     }
     match (suite, scenarios.is_empty()) {
         (Some(_), false) => Err(RunnerError::words(
-            "a suite and scenarios are named together",
+            "a suite and scenarios cannot be combined",
             "name either one suite, or scenarios",
         )),
         (Some(listed), true) => {

@@ -42,14 +42,14 @@ pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result
 }
 
 /// Where to look when an upstream does not obey.
-const REMEDY: &str = "look into its logs in the trial's folder";
+const REMEDY: &str = "read its logs in the trial's folder";
 
 /// Asks one target for its ledger.
 pub(crate) fn of_target(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Abort> {
     let request = Request::new("GET", LEDGER_PATH);
     let bytes = render(&request, &upstream.address.to_string(), None);
     let failed = |reason: String| {
-        let reason = format!("the upstream does not tell its ledger: {reason}");
+        let reason = format!("the upstream does not report its ledger: {reason}");
         Abort::from(Failure::new(Culprit::Upstream, reason, REMEDY))
     };
     match exchange(upstream, &bytes, false, interrupt) {

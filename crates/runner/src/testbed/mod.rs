@@ -375,14 +375,14 @@ fn with_stderr(what: String, stderr: &str) -> String {
 }
 
 fn gateway_died(label: &str, exit: Exit, stderr: &str) -> Failure {
-    let remedy = "read its logs in the trial's folder; where nobody killed it, look for the out-of-memory killer in the \
+    let remedy = "read its logs in the trial's folder; if nobody killed it, look for the out-of-memory killer in the \
                   kernel's log";
     let reason = with_stderr(format!("the gateway died: {}", exit_words(exit)), stderr);
     Failure::new(Culprit::Gateway(label.into()), reason, remedy)
 }
 
 fn upstream_died(exit: Exit, stderr: &str) -> Failure {
-    let remedy = "repeat the trial with `gatebench run --resume DIR`; where nobody killed it, look for the out-of-memory killer in the kernel's log";
+    let remedy = "repeat the trial with `gatebench run --resume DIR`; if nobody killed it, look for the out-of-memory killer in the kernel's log";
     let reason = with_stderr(format!("the upstream died: {}", exit_words(exit)), stderr);
     Failure::new(Culprit::Upstream, reason, remedy)
 }

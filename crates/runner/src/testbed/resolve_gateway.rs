@@ -133,8 +133,8 @@ fn limits(
             Ok((Vec::new(), Some(warning)))
         }
         Err(why) => Err(RunnerError::environment(
-            format!("{label} cannot be held to {asked}: {why}"),
-            format!("{NO_GROUPS}; whole CPUs without a memory limit do without"),
+            format!("cannot limit {label} to {asked}: {why}"),
+            format!("{NO_GROUPS}; whole CPUs without a memory limit need no control group"),
         )),
     }
 }

@@ -75,7 +75,7 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
         Err(error) => {
             let told = format!("{error}; {}", error.remedy());
             assert!(
-                told.contains("cannot be held to 0.05 CPU and 256 MiB: "),
+                told.contains("cannot limit ") && told.contains(" to 0.05 CPU and 256 MiB: "),
                 "{told}"
             );
             assert!(told.contains("run gatebench as root"), "{told}");

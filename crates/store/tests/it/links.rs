@@ -61,7 +61,7 @@ fn no_link_in_a_run_directory_is_followed() {
         );
         let told = format!("{} is a symbolic link", path.display());
         assert!(error.to_string().starts_with(&told), "{error}");
-        assert!(error.remedy().contains("put what it leads to in its place"));
+        assert!(error.remedy().contains("replace it with its target"));
     }
 }
 

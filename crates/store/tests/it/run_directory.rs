@@ -278,7 +278,7 @@ fn a_directory_that_cannot_be_made_is_named() {
     let error = RunWriter::create(&file.join("run"), manifest()).unwrap_err();
     assert_eq!(io_kind(&error), ErrorKind::NotADirectory);
     assert!(error.to_string().contains("a-file/run"), "{error}");
-    assert!(error.remedy().contains("--out"), "{}", error.remedy());
+    assert!(error.remedy().contains("--dir"), "{}", error.remedy());
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn a_read_only_file_system_asks_for_another_directory() {
         ),
         "{error}"
     );
-    assert!(error.remedy().contains("--out DIR"));
+    assert!(error.remedy().contains("--dir DIR"));
 }
 
 #[test]

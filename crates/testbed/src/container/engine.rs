@@ -289,8 +289,8 @@ fn refused(answer: &Answer) -> io::Error {
     let message = told.as_ref().and_then(|told| told.get("message")?.as_str());
     let status = answer.status;
     io::Error::other(match message {
-        Some(message) => format!("the container engine answers {status}: {message}"),
-        None => format!("the container engine answers {status}"),
+        Some(message) => format!("the container engine responds with {status}: {message}"),
+        None => format!("the container engine responds with {status}"),
     })
 }
 
@@ -376,7 +376,7 @@ mod tests {
         };
         assert_eq!(
             refused(&answer).to_string(),
-            "the container engine answers 500: no such runtime"
+            "the container engine responds with 500: no such runtime"
         );
     }
 }

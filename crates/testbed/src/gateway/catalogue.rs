@@ -110,11 +110,11 @@ fn from_path(path: &Path) -> Result<Folder, DriverError> {
 fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
     let (message, remedy) = match (error.kind(), file) {
         (io::ErrorKind::NotFound, SPEC_FILE) => (
-            "a gateway folder has this file, and it is not there".into(),
+            "a gateway folder must contain this file, but it does not exist".into(),
             "write it (see docs/ADD-A-GATEWAY.md), or name another folder",
         ),
         (io::ErrorKind::NotFound, _) => (
-            "gateway.yaml names this file, and it is not there".into(),
+            "gateway.yaml names this file, but it does not exist".into(),
             "write it, or correct `files` and `parts` in gateway.yaml",
         ),
         _ => (

@@ -23,7 +23,7 @@ pub(crate) fn must_be_wired(
         path: config.path.clone(),
         message: message.to_owned(),
         remedy: format!(
-            "write {{{{ {place}.address }}}}:{{{{ {place}.port }}}} there; each trial has ports of its own"
+            "write {{{{ {place}.address }}}}:{{{{ {place}.port }}}} there; each trial uses its own ports"
         ),
     };
     if !input.listeners.iter().any(|listener| named(listener.port)) {

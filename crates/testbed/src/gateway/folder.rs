@@ -173,8 +173,8 @@ impl Folder {
             remedy: remedy.into(),
         };
         let text = fs::read_to_string(path).map_err(|error| {
-            let remedy = "name a file of text in UTF-8 that can be read";
-            bad(format!("the configuration cannot be read: {error}"), remedy)
+            let remedy = "name a readable file of UTF-8 text";
+            bad(format!("cannot read the configuration: {error}"), remedy)
         })?;
         let files = &self.spec.files;
         let named = files
@@ -182,7 +182,7 @@ impl Folder {
             .find(|file| Path::new(&file.to).file_name() == path.file_name());
         let Some(file) = named.or(files.first()) else {
             let message = format!("{} is started without a configuration", self.spec.gateway);
-            return Err(bad(message, "leave --config out"));
+            return Err(bad(message, "omit --config"));
         };
         let template = file.template.clone();
         self.templates.insert(template.clone(), text);

@@ -348,7 +348,7 @@ impl GatewayStart<'_> {
                 path: self.folder.file_path(Path::new("gateway.yaml")),
                 line: None,
                 message: format!("stop.signal: there is no signal '{}'", stop.signal),
-                remedy: "write a signal as TERM or QUIT".into(),
+                remedy: "write a signal, for example TERM or QUIT".into(),
             })?,
             stop_timeout: stop.timeout.0,
             command: prepared.start.iter().map(Into::into).collect(),

@@ -45,10 +45,10 @@ impl Revision {
 #[non_exhaustive]
 pub enum RevisionError {
     /// git is not installed.
-    #[error("git cannot be started: {0}")]
+    #[error("cannot start git: {0}")]
     NoGit(io::Error),
     /// The folder belongs to no repository.
-    #[error("{} is in no git repository: {told}", folder.display())]
+    #[error("{} is not in a git repository: {told}", folder.display())]
     NoRepository {
         /// The folder.
         folder: PathBuf,
@@ -64,7 +64,7 @@ pub enum RevisionError {
         repository: PathBuf,
     },
     /// It could not be checked out.
-    #[error("commit {commit} cannot be checked out: {told}")]
+    #[error("cannot check out commit {commit}: {told}")]
     NoCheckout {
         /// The commit.
         commit: String,
@@ -82,7 +82,7 @@ pub enum RevisionError {
         log: PathBuf,
     },
     /// There is no place to build in, or it cannot be written.
-    #[error("builds cannot be kept in {}: {source}", folder.display())]
+    #[error("cannot store builds in {}: {source}", folder.display())]
     Place {
         /// The place.
         folder: PathBuf,
@@ -110,18 +110,18 @@ impl Blame for RevisionError {
     fn remedy(&self) -> String {
         match self {
             Self::NoGit(_) => "install it: apt-get install git".into(),
-            Self::NoRepository { .. } => {
-                "run this inside of the repository that is compared".into()
-            }
+            Self::NoRepository { .. } => "run this command inside the repository".into(),
             Self::NoCommit { .. } => {
                 "name a branch, a tag or a hash that `git rev-parse` knows".into()
             }
             Self::NoCheckout { .. } => "check the repository: git fsck".into(),
             Self::Build { log, .. } => format!(
-                "make the command succeed in a fresh clone of that commit; all it said is in {}",
+                "make the command succeed in a fresh clone of that commit; its output is in {}",
                 log.display()
             ),
-            Self::Place { .. } => "free space, or name another place: XDG_DATA_HOME=DIR".into(),
+            Self::Place { .. } => {
+                "free disk space, or choose another directory: XDG_DATA_HOME=DIR".into()
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ pub enum ProfileError {
     #[error("perf was not found")]
     NotFound,
     /// perf cannot be started or read.
-    #[error("perf cannot be used: {0}")]
+    #[error("cannot use perf: {0}")]
     Io(#[from] io::Error),
     /// perf took no sample.
     #[error("perf took no sample: {0}")]
@@ -52,7 +52,7 @@ impl Blame for ProfileError {
         let remedy = match self {
             Self::NotFound => "install it: apt-get install linux-perf",
             Self::Io(_) | Self::NoSamples(_) => {
-                "let this user take samples: sysctl kernel.perf_event_paranoid=1, or be root"
+                "allow sampling: sysctl kernel.perf_event_paranoid=1, or run as root"
             }
         };
         remedy.into()

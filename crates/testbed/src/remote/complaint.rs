@@ -8,7 +8,7 @@ use gatebench_model::Culprit;
 const REMEDIES: [(&str, &str); 13] = [
     (
         "No space left on device",
-        "make room on HOST: gatebench is kept there in ~/.cache/gatebench",
+        "free space on HOST; gatebench is stored there in ~/.cache/gatebench",
     ),
     (
         "error while loading shared libraries",
@@ -61,7 +61,7 @@ const REMEDIES: [(&str, &str); 13] = [
 pub(super) fn of(host: &str, what: &str, stderr: &str) -> DriverError {
     let said = last_lines(stderr);
     let known = REMEDIES.iter().find(|(words, _)| said.contains(words));
-    let remedy = known.map_or("see what `ssh HOST true` says", |(_, remedy)| remedy);
+    let remedy = known.map_or("check the output of `ssh HOST true`", |(_, remedy)| remedy);
     DriverError::Remote {
         culprit: Culprit::Environment,
         message: format!("{what}{}{said}", if said.is_empty() { "" } else { ": " }),
@@ -81,8 +81,8 @@ mod tests {
         let remedy = |stderr| of("me@far", "cannot", stderr).remedy();
         assert!(remedy("me@far: Permission denied (publickey).\n").contains("`ssh me@far true`"));
         assert!(remedy("mkdir: cannot create directory: Permission denied").contains("a home"));
-        assert!(remedy("head: error writing: No space left on device").contains("make room"));
-        assert_eq!(remedy(""), "see what `ssh me@far true` says");
+        assert!(remedy("head: error writing: No space left on device").contains("free space"));
+        assert_eq!(remedy(""), "check the output of `ssh me@far true`");
         let error = of("h", "h cannot be reached", "ssh: x\n");
         assert_eq!(error.to_string(), "h cannot be reached: ssh: x");
     }

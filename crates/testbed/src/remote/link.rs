@@ -199,8 +199,8 @@ impl Link {
                 culprit,
                 message,
                 remedy: format!(
-                    "see that {} and the network to it are up; what ran there ends by itself, and \
-                     `gatebench run --resume DIR` measures what is missing",
+                    "check that {} and the network to it are up; its processes end by themselves, and \
+                     `gatebench run --resume DIR` measures the missing trials",
                     self.host
                 ),
                 is_missing: false,

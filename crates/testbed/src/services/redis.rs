@@ -96,7 +96,7 @@ impl FoundRedis {
             }),
             None => Err(DriverError::Redis {
                 message: format!(
-                    "{} did not say its version: {}",
+                    "{} did not print its version: {}",
                     path.display(),
                     told.trim()
                 ),

@@ -100,7 +100,7 @@ fn a_taken_port_is_the_environments_fault() {
             .unwrap();
         assert_eq!(
             error.to_string(),
-            format!("port {port} is taken by another process")
+            format!("port {port} is used by another process")
         );
         assert_eq!(error.culprit(), Culprit::Environment);
     }
@@ -123,7 +123,7 @@ fn of_two_gateways_that_want_a_port_the_first_keeps_it() {
         .unwrap();
     assert_eq!(
         error.to_string(),
-        format!("port {port} is taken by another process")
+        format!("port {port} is used by another process")
     );
     assert_eq!(crate::common::ask(first.addr, "/anything", &[]).status, 200);
 }
@@ -188,7 +188,7 @@ fn a_check_that_hangs_is_ended_through_its_supervisor() {
         let error = starting.join().unwrap().err().unwrap();
         assert_eq!(
             error.to_string(),
-            "gateway mine did not get through the check of its configuration (signal TERM)\nstuck"
+            "gateway mine did not finish the check of its configuration (signal TERM)\nstuck"
         );
         assert!(!exists(pid));
     });

@@ -106,7 +106,7 @@ fn a_program_that_is_not_that_gateway_says_no_version() {
         .find_binary_of(Some("/bin/true"), &launcher())
         .unwrap_err();
     assert!(
-        error.to_string().contains("true did not say its version"),
+        error.to_string().contains("true did not print its version"),
         "{error}"
     );
     assert_eq!(error.culprit(), Culprit::Gateway("nginx".into()));
@@ -135,7 +135,7 @@ fn a_version_that_the_folder_was_not_written_for_is_refused() {
     assert!(
         error
             .to_string()
-            .contains("is version 0.9.1, and the folder of nginx was written for at least 1.18"),
+            .contains("is version 0.9.1, but the folder of nginx was written for at least 1.18"),
         "{error}"
     );
     assert_eq!(error.culprit(), Culprit::Environment);

@@ -26,66 +26,68 @@ const SUITE: &str = "ab";
 const EXAMPLES: &str = "\
 Examples:
   gatebench ab nginx ./my-nginx                    is mine worse?
-  gatebench ab nginx@1.22 nginx@/opt/nginx-1.26    two versions
+  gatebench ab nginx@1.22 nginx@/opt/nginx-1.26    compare two versions
   gatebench ab haproxy envoy --scenario api-key --metric added-p99
   gatebench ab --git main HEAD --build 'make' --gateway ./gateway
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
-Each block has three fresh processes: the candidate, the baseline, and the baseline again. The difference
-between the last two is the noise of this machine now. Until the verdict is settled, blocks load all three
-side by side on the same cores and measure CPU per request. The intervals hold however often they are checked.
-The other metrics follow in ten blocks that load each gateway alone, in random order, while time is left.
+Each block runs three fresh processes: the candidate, the baseline, and the baseline again. The
+difference between the two baseline processes is the current noise of the machine. Until the
+verdict is settled, a block loads all three side by side on the same cores and measures CPU per
+request. The intervals stay valid however often they are checked. While time is left, ten further
+blocks load each gateway alone, in random order, to measure the other metrics.
 
-Exits with 1 where the candidate is worse, 4 where nothing may be said, else 0.";
+Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
 
-/// Compares two gateways, versions, commits or configurations, beside what the machine's noise is
+/// Compare two gateways, versions or commits, and give a verdict
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Ab {
-    /// What is compared with: a gateway's name, NAME@VERSION, NAME@/PREFIX, or a folder
+    /// The baseline: a gateway's name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(required_unless_present = "git")]
     baseline: Option<String>,
-    /// What is judged
+    /// The candidate, named like the baseline
     #[arg(required_unless_present = "git")]
     candidate: Option<String>,
-    /// Compare two commits of your repository: baseline and candidate. Each is cloned and built apart
+    /// Compare two commits of your repository; each is cloned and built separately
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], requires = "gateway",
           conflicts_with_all = ["baseline", "candidate"])]
     git: Option<Vec<String>>,
     /// The gateway's folder in your repository
     #[arg(long, value_name = "DIR", requires = "git")]
     gateway: Option<PathBuf>,
-    /// The shell command that builds a commit, run at its top
+    /// Build each commit with this shell command, in the root of its clone
     #[arg(long, value_name = "COMMAND", requires = "git")]
     build: Option<String>,
-    /// What they do: a scenario's name or file (repeatable); without, proxy-json
-    #[arg(long = "scenario", value_name = "NAME or FILE")]
+    /// Measure this scenario, a name or file (repeatable) [default: proxy-json]
+    #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// The load profile [default: 64 connections side by side, then alone, then 5,000 requests/s]
-    #[arg(long, value_name = "NAME or FILE")]
+    /// Use this load profile, a name or file [default: 64 connections side by side, then alone,
+    /// then 5,000 requests/s]
+    #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
-    /// What decides
+    /// Decide by this metric
     #[arg(long, value_enum, default_value = "cpu")]
     metric: MetricWord,
-    /// Measure only the metric that decides, and end with the verdict
+    /// Measure only the metric that decides, and stop at the verdict
     #[arg(long)]
     verdict_only: bool,
-    /// The most time it may take
+    /// Take at most this time
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: HumanDuration,
-    /// The most blocks; at least 10 are needed for a verdict
+    /// Run at most N blocks; a verdict needs at least 10
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=2000))]
     blocks: Option<u32>,
-    /// Seed of the order
+    /// Seed of the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Cores (and workers) of each gateway; without, one
+    /// Give each gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// Write the verdict as JUnit XML, for a CI system
+    /// Write the verdict to this file as JUnit XML, for a CI system
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write the verdict as Markdown, for a pull request
+    /// Write the verdict to this file as Markdown, for a pull request
     #[arg(long, value_name = "FILE")]
     comment: Option<PathBuf>,
     #[command(flatten)]
@@ -170,8 +172,8 @@ impl Ab {
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
     fs::write(file, text).map_err(|error| Failure::Said {
         culprit: "environment".into(),
-        what: format!("{} cannot be written: {error}", file.display()),
-        remedy: "name a file in a folder that exists and can be written".into(),
+        what: format!("cannot write {}: {error}", file.display()),
+        remedy: "name a file in a directory that exists and is writable".into(),
         exit: Exit::Environment,
     })
 }

@@ -68,8 +68,8 @@ pub fn commits(
     let gateway = gateway.canonicalize().map_err(|error| {
         Failure::words(
             &format!("--gateway {}", gateway.display()),
-            format!("there is no such folder: {error}"),
-            "name the gateway's folder in your repository, as ./gateway",
+            format!("cannot open the folder: {error}"),
+            "name the gateway's folder in your repository, for example ./gateway",
         )
     })?;
     let builds = Builds::of(&gateway, build).map_err(failed)?;
@@ -96,7 +96,7 @@ fn folder_of(revision: &Revision, within: &Path) -> Result<String, Failure> {
     Err(Failure::words(
         &format!("--git {}", revision.reference),
         format!("this commit has no {}/gateway.yaml", within.display()),
-        "name commits that have the gateway's folder",
+        "name commits that contain the gateway's folder",
     ))
 }
 

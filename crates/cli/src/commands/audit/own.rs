@@ -45,7 +45,7 @@ fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFinding
 fn told(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String {
     let trials = findings.trials.len();
     if defects.is_empty() {
-        return format!("nothing found in the figures of {trials} trials");
+        return format!("no findings in the figures of {trials} trials");
     }
     let lines = defects.iter().map(|(trial, reason)| {
         let phase = reason
@@ -61,7 +61,7 @@ fn told(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String {
     });
     let lines: String = lines.collect();
     format!(
-        "{lines}\n{} in the figures of {trials} trials that cannot be true",
+        "{lines}\n{} impossible in the figures of {trials} trials",
         defects.len()
     )
 }

@@ -25,32 +25,30 @@ Examples:
   gatebench capacity nginx haproxy --scenario api-key --slo 'p99<10ms, errors<0.1%'
   gatebench capacity ./mine --step 10s --repeat 10
   gatebench capacity nginx --cores 1,2,3,4 --for 60000     how many cores for 60,000 requests/s?
-  gatebench capacity nginx --arrivals uniform      requests evenly spaced, which is easier to hold
+  gatebench capacity nginx --arrivals uniform      evenly spaced requests, easier to sustain
   gatebench capacity nginx --dry-run
   gatebench capacity --resume gatebench-runs/capacity-20260102T030405Z
 
-Each repeat is a fresh process. The search raises the rate until a step misses the objective, bisects, and
-goes up and down near the result; every step is on disk before the next. The result is the rate at which a
-step holds the objective with 95 % probability, printed next to the rate at which half of the steps do. A
-result limited by engine or upstream is marked as limited, and is a lower bound.
+Each repeat starts a fresh process. The search raises the rate until a step misses the objective,
+bisects, and then moves up and down near the result; it writes each step to disk before the next.
+The result is the rate at which a step meets the objective with 95 % probability, next to the rate
+at which half of the steps do. If the load generator or the upstream was the limit, the result is
+marked as limited and is a lower bound.
 
-Exits with 0 where every gateway has an answer, 4 where one has none, else as gatebench run does.";
+Exit code: 0 if there is a result for every gateway, 4 if one has none, otherwise like gatebench
+run.";
 
-/// Finds the rate that a gateway sustains with an objective, and how many cores a rate takes
+/// Find the rate that a gateway sustains, and the cores that a rate needs
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Capacity {
-    /// Gateways: a name, NAME@VERSION, NAME@/PREFIX or a folder; without, the reference gateway and nginx
+    /// The gateways: names, NAME@VERSION, NAME@/PREFIX, or folders [default: reference and nginx]
     #[arg(value_name = "GATEWAY", conflicts_with = "resume")]
     gateways: Vec<String>,
-    /// What they do: a scenario's name or file (repeatable); without, proxy-json
-    #[arg(
-        long = "scenario",
-        value_name = "NAME or FILE",
-        conflicts_with = "resume"
-    )]
+    /// Measure this scenario, a name or file (repeatable) [default: proxy-json]
+    #[arg(long = "scenario", value_name = "NAME|FILE", conflicts_with = "resume")]
     scenarios: Vec<String>,
-    /// Bounds a rate must keep: percentiles of the response time, and the share of errors
+    /// Require these bounds: percentiles of the response time, and the share of errors
     #[arg(
         long,
         visible_alias = "threshold",
@@ -58,38 +56,37 @@ pub struct Capacity {
         default_value = "p99<10ms, errors<0.1%"
     )]
     slo: Objective,
-    /// The highest rate that is tried, in requests/s; without, more than the gateway manages
+    /// Try at most this rate, in requests/s [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     max_rate: Option<f64>,
-    /// Spread of arrivals over time
-    #[arg(long, value_name = "HOW", value_enum, default_value = "poisson")]
+    /// Space the arrivals in this way
+    #[arg(long, value_name = "SPACING", value_enum, default_value = "poisson")]
     arrivals: Arrivals,
-    /// Measured length of a step; the result holds for steps of this length
+    /// Measure each step for this time; the result holds for steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = values::step)]
     step: HumanDuration,
-    /// Repeats, each with a fresh process; from 3 on there is an interval
+    /// Repeat the search N times, each with a fresh process; an interval needs at least 3
     #[arg(long, value_name = "N", default_value_t = REPEATS as u32,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Connections, opened at the most
+    /// Open at most N connections
     #[arg(long, value_name = "N", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,
-    /// Numbers of cores of each gateway, each searched by itself; without, one
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = values::cores,
-          conflicts_with = "resume")]
+    /// Search with each of these numbers of cores for the gateway [default: 1]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = values::cores, conflicts_with = "resume")]
     cores: Vec<usize>,
-    /// Say how many cores this rate takes, in requests/s
+    /// Report how many cores this rate needs, in requests/s
     #[arg(long = "for", value_name = "RATE", value_parser = values::rate)]
     size_for: Option<f64>,
-    /// The most time it may take: no repeat is begun that would hardly end within it
+    /// Start no repeat that is unlikely to end within this time [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
-    /// Seed of the order
+    /// Seed of the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Go on with a search that was interrupted
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "out"])]
+    /// Continue the interrupted search in this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "dir"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
     measuring: Measuring,
@@ -98,9 +95,9 @@ pub struct Capacity {
 /// The spread of arrivals, as the command line names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Arrivals {
-    /// At random, like requests of many independent users
+    /// Randomly, like the requests of many independent users
     Poisson,
-    /// Evenly
+    /// Evenly spaced
     Uniform,
 }
 

@@ -16,7 +16,7 @@ pub(super) fn rate(word: &str) -> Result<f64, String> {
     };
     let rate = digits.parse::<f64>().map(|rate| rate * factor).ok();
     rate.filter(|rate| (1.0..=RATE_MAX).contains(rate))
-        .ok_or_else(|| "write requests per second from 1 on, as in 20000 or 20k".into())
+        .ok_or_else(|| "write requests per second, at least 1, for example 20000 or 20k".into())
 }
 
 /// Reads how long a step takes.
@@ -35,7 +35,7 @@ pub(super) fn cores(word: &str) -> Result<usize, String> {
     let cores = word.trim().parse::<usize>().ok();
     cores
         .filter(|cores| *cores > 0)
-        .ok_or_else(|| "write whole numbers of cores, as in 1,2,4".into())
+        .ok_or_else(|| "write whole numbers of cores, for example 1,2,4".into())
 }
 
 #[cfg(test)]

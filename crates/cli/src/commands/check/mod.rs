@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// Proves what a folder claims
+/// Test that a gateway enforces the policies that its folder claims
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(subcommand)]
@@ -28,7 +28,7 @@ enum What {
     Gateway(CheckGateway),
 }
 
-/// Starts a gateway, and proves each policy that its folder claims
+/// Start a gateway and test each policy that its folder claims
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,18 +36,21 @@ Examples:
   gatebench check gateway nginx --scenario api-key
   gatebench check gateway kong@/opt/kong-3.9
 
-For each scenario the gateway is rendered, started, asked the scenario's cases and ended. The first one,
-`contract`, is what every gateway must do whatever its policies. Exits with 1 where something fails.")]
+For each scenario, gatebench renders the configuration, starts the gateway, sends the scenario's
+test cases and stops the gateway. The first scenario, `contract`, holds for every gateway,
+whatever its policies.
+
+Exit code: 1 if a test case fails, 0 otherwise.")]
 struct CheckGateway {
-    /// Gateway by name, by name and version (NAME@VERSION), or by folder
-    #[arg(value_name = "NAME, NAME@VERSION or DIR")]
+    /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
+    #[arg(value_name = "GATEWAY")]
     gateway: String,
-    /// Only this scenario, by name or file (repeatable)
-    #[arg(long = "scenario", value_name = "NAME or FILE")]
+    /// Test only this scenario, a name or file (repeatable)
+    #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// Where what was rendered and the logs are kept; without, ./gatebench-check/NAME
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    /// Keep rendered files and logs in this directory [default: ./gatebench-check/NAME]
+    #[arg(long, alias = "out", value_name = "DIR")]
+    dir: Option<PathBuf>,
     #[command(flatten)]
     overlay: Overlay,
 }
@@ -75,7 +78,7 @@ impl CheckGateway {
         let raised = Arc::clone(&interrupt);
         signals::on_signal(move || raised.raise())?;
         let out = self
-            .out
+            .dir
             .clone()
             .unwrap_or_else(|| PathBuf::from("gatebench-check").join(&spec.gateway));
         let request = CheckRequest {
@@ -123,11 +126,11 @@ fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
     let asked = all.len() - lacking;
     let beside = match lacking {
         0 => String::new(),
-        count => format!("; {count} not asked, for policies that it does not claim"),
+        count => format!("; {count} not tested, because of policies that it does not claim"),
     };
     let Some(first) = failing.first() else {
         terminal::say(&format!(
-            "\n{gateway} holds all it claims, in {asked} {}{beside}",
+            "\n{gateway} passes all {asked} {}{beside}",
             plural(asked)
         ))?;
         return Ok(Exit::Fine);

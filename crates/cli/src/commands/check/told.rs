@@ -129,7 +129,9 @@ fn failing(record: &ParityRecord, shown_in: &mut dyn FnMut(&str) -> Option<Strin
     }
     let (answering, expected) = (record.routes_answering, record.routes_expected);
     if record.cases.iter().all(|case| case.passed) && answering < expected {
-        text.push_str(&format!("\n  only {answering} of {expected} routes answer"));
+        text.push_str(&format!(
+            "\n  only {answering} of {expected} routes respond"
+        ));
     }
     text
 }

@@ -81,7 +81,8 @@ fn event_loop() -> Check {
         Backend::Uring => Check::good("event loop", "io_uring"),
         Backend::Epoll => Check::advice(
             "event loop",
-            "epoll, since the kernel or the container refuses io_uring; everything works, requests cost more",
+            "epoll, because the kernel or the container refuses io_uring; everything works, but \
+             requests cost more",
             "sysctl -w kernel.io_uring_disabled=0; in Docker also --security-opt seccomp=unconfined",
         ),
     }
@@ -114,27 +115,26 @@ fn descriptors(facts: &EnvironmentFacts) -> Check {
         Some(limit) if limit < DESCRIPTORS_MIN => Check {
             name: "descriptors".into(),
             state: State::Missing,
-            says: format!("a process may open {limit}, the tour needs {DESCRIPTORS_MIN}"),
+            says: format!("a process may open {limit}, but the tour needs {DESCRIPTORS_MIN}"),
             remedy: Some(format!(
                 "ulimit -Hn {} (as root), or raise nofile in /etc/security/limits.conf",
                 65_536
             )),
         },
         Some(limit) => Check::good("descriptors", format!("{limit}")),
-        None => Check::good("descriptors", "without limit"),
+        None => Check::good("descriptors", "no limit"),
     }
 }
 
 fn governor(facts: &EnvironmentFacts) -> Check {
     match facts.cpu.governor.as_deref() {
-        None => Check::good(
-            "governor",
-            "the machine shows none (usual in a virtual machine)",
-        ),
+        None => Check::good("governor", "not visible (usual in a virtual machine)"),
         Some("performance") => Check::good("governor", "performance"),
         Some(other) => Check::advice(
             "governor",
-            format!("{other}: the clock follows the load, and CPU time per request with it"),
+            format!(
+                "{other}: the clock frequency follows the load, and so does CPU time per request"
+            ),
             "cpupower frequency-set -g performance",
         ),
     }
@@ -193,7 +193,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
                 "the test is inconclusive, because other programs used the core or softirq took too little: \
                  {seen}"
             ),
-            "stop other programs and repeat: gatebench doctor",
+            "stop other programs and run gatebench doctor again",
         ),
     }
 }
@@ -238,7 +238,7 @@ fn redis() -> Check {
         Err(error) => Check::advice(
             "redis",
             format!(
-                "{}; only limits that are kept in it need it",
+                "{}; only rate limits in Redis need it",
                 error.to_string().trim_end()
             ),
             "gatebench install redis",

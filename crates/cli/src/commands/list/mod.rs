@@ -13,21 +13,21 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Lists what there is: gateways, scenarios, suites, load profiles, published documents
+/// List gateways, scenarios, suites, loads and published documents
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench list gateways\n  gatebench list --paths\n  gatebench list scenarios --json"
 )]
 pub struct List {
-    /// Only this kind
+    /// List only this kind
     kind: Option<ListedKind>,
-    /// Say where each one comes from
+    /// Show the source of each entry
     #[arg(long)]
     paths: bool,
-    /// Print JSON
+    /// Print the list as JSON
     #[arg(long)]
     json: bool,
-    /// Print the gateways as a Markdown page, whatever is installed
+    /// Print the gateways as a Markdown page, which does not depend on this machine
     #[arg(long, conflicts_with_all = ["json", "paths"])]
     markdown: bool,
     #[command(flatten)]
@@ -37,15 +37,15 @@ pub struct List {
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ListedKind {
-    /// Gateways: found or not, their version, their policies, how to install them
+    /// Gateways, with their installed version, their policies and how to install them
     Gateways,
-    /// Scenarios
+    /// Scenarios: what a gateway does, and what clients send
     Scenarios,
-    /// Suites
+    /// Suites: scenarios with gateways and a load
     Suites,
     /// Load profiles
     Loads,
-    /// Published documents, in whose columns a run can be reported
+    /// Published documents, in whose format `gatebench report --as` prints a run
     Published,
 }
 
@@ -126,7 +126,7 @@ impl List {
         if !matches!(self.kind, None | Some(ListedKind::Gateways)) {
             return Err(Failure::words(
                 "--markdown",
-                "only the gateways have a page",
+                "only gateways can be printed as a page",
                 "gatebench list gateways --markdown",
             ));
         }

@@ -31,8 +31,8 @@ impl Load {
         self.request.checks.is_empty().then(|| {
             Failure::words(
                 "--threshold",
-                format!("{about_checks} is about checks, and there are none"),
-                "add a --check, as in --check status=200, or write a threshold on errors",
+                format!("{about_checks} refers to checks, but there are none"),
+                "add a check, for example --check status=200, or use a threshold on errors",
             )
         })
     }
@@ -43,8 +43,8 @@ impl Load {
         (offered && !self.connection.handshakes).then(|| {
             Failure::words(
                 "--alpn",
-                "it only offers h2, and HTTP/1.1 is what would be spoken then",
-                "write --http2, which offers h2 and speaks it",
+                "this only offers h2, but the requests would use HTTP/1.1",
+                "use --http2, which offers h2 and uses it",
             )
         })
     }
@@ -53,7 +53,7 @@ impl Load {
         self.shape.timeout.0.is_zero().then(|| {
             Failure::words(
                 "--timeout",
-                "no answer comes in no time",
+                "no response can arrive in no time",
                 "write at least 1ms",
             )
         })
@@ -65,10 +65,10 @@ impl Load {
             Failure::words(
                 "--warm-up",
                 format!(
-                    "{warm_up} of requests before the {} of -n would be sent too",
+                    "with {warm_up} of warm-up, more than the {} requests of -n would be sent",
                     grouped(requests as f64)
                 ),
-                "leave it out, or give -d instead of -n",
+                "omit it, or use -d instead of -n",
             )
         })
     }
@@ -79,8 +79,8 @@ impl Load {
         let stages = HumanDuration(stages);
         Some(Failure::words(
             "--duration",
-            format!("the stages take {stages}, and the load ends after {duration}"),
-            format!("leave -d out, or write -d {stages}"),
+            format!("the stages take {stages}, but the load ends after {duration}"),
+            format!("omit -d, or use -d {stages}"),
         ))
     }
 
@@ -89,8 +89,8 @@ impl Load {
         (self.connection.handshakes && has_stages).then(|| {
             Failure::words(
                 "--stage",
-                "with --handshakes the number of connections cannot change on the way",
-                "add --rate, so that stages are connections per second, or leave it out",
+                "with --handshakes, the number of connections cannot change",
+                "add --rate, which makes stages connections per second, or omit --stage",
             )
         })
     }
@@ -101,8 +101,8 @@ impl Load {
         let given = self.shape.connections.filter(|given| *given < workers)?;
         Some(Failure::words(
             "--connections",
-            format!("{given} cannot be shared by {workers} workers, one on each of --cores"),
-            format!("write -c {workers} or more, or name fewer cores"),
+            format!("{workers} workers, one on each of --cores, cannot share {given}"),
+            format!("use -c {workers} or more, or name fewer cores"),
         ))
     }
 }

@@ -15,7 +15,7 @@ pub fn allow(shape: &Shape) -> Result<(), Failure> {
     allow_descriptors(needed).map_err(|allowed| Failure::Said {
         culprit: "environment".into(),
         what: format!(
-            "the load needs {needed} open descriptors, and a process may have {allowed} here"
+            "the load needs {needed} open descriptors, but a process may have {allowed} here"
         ),
         remedy: format!(
             "raise the limit (as root: ulimit -Hn {needed}), or use fewer connections with -c"

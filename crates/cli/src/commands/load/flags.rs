@@ -21,41 +21,41 @@ use crate::commands::values::{BackendWord, Cores};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ShapeFlags {
-    /// Connections, each with one request in flight [default: 50]; with --rate those that requests are
-    /// sent on, all of them opened first [default: one second's arrivals, at least 64 and at most 1000,
+    /// Open N connections, each with one request in flight [default: 50]; with --rate, open all of
+    /// them before the first request [default: one second's arrivals, at least 64 and at most 1000,
     /// divided by --streams]
     #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub connections: Option<u32>,
-    /// How long is measured [default: 10s; with --stage as long as the stages take]
+    /// Measure for this time [default: 10s; with --stage, the duration of all stages]
     #[arg(short, long, value_name = "TIME")]
     pub duration: Option<HumanDuration>,
-    /// Send so many requests, all of them measured; -d is then the most it may take
+    /// Stop after N requests, all of them measured; -d is then the time limit
     #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub requests: Option<u64>,
-    /// The same load before the measurement, not counted [default: 1s; with -n none]
+    /// Send the load for this time before the measurement begins [default: 1s; with -n, none]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<HumanDuration>,
-    /// Requests per second, sent on a schedule whether answers come or not; latency counts from when
-    /// each was due
+    /// Send requests at this rate, whether or not responses arrive; latency counts from the time at
+    /// which each request was due
     #[arg(short, long, value_name = "PER-SECOND", value_parser = rate)]
     pub rate: Option<f64>,
-    /// The rate at the end, reached linearly
+    /// Change the rate linearly, so that it has this value at the end
     #[arg(long, value_name = "PER-SECOND", requires = "rate", value_parser = rate, conflicts_with = "stages")]
     pub ramp_to: Option<f64>,
-    /// Go to this number of connections in this time; with --rate to this rate, and with :step to it at
-    /// once (repeatable)
+    /// Change the number of connections to TARGET over TIME; with --rate, change the rate. With
+    /// :step, change it at once and keep it for TIME (repeatable)
     #[arg(long = "stage", value_name = "TARGET:TIME")]
     pub stages: Vec<Stage>,
-    /// How arrivals are spread: evenly, or as those of many people who know nothing of each other
+    /// Space the arrivals evenly, or randomly like those of many independent users
     #[arg(long, requires = "rate", default_value = "uniform")]
     pub arrivals: SpreadWord,
-    /// Arrivals that may wait for a connection; those beyond are dropped and counted
+    /// Queue at most N arrivals while no connection is free; drop and count the others
     #[arg(long, value_name = "N", requires = "rate", default_value = "100000", value_parser = whole::<u32>(0..=u64::from(u32::MAX)))]
     pub queue_max: u32,
-    /// Pause after each answer: 100ms, 50ms-150ms, or exp:100ms (exponential with that mean)
+    /// Pause after each response: 100ms, 50ms-150ms, or exp:100ms (exponential with this mean)
     #[arg(long, value_name = "TIME", conflicts_with = "rate", value_parser = stage::think)]
     pub think: Option<Think>,
-    /// A request without an answer after this long has failed; that long counts as its latency
+    /// Fail a request that has no response after this time; the timeout counts as its latency
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: HumanDuration,
 }
@@ -64,15 +64,17 @@ fn rate(text: &str) -> Result<f64, String> {
     let found = text.parse::<f64>().ok();
     found
         .filter(|rate| (0.001..=1e8).contains(rate))
-        .ok_or_else(|| format!("'{text}' is no rate: write requests per second, as in 2000 or 0.5"))
+        .ok_or_else(|| {
+            format!("'{text}' is not a rate: write requests per second, for example 2000 or 0.5")
+        })
 }
 
 /// How arrivals are spread, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SpreadWord {
-    /// Evenly.
+    /// Evenly spaced
     Uniform,
-    /// A Poisson process.
+    /// A Poisson process
     Poisson,
 }
 
@@ -89,35 +91,37 @@ impl From<SpreadWord> for Spread {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Request")]
 pub struct RequestFlags {
-    /// The method [default: GET; with a body POST]
+    /// Use this request method [default: GET; with a body, POST]
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = method)]
     pub method: Option<String>,
-    /// A header (repeatable). Besides them only Host and what frames the body are sent
+    /// Send this header (repeatable); apart from these, only Host and the framing of the body are
+    /// sent
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     pub headers: Vec<String>,
-    /// The body: text, @FILE, or @- for standard input
+    /// Send this body: text, @FILE, or @- for standard input
     #[arg(long, visible_alias = "data", value_name = "TEXT|@FILE")]
     pub body: Option<String>,
-    /// Values for {{NAME.COLUMN}} in path, headers and body, NAME being the file's: users.csv or
-    /// users.jsonl (repeatable). Braces that mean themselves are written {{ "{{" }}
+    /// Fill {{NAME.COLUMN}} in path, headers and body from this file, where NAME is the name of the
+    /// file, for example users.csv or users.jsonl (repeatable). Write {{ "{{" }} for literal braces
     #[arg(long = "data-file", value_name = "FILE")]
     pub data_files: Vec<PathBuf>,
-    /// Which row of the data files each request gets
+    /// Pick the row of the data files for each request in this way
     #[arg(long, requires = "data_files", default_value = "in-turn")]
     pub pick: PickWord,
-    /// Send these paths to the URL's host, one a line, each with or without a weight: '3 /search?q=a'
+    /// Send the paths in this file to the URL's host: one per line, optionally with a weight, for
+    /// example '3 /search?q=a'
     #[arg(long, value_name = "FILE")]
     pub path_file: Option<PathBuf>,
-    /// Authorization: Basic
+    /// Send these credentials as Authorization: Basic
     #[arg(short = 'u', long, value_name = "NAME:PASSWORD", value_parser = user)]
     pub user: Option<String>,
-    /// What each answer must be: status=200, header:NAME=VALUE, body=TEXT, contains=TEXT, bytes=N or
-    /// json:/pointer=VALUE (repeatable). Without, any status below 400 is good
+    /// Require this of each response: status=200, header:NAME=VALUE, body=TEXT, contains=TEXT,
+    /// bytes=N or json:/pointer=VALUE (repeatable) [default: any status below 400]
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,
-    /// Bounds the load must keep, as in 'p99<10ms, errors<=0.1%', 'rate>1000', 'checks>99.9%'
-    /// (repeatable). Figures: mean, min, max, p50 to p99.999 (also after service. or lateness.),
-    /// rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
+    /// Fail unless the load meets these bounds, for example 'p99<10ms, errors<=0.1%', 'rate>1000',
+    /// 'checks>99.9%' (repeatable). Metrics: mean, min, max, p50 to p99.999 (also with the prefix
+    /// service. or lateness.), rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
     #[arg(long = "threshold", visible_alias = "slo", value_name = "BOUNDS")]
     pub thresholds: Vec<Bounds>,
 }
@@ -132,7 +136,7 @@ impl RequestFlags {
 fn method(text: &str) -> Result<String, String> {
     let fits = !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase());
     fits.then(|| text.to_owned())
-        .ok_or_else(|| "write it in upper-case letters, as in GET or POST".into())
+        .ok_or_else(|| "write upper-case letters, for example GET or POST".into())
 }
 
 fn user(text: &str) -> Result<String, String> {
@@ -145,33 +149,33 @@ fn user(text: &str) -> Result<String, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionFlags {
-    /// Speak HTTP/2: on https:// as ALPN agrees, on http:// with prior knowledge
+    /// Use HTTP/2: negotiated by ALPN on https://, with prior knowledge on http://
     #[arg(long)]
     pub http2: bool,
-    /// Requests in flight on each HTTP/2 connection, fewer where the server says so
+    /// Keep up to N requests in flight on each HTTP/2 connection; the server can lower this limit
     #[arg(long, value_name = "N", requires = "http2", default_value = "1", value_parser = whole::<u32>(1..=1_000_000))]
     pub streams: u32,
-    /// Send no requests: each is a connection that is made, with a full TLS handshake, and closed.
-    /// Resumed ones are measured with --requests-per-connection 1
+    /// Send no requests: open each connection with a full TLS handshake and close it. To measure
+    /// resumed handshakes, use --requests-per-connection 1 instead
     #[arg(long, conflicts_with_all = ["http2", "requests_per_connection", "connection_rate", "think",
         "method", "headers", "body", "data_files", "path_file", "user", "checks"])]
     pub handshakes: bool,
     /// Connect to this Unix socket; the URL gives the Host header and the path
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "sources"])]
     pub unix_socket: Option<PathBuf>,
-    /// Close a connection after so many requests and open it anew
+    /// Close each connection after N requests and open a new one
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub requests_per_connection: Option<u64>,
-    /// Connections opened per second at the start, instead of all at once
+    /// Open this many connections per second at the start [default: all at once]
     #[arg(long, value_name = "PER-SECOND", value_parser = rate)]
     pub connection_rate: Option<f64>,
-    /// Take this address for a host and port, as curl does (repeatable)
+    /// Use this address for a host and port, like curl (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     pub resolve: Vec<Resolve>,
-    /// Connect from this local address; of several, in turn (repeatable)
+    /// Connect from this local address; several are used in turn (repeatable)
     #[arg(long = "source", value_name = "ADDRESS")]
     pub sources: Vec<IpAddr>,
-    /// Begin each connection with a PROXY header
+    /// Begin each connection with a PROXY protocol header
     #[arg(long, value_name = "VERSION")]
     pub proxy_protocol: Option<ProxyWord>,
 }
@@ -196,7 +200,7 @@ impl ConnectionFlags {
             };
         }
         if self.handshakes {
-            words += ", each a connection that is made and closed";
+            words += ", opening and closing connections only";
         }
         if let Some(path) = &self.unix_socket {
             words += &format!(", through {}", path.display());
@@ -208,9 +212,9 @@ impl ConnectionFlags {
 /// A version of the PROXY protocol, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProxyWord {
-    /// Text.
+    /// The text format
     V1,
-    /// Binary.
+    /// The binary format
     V2,
 }
 
@@ -230,25 +234,25 @@ pub struct TlsFlags {
     /// Accept any certificate
     #[arg(short = 'k', long, conflicts_with = "cacert")]
     pub insecure: bool,
-    /// Trust the authorities in this file, instead of the machine's
+    /// Trust the certificate authorities in this file [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
-    /// The certificate this client shows, with the chain behind it
+    /// Present this client certificate, followed by its chain
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
-    /// Its private key
+    /// Private key of --cert
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
-    /// The name asked for and looked for in the certificate, instead of the URL's host
+    /// Send this server name, and expect it in the certificate [default: the URL's host]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
-    /// A protocol to offer, the preferred first (repeatable); --http2 offers h2 by itself
+    /// Offer this protocol, the preferred one first (repeatable); --http2 offers h2 itself
     #[arg(long, value_name = "PROTOCOL", conflicts_with = "http2")]
     pub alpn: Vec<String>,
-    /// Speak this version only [default: 1.3, or 1.2 where the server has no 1.3]
+    /// Use only this TLS version [default: 1.3, or 1.2 if the server does not support 1.3]
     #[arg(long = "tls", value_name = "1.2|1.3", value_parser = tls_version)]
     pub version: Option<Version>,
-    /// Make a full handshake on every connection, as --handshakes does
+    /// Make a full handshake on every connection, like --handshakes
     #[arg(long)]
     pub no_resumption: bool,
 }
@@ -277,15 +281,16 @@ impl TlsFlags {
 
 /// How the engine works.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Engine")]
+#[command(next_help_heading = "Load generator")]
 pub struct EngineFlags {
-    /// One worker is pinned to each of these cores; without, one worker runs that is not pinned
-    #[arg(long, value_name = "0,1")]
+    /// Run one worker on each of these cores, for example 0,1 or 0-3 [default: one worker, not
+    /// pinned]
+    #[arg(long, value_name = "CORES")]
     pub cores: Option<Cores>,
-    /// The event loop; without, io_uring where the kernel grants it, else epoll
+    /// Use this event loop [default: io_uring if the kernel allows it, otherwise epoll]
     #[arg(long)]
     pub backend: Option<BackendWord>,
-    /// What random choices begin from: the same seed makes the same choices
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
 }
@@ -302,13 +307,13 @@ impl EngineFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
-    /// Print the results as JSON, and nothing else on standard output
+    /// Print the results as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Write an HdrHistogram interval log (V2): response, service and lateness of every second
+    /// Write an HdrHistogram interval log (V2) with response, service and lateness of each second
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<PathBuf>,
-    /// Do not show how it goes
+    /// Do not show progress
     #[arg(short, long)]
     pub quiet: bool,
 }

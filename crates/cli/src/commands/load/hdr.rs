@@ -57,8 +57,8 @@ impl HdrFile {
 fn failure(path: &Path, error: &str) -> Failure {
     Failure::Said {
         culprit: format!("--hdr {}", path.display()),
-        what: format!("it cannot be written: {error}"),
-        remedy: "give a file in a folder that can be written, on a disk with room".into(),
+        what: format!("cannot write it: {error}"),
+        remedy: "name a file in a writable directory, on a disk with free space".into(),
         exit: Exit::Environment,
     }
 }

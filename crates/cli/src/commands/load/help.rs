@@ -4,8 +4,8 @@
 pub const EXAMPLES: &str = "\
 Examples:
   gatebench load http://127.0.0.1:8080/ping                      50 connections for 10 s
-  gatebench load -c 64 -d 30s http://127.0.0.1:8080/ping         how much does it take?
-  gatebench load --rate 2000 http://127.0.0.1:8080/ping          how long does it take, at that rate?
+  gatebench load -c 64 -d 30s http://127.0.0.1:8080/ping         how high is its throughput?
+  gatebench load --rate 2000 http://127.0.0.1:8080/ping          how high is its latency then?
   gatebench load --rate 100 --ramp-to 5000 -d 60s URL            where is the knee?
   gatebench load -n 100 -c 4 --check status=200 URL              does it work at all?
   gatebench load -X PUT -H 'Content-Type: application/json' --body @order.json URL
@@ -14,11 +14,13 @@ Examples:
   gatebench load -k --handshakes https://127.0.0.1:8443/         TLS handshakes per second
   gatebench load http://a.test/x http://a.test/y --resolve a.test:80:127.0.0.1
 
-Several URLs of one host are sent in turn, and each is reported apart.
+Several URLs of one host are sent in turn, and each is reported separately.
 
-Exits with 0 also where answers were errors: what must not be is said with --check and --threshold.
-1: a threshold was not kept, or, where no threshold is about checks, an answer failed a --check.
-3: the target could not be reached. 4: no request was answered. 130: interrupted; what was measured
-until then is printed.
+Exit code:
+  0    success, even if responses were errors: use --check and --threshold to reject them
+  1    a threshold was missed or, if no threshold refers to checks, a response failed a --check
+  3    the target could not be reached
+  4    no response arrived
+  130  interrupted; the results so far are printed
 
-Coming from wrk, oha, k6, ab, hey or vegeta: docs/COMING-FROM.md";
+docs/COMING-FROM.md translates the options of wrk, oha, k6, ab, hey and vegeta.";

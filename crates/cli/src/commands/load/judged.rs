@@ -46,13 +46,13 @@ fn measure(quantity: Quantity, figures: &Figures<'_>, open: bool) -> Result<f64,
         Quantity::Time(clock, statistic) => time(statistic, figures.times(clock)),
         Quantity::Rate => Ok(figures.rate_per_second()),
         Quantity::Number(Counted::Dropped) | Quantity::Share(Counted::Dropped) if !open => {
-            Err("a closed load has no arrivals; give --rate".into())
+            Err("a closed load has no arrivals; use --rate".into())
         }
         Quantity::Number(what) | Quantity::Share(what) => {
             let (count, all) = counted(what, figures);
             match quantity {
                 _ if all == 0 && what == Counted::Dropped => Err("nothing was measured".into()),
-                _ if all == 0 => Err("nothing was answered".into()),
+                _ if all == 0 => Err("no response arrived".into()),
                 Quantity::Share(_) => Ok(count as f64 / all as f64),
                 _ => Ok(count as f64),
             }
@@ -78,7 +78,7 @@ fn time(statistic: Statistic, times: &Times) -> Result<f64, String> {
     };
     found.ok_or_else(|| match statistic {
         Statistic::Percentile(percentile) => format!(
-            "p{percentile} needs {} requests, and there are {}",
+            "p{percentile} needs {} requests, but there are {}",
             grouped(samples_needed(percentile)),
             grouped(times.count() as f64)
         ),

@@ -30,7 +30,7 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
         // Nothing is sent: the kernel only says whether the address is its own.
         UdpSocket::bind((*source, 0)).map_err(|error| Failure::Said {
             culprit: "--source".into(),
-            what: format!("no connection can be made from {source}: {error}"),
+            what: format!("cannot connect from {source}: {error}"),
             remedy: "give an address of this machine (see `ip address`), or add it: `ip address add ADDRESS/32 dev lo`"
                 .into(),
             exit: Exit::Environment,

@@ -39,11 +39,11 @@ use crate::{reports, signals, terminal};
 /// Name of the only group.
 const GROUP: &str = "all";
 
-/// Sends requests to a URL, and says how it answered
+/// Send requests to a URL, and report its throughput and latency
 #[derive(Debug, Args)]
 #[command(after_help = help::EXAMPLES)]
 pub struct Load {
-    /// What is loaded: [http://]HOST[:PORT][/PATH][?QUERY]; several of one host are sent in turn
+    /// The target: [http://]HOST[:PORT][/PATH][?QUERY]; several URLs of one host are sent in turn
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     #[command(flatten)]
@@ -200,7 +200,7 @@ fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
     let control = Arc::clone(control);
     signals::on_signal(move || {
         if control.stopped() {
-            terminal::complain("interrupted twice: stopped at once, without results");
+            terminal::complain("interrupted twice: stopped immediately, without results");
             std::process::exit(Exit::Interrupted.code().into());
         }
         control.stop();
@@ -214,7 +214,7 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
             let (what, remedy) = remedied(&reason, asked);
             Failure::Said {
                 culprit: format!("target {origin}"),
-                what: format!("no connection to {address} could be made: {what}"),
+                what: format!("cannot connect to {address}: {what}"),
                 remedy,
                 exit: Exit::Environment,
             }
@@ -222,8 +222,8 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
         EngineError::Data(error) => unable_to_fill(&error),
         EngineError::Environment(error) => Failure::Said {
             culprit: "engine".into(),
-            what: format!("it cannot work here: {error}"),
-            remedy: "try --backend epoll; `gatebench doctor` says what this machine lacks".into(),
+            what: format!("cannot run here: {error}"),
+            remedy: "try --backend epoll; `gatebench doctor` shows what this machine lacks".into(),
             exit: Exit::Environment,
         },
     }
@@ -236,10 +236,10 @@ fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
             Some(flags) => format!("{remedy} ({flags})"),
             None => remedy.into(),
         },
-        None if asked.unix_socket => "start it, or check the path of the socket".into(),
+        None if asked.unix_socket => "start the target, or check the path of the socket".into(),
         None => {
             let url = format!("{}{}", asked.site.origin(), asked.requests[0].path);
-            format!("start it, or check host and port: curl -v {url}")
+            format!("start the target, or check host and port: curl -v {url}")
         }
     };
     (reason.what(), remedy)
@@ -266,7 +266,7 @@ fn flags_against(reason: &ConnectError) -> Option<&'static str> {
 fn unable_to_fill(error: &DataError) -> Failure {
     let remedy = match error {
         DataError::NoSource { name } => format!(
-            "give its values with --data-file {name}.csv, or write {{{{ \"{{{{\" }}}} for braces that mean themselves"
+            "define it with --data-file {name}.csv, or write {{{{ \"{{{{\" }}}} for literal braces"
         ),
         DataError::NoColumn { .. } | DataError::Template(_) => error.remedy(),
         _ => "correct the file, or the name in the braces".into(),

@@ -57,7 +57,7 @@ impl Timing {
             None => in_time(self.measure),
         };
         if self.warm_up.is_zero() {
-            return format!("{load}, {until} without a warm-up");
+            return format!("{load}, {until} without warm-up");
         }
         format!("{load}, {until} after {} of warm-up", in_time(self.warm_up))
     }
@@ -84,7 +84,7 @@ fn closed_in_words(closed: &Closed) -> String {
         );
     }
     if closed.think.is_some() {
-        words += ", thinking between requests";
+        words += ", with think time";
     }
     words + &connecting(closed.connections, closed.connections_per_second)
 }
@@ -177,15 +177,15 @@ impl ShapeFlags {
                     counted(given.into(), "connection"),
                     counted(most.into(), "request")
                 ),
-                format!("write -c {most} or less, or ask for more requests"),
+                format!("use -c {most} or less, or more requests"),
             ));
         }
         let stage = |stage: &Stage| {
             if stage.how == Change::Step || stage.target.fract() != 0.0 || stage.target > 1e6 {
                 return Err(Failure::words(
                     "--stage",
-                    "without --rate a stage is a whole number of connections, reached linearly",
-                    "write CONNECTIONS:TIME, as in 200:30s, or give --rate",
+                    "without --rate, a stage is a whole number of connections, reached linearly",
+                    "write CONNECTIONS:TIME, for example 200:30s, or add --rate",
                 ));
             }
             Ok(ConnectionStage {

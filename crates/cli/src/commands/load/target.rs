@@ -49,11 +49,7 @@ impl Asked {
 pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
     let (site, paths) = site_and_paths(urls, flags.path_file.as_deref())?;
     let mut headers = header::parse(&flags.headers).map_err(|what| {
-        Failure::words(
-            "--header",
-            what,
-            "write -H 'Name: value', once for each header",
-        )
+        Failure::words("--header", what, "write -H 'Name: value', once per header")
     })?;
     if let Some(user) = &flags.user {
         let value = format!("Basic {}", STANDARD.encode(user));
@@ -64,16 +60,16 @@ pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
         {
             return Err(Failure::words(
                 "--user",
-                "there is an Authorization header already",
-                "give one of them",
+                "there already is an Authorization header",
+                "use only one of them",
             ));
         }
     }
     if check::contradicts(&flags.checks) {
         return Err(Failure::words(
             "--check",
-            "no answer has two statuses",
-            "give one status",
+            "no response has two statuses",
+            "check for one status",
         ));
     }
     let body = flags.body.as_deref().map(body).transpose()?;
@@ -84,7 +80,7 @@ pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
     if method == "HEAD" && flags.checks.iter().any(is_of_body) {
         return Err(Failure::words(
             "--check",
-            "an answer to HEAD has no body",
+            "a response to HEAD has no body",
             "check its status or its headers",
         ));
     }
@@ -123,7 +119,11 @@ fn site_and_paths(
     let mut paths = Vec::new();
     for text in urls {
         let refused = |what: String| {
-            Failure::words(text, what, "write a URL, as in http://127.0.0.1:8080/path")
+            Failure::words(
+                text,
+                what,
+                "write a URL, for example http://127.0.0.1:8080/path",
+            )
         };
         let written = template::without_blanks(text)
             .map_err(|error| Failure::words(text, error.message, error.help))?;
@@ -133,11 +133,11 @@ fn site_and_paths(
                 return Err(Failure::words(
                     text,
                     format!(
-                        "it leads to {}, and the first URL to {}",
+                        "it refers to {}, but the first URL to {}",
                         found.origin(),
                         first.origin()
                     ),
-                    "give URLs of one host, or run one `gatebench load` for each",
+                    "use URLs of one host, or run `gatebench load` once per host",
                 ));
             }
             Some(_) => {}
@@ -148,8 +148,8 @@ fn site_and_paths(
     let none = || {
         Failure::words(
             "URL",
-            "there is none",
-            "write one, as in http://127.0.0.1:8080/path",
+            "there is no URL",
+            "add one, for example http://127.0.0.1:8080/path",
         )
     };
     let site = site.ok_or_else(none)?;
@@ -157,8 +157,8 @@ fn site_and_paths(
         None => Ok((site, paths)),
         Some(_) if paths.iter().any(|(_, path)| path != "/") => Err(Failure::words(
             "--path-file",
-            "the URL has a path already",
-            format!("write {} only, or leave the file out", site.origin()),
+            "the URL already has a path",
+            format!("write only {}, or omit the file", site.origin()),
         )),
         Some(file) => Ok((site, data::paths(file)?)),
     }
@@ -175,9 +175,8 @@ fn body(text: &str) -> Result<Body, Failure> {
         fs::read(path)
     };
     let remedy = "write --body TEXT, --body @FILE or --body @- for standard input";
-    read.map(Body::new).map_err(|error| {
-        Failure::words("--body", format!("{path} cannot be read: {error}"), remedy)
-    })
+    read.map(Body::new)
+        .map_err(|error| Failure::words("--body", format!("cannot read {path}: {error}"), remedy))
 }
 
 /// Finds the site and prepares the connections to it.
@@ -210,13 +209,13 @@ fn peer(site: &Site, connections: &ConnectionFlags) -> Result<Peer, Failure> {
     if let Some(other) = resolve::unused(site, &connections.resolve) {
         return Err(Failure::words(
             "--resolve",
-            format!("{other} is about no URL given"),
+            format!("{other} is about no URL"),
             format!("write {}:{}:ADDRESS", site.host, site.port),
         ));
     }
     let address = resolve::address(site, &connections.resolve).map_err(|reason| Failure::Said {
         culprit: format!("target {}", site.host),
-        what: format!("its address cannot be found: {reason}"),
+        what: format!("cannot find its address: {reason}"),
         remedy: format!(
             "check the name, or give its address: --resolve {}:{}:ADDRESS",
             site.host, site.port
@@ -230,8 +229,8 @@ fn peer(site: &Site, connections: &ConnectionFlags) -> Result<Peer, Failure> {
     {
         return Err(Failure::words(
             "--source",
-            format!("from {source} there is no way to {address}: one is IPv4, the other IPv6"),
-            "give a source of the target's kind",
+            format!("{source} cannot connect to {address}: one is IPv4, the other IPv6"),
+            "use a source address of the same family as the target",
         ));
     }
     Ok(address.into())
@@ -248,7 +247,7 @@ fn tls_context(
             Some(flag) => Err(Failure::words(
                 flag,
                 "there is no TLS on http://",
-                "write https://, or leave it out",
+                "write https://, or omit the option",
             )),
         };
     }

@@ -72,15 +72,15 @@ fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Cau
             .collect();
         let more = match silences.len().saturating_sub(SILENCES_LISTED) {
             0 => String::new(),
-            more => format!(", and {more} times more"),
+            more => format!(", and {more} more times"),
         };
         Caution {
             word: "silence".into(),
             message: format!(
-                "Nothing was answered from second {}{more}.",
+                "No response arrived from second {}{more}.",
                 stretches.join(", ")
             ),
-            remedy: "Look at what the target did then: its log, its restarts, its pauses.".into(),
+            remedy: "Check the target at that time: its log, its restarts, its pauses.".into(),
         }
     })
 }

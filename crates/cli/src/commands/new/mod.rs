@@ -14,15 +14,15 @@ const SPEC: &str = include_str!("gateway.yaml");
 const TEMPLATE: &str = include_str!("gateway.conf");
 
 /// Where the part of the folder begins that an image takes the place of, and where it ends.
-const WITHOUT_IMAGE: &str = "# Optional: the image that holds it";
-const INSTALL: &str = "\n# What someone is told who does not have it";
+const WITHOUT_IMAGE: &str = "# Optional: the container image";
+const INSTALL: &str = "\n# How to install the program";
 
 const EXAMPLES: &str = "\
 Examples:
   gatebench new gateway mine && gatebench check gateway ./mine
   gatebench new gateway mine --container docker.io/me/mygw:2.1";
 
-/// Writes starting points: a commented gateway folder
+/// Create a gateway folder with comments, to fill in
 #[derive(Debug, Args)]
 pub struct New {
     #[command(subcommand)]
@@ -34,13 +34,13 @@ enum What {
     Gateway(NewGateway),
 }
 
-/// Writes a commented gateway folder
+/// Create a gateway folder with comments, to fill in
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct NewGateway {
-    /// Its name: lower-case letters, digits and hyphens; the folder is made here
+    /// The name of the gateway and its folder: lower-case letters, digits and hyphens
     name: String,
-    /// The container image that holds it, as docker or podman has it
+    /// Run the gateway from this container image of docker or podman
     #[arg(long, value_name = "IMAGE:TAG", value_parser = image)]
     container: Option<String>,
 }
@@ -66,8 +66,8 @@ impl NewGateway {
             |_| {
                 Failure::words(
                     name,
-                    "this is no name of a gateway",
-                    "write lower-case letters, digits and hyphens, as in my-gateway",
+                    "this is not a valid name for a gateway",
+                    "write lower-case letters, digits and hyphens, for example my-gateway",
                 )
             },
         )?;
@@ -82,9 +82,9 @@ impl NewGateway {
             fs::write(&path, text).map_err(|error| cannot(&path, &error))?;
         }
         terminal::say(&format!(
-            "{name}/gateway.yaml    how it is found, started and stopped, and the policies it has\n\
+            "{name}/gateway.yaml    how to find, start and stop the gateway, and its policies\n\
              {name}/{template}    a template of its configuration\n\n\
-             Fill them in; then `gatebench check gateway ./{name}` starts it and proves what they claim."
+             Fill in both files, then run `gatebench check gateway ./{name}` to test them."
         ))?;
         Ok(Exit::Fine)
     }
@@ -96,9 +96,9 @@ fn in_image(spec: &str, image: &str) -> String {
     let after = rest.split_once(INSTALL).map_or("", |(_, after)| after);
     format!(
         "{before}\
-         # The image, which must be there (nothing is pulled), and the program in it that `binary` stands for: the\n\
-         # image's own entrypoint is not run. The container shares this machine's network and sees {{{{ work }}}} under\n\
-         # the same path. It is taken where no program of `binary.names` is on PATH.\n\
+         # The image, which gatebench does not pull, and the program in it that `binary` refers to; the entrypoint\n\
+         # of the image does not run. The container shares the network of this machine and has {{{{ work }}}} at the\n\
+         # same path. It is used if no program of `binary.names` is on PATH.\n\
          container:\n  image: {image}\n  program: /usr/bin/NAME\n{INSTALL}{after}"
     )
     .replace("other: \"put NAME on PATH\"", &format!("other: \"podman pull {image}\""))
@@ -111,20 +111,20 @@ fn image(word: &str) -> Result<String, String> {
     if word.chars().all(plain) && name.contains(':') && !name.starts_with(':') {
         Ok(word.to_owned())
     } else {
-        Err("write an image with its tag, as in docker.io/me/mygw:2.1".into())
+        Err("write an image with its tag, for example docker.io/me/mygw:2.1".into())
     }
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Failure {
     let (what, remedy) = if error.kind() == io::ErrorKind::AlreadyExists {
         (
-            "is already there".to_owned(),
+            "already exists".to_owned(),
             "choose another name, or remove it",
         )
     } else {
         (
-            format!("cannot be written: {error}"),
-            "go to a folder that you may write to",
+            format!("cannot be created: {error}"),
+            "change to a directory that you can write to",
         )
     };
     Failure::words(&path.display().to_string(), what, remedy)
@@ -146,7 +146,7 @@ mod tests {
             folder.install.other.as_deref(),
             Some("podman pull localhost/mygw:2")
         );
-        assert!(spec.contains("{{ work }} under"), "{spec}");
+        assert!(spec.contains("{{ work }} at the"), "{spec}");
         assert!(!spec.contains("# container:"), "{spec}");
     }
 

@@ -62,7 +62,7 @@ fn report(dir: &Path, json: bool) -> Result<Conducted, Failure> {
     if exit == Exit::Interrupted {
         let dir = dir.display();
         terminal::complain(&format!(
-            "interrupted: what was finished is kept\n  → gatebench run --resume {dir}"
+            "interrupted: the finished trials are kept\n  → to continue: gatebench run --resume {dir}"
         ));
     }
     Ok(Conducted { findings, exit })

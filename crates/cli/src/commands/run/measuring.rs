@@ -15,16 +15,17 @@ use crate::failure::Failure;
 /// Options of every command that measures.
 #[derive(Debug, Args)]
 pub struct Measuring {
-    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
+    /// Use this event loop for the built-in load generator [default: io_uring if the kernel allows
+    /// it, otherwise epoll]
     #[arg(long)]
     backend: Option<BackendWord>,
-    /// The run directory; without, ./gatebench-runs/NAME-TIME
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Print the plan and stop
+    /// Write the run to this directory [default: ./gatebench-runs/NAME-TIME]
+    #[arg(long, alias = "out", value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Print the plan and exit
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the findings (with --dry-run the plan) as JSON
+    /// Print the findings as JSON; with --dry-run, print the plan
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -74,7 +75,7 @@ impl Measuring {
         prepared: Prepared,
         resume: Option<&Path>,
     ) -> Result<RunRequest, Failure> {
-        let named = resume.or(self.out.as_deref()).map(Path::to_path_buf);
+        let named = resume.or(self.dir.as_deref()).map(Path::to_path_buf);
         Ok(RunRequest {
             out: named.unwrap_or_else(|| out::default_dir(&prepared.plan.suite)),
             resume: resume.is_some(),

@@ -26,8 +26,8 @@ Examples:
   gatebench run                                   the tour, a few minutes
   gatebench run api-key --gateway nginx --blocks 10
   gatebench run --gateway ./mine --smoke          does my gateway folder work?
-  gatebench run soap                              a document's scenarios, in minutes
-  gatebench run soap --as-published --dry-run     with its own ramps, users and hours
+  gatebench run soap                              the scenarios of a document, in minutes
+  gatebench run soap --as-published --dry-run     with the document's own ramps, users and hours
   gatebench run proxy-json --gateway nginx --gateway-cpus 0.5,1,2
   gatebench run proxy-json --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
@@ -39,99 +39,102 @@ Examples:
   gatebench run api-key --engine k6 --script mine.js
   gatebench run --resume gatebench-runs/tour-20260102T030405Z
 
-The exit code is 1 where a trial failed because of a gateway, parity did not hold, or answers failed
-their checks; 3 where a trial could not be kept; and 4 where no completed trial of a gateway is valid.
-A trial that is limited, or invalid beside one that is not, is said so in the report and does not change
-the exit code: a run asks for no verdict.";
+Exit code: 1 if a trial failed because of a gateway, if parity was lost, or if responses failed
+their checks; 3 if a trial could not be stored; 4 if no completed trial of a gateway is valid; 0
+otherwise. The report marks limited trials, and invalid trials among valid ones; they do not
+change the exit code, because a run gives no verdict.";
 
-/// Brings gateways up, proves their policies, measures them, and writes a report
+/// Start gateways, verify their policies, measure and report
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
-    /// A suite, or scenarios: by name (see `gatebench list`) or file; without, the tour
-    #[arg(value_name = "SUITE or FILE")]
+    /// A suite or scenarios, by name (see `gatebench list`) or file [default: tour]
+    #[arg(value_name = "SUITE|FILE")]
     words: Vec<String>,
-    /// Take this gateway instead of the suite's: a name, a version of it as NAME@1.22, a program of it
-    /// as NAME@/opt/prefix, a folder, or `all` that are found (repeatable)
-    #[arg(long = "gateway", value_name = "NAME or DIR")]
+    /// Measure this gateway instead of the suite's: a name, NAME@VERSION, NAME@/PREFIX, a folder,
+    /// or `all` installed gateways (repeatable)
+    #[arg(long = "gateway", value_name = "NAME|DIR")]
     gateways: Vec<String>,
-    /// Measure a gateway that already runs, at http://HOST:PORT, in front of a `gatebench upstream`
+    /// Measure a running gateway at http://HOST:PORT, in front of a `gatebench upstream`
     #[arg(long, value_name = "URL")]
     attach: Option<String>,
-    /// Root of the attached gateway's process tree, so that its CPU and memory can be read
+    /// Read CPU and memory of the attached gateway from this process and its descendants
     #[arg(long, requires = "attach")]
     pid: Option<u32>,
-    /// Take this scenario instead of the suite's: a name or file (repeatable)
-    #[arg(long = "scenario", value_name = "NAME or FILE")]
+    /// Measure this scenario instead of the suite's, a name or file (repeatable)
+    #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// Take this load profile instead of the suite's: a name or file
-    #[arg(long, value_name = "NAME or FILE")]
+    /// Use this load profile instead of the suite's, a name or file
+    #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = shares::percent,
           conflicts_with = "as_published", help = shares::help())]
     at: Vec<u32>,
-    /// Repetitions, each with fresh processes; a claim needs at least 10
+    /// Repeat everything N times, each with fresh processes; a claim needs at least 10 [default:
+    /// the suite's number]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Seed of the trials' order
+    /// Seed of the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Minutes: at most 3 blocks, with phases of at most 2 s; suites that repeat a document are so short by
-    /// themselves
+    /// Take minutes: at most 3 blocks, with phases of at most 2 s; the default for suites that
+    /// repeat a document
     #[arg(long, conflicts_with_all = ["smoke", "as_published"])]
     quick: bool,
-    /// Seconds: whether everything works, not how fast. One block, in which one user of each group sends each
-    /// request once
+    /// Take seconds: verify that everything works, without measuring. In one block, one user of
+    /// each group sends each request once
     #[arg(long, conflicts_with = "as_published")]
     smoke: bool,
-    /// The durations, ramps and users of the document that the suite repeats (see `gatebench list suites`), and no
-    /// header of gatebench's
+    /// Use the durations, ramps and users of the document that the suite repeats (see `gatebench
+    /// list suites`), and send no header of gatebench
     #[arg(long)]
     as_published: bool,
     /// Leave out the trials without a gateway, and the suite's null gateway
     #[arg(long, alias = "no-floor")]
     no_direct: bool,
-    /// Also load the null gateway, which only copies bytes: subtract its added latency to get a
+    /// Also measure the null gateway, which only copies bytes: subtract its added latency to get a
     /// gateway's own
     #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
     null: bool,
     /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from idling
     #[arg(long, conflicts_with = "gateway_on")]
     keep_awake: bool,
-    /// Cores (and workers) of each gateway; without, one
+    /// Give each gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// What each gateway may use at most, in CPUs: a variant of it for each, held by a control group, on
-    /// as many cores as that fills
+    /// Limit each gateway to these CPUs by a control group, on as many cores as needed; each value
+    /// is a variant
     #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = sizes::cpu_millis)]
     gateway_cpus: Vec<u32>,
-    /// What memory each gateway may use at most, as 256M or 1G: a variant of it for each
+    /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = sizes::bytes)]
     gateway_memory: Vec<u64>,
-    /// Run the gateways on this host, as `ssh` takes it; engine and upstream stay here, and gatebench is sent
-    /// there over the same connection
+    /// Run the gateways on this host over ssh, which also copies gatebench there; load generator
+    /// and upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
-    /// An address of this machine at which that host reaches the upstream; without, the one that SSH comes
-    /// from
+    /// The address of this machine at which that host reaches the upstream [default: the source
+    /// address of the ssh connection]
     #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
     upstream_address: Option<IpAddr>,
-    /// A configuration of yours for the gateway named, in place of the rendered one, with its
-    /// placeholders, as in {{ listeners[0].port }} (repeatable: a variant for each)
+    /// Use this configuration for the named gateway instead of the rendered one; it may contain
+    /// placeholders such as {{ listeners[0].port }} (repeatable; each file is a variant)
     #[arg(long = "config", value_name = "FILE", requires = "gateways")]
     configs: Vec<String>,
-    /// The load engine; another than gatebench's own measures less, and says what
+    /// Send the load with this generator; external ones measure less, and the report states what is
+    /// missing
     #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
     engine: EngineWord,
-    /// Let this script of yours (k6: JavaScript, wrk: Lua) send the requests; it finds where to in
+    /// Send the requests with this script (k6: JavaScript, wrk: Lua), which reads the target from
     /// GATEBENCH_URL
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Finish the run in this directory: the trials that are missing, as they were planned
+    /// Finish the interrupted run in this directory: measure the missing trials as planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
         "no_direct", "null", "keep_awake",
-        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script", "out",
+        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script",
+        "dir",
     ])]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -189,16 +192,16 @@ impl Run {
                 None => Ok(None),
                 Some(_) => Err(Failure::words(
                     "--script",
-                    "gatebench's own engine runs no scripts",
-                    "name the engine that does: --engine k6 or --engine wrk",
+                    "the built-in load generator runs no scripts",
+                    "choose a load generator that does: --engine k6 or --engine wrk",
                 )),
             };
         };
         if !self.at.is_empty() {
             return Err(Failure::words(
                 "--at",
-                "only gatebench's own engine measures at shares of saturation",
-                "leave out --engine, or --at",
+                "only the built-in load generator measures at shares of saturation",
+                "omit --engine or --at",
             ));
         }
         let script = self.script.clone();

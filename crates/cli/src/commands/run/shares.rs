@@ -5,8 +5,8 @@ use gatebench_model::study::measure::CONNECTIONS;
 /// The help of `--at`.
 pub(super) fn help() -> String {
     format!(
-        "Also measure latency at these shares of each gateway's own saturation, as 50%,70%,90%: after the load, \
-         {CONNECTIONS} connections find it in the same process"
+        "Also measure latency at these shares of each gateway's own saturation, for example \
+         50%,70%,90%; after the load, {CONNECTIONS} connections determine the saturation of the same process"
     )
 }
 
@@ -16,7 +16,7 @@ pub(super) fn percent(word: &str) -> Result<u32, String> {
     let percent = digits.and_then(|digits| digits.parse::<u32>().ok());
     percent
         .filter(|percent| (1..=99).contains(percent))
-        .ok_or_else(|| "write whole percentages from 1% to 99%, as in 50%,70%,90%".into())
+        .ok_or_else(|| "write whole percentages from 1% to 99%, for example 50%,70%,90%".into())
 }
 
 #[cfg(test)]

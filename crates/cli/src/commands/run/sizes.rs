@@ -12,18 +12,18 @@ const CPUS_MAX: f64 = 4_096.0;
 pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
     let cpus: f64 = word
         .parse()
-        .map_err(|_| "write a number of CPUs, as in 0.5 or 2".to_owned())?;
+        .map_err(|_| "write a number of CPUs, for example 0.5 or 2".to_owned())?;
     let millis = (cpus * f64::from(MILLIS_PER_CPU)).round();
     if (0.0..=CPUS_MAX).contains(&cpus) && millis >= f64::from(CPU_MILLIS_MIN) {
         Ok(millis as u32)
     } else {
-        Err("a control group gives at least 0.01 CPU".into())
+        Err("a control group grants at least 0.01 CPU: write 0.01 or more".into())
     }
 }
 
 /// Reads an amount of memory, `256M`, in binary units.
 pub(super) fn bytes(word: &str) -> Result<u64, String> {
-    let wrong = || "write bytes with a unit, as in 256M or 1G".to_owned();
+    let wrong = || "write a size with a unit, for example 256M or 1G".to_owned();
     let digits = word
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(word.len());

@@ -93,10 +93,10 @@ fn thresholds(run: &Run) -> Vec<Failure> {
                     complaints.push(Failure::Said {
                         culprit: "the script".into(),
                         what: format!(
-                            "its threshold '{threshold}' does not hold for {} (trial {}, {})",
+                            "its threshold '{threshold}' failed for {} (trial {}, {})",
                             trial.variant, trial.number, trial.scenario
                         ),
-                        remedy: "see its figures in the trial's trial.json".into(),
+                        remedy: "read the figures in the trial's trial.json".into(),
                         exit: Exit::CheckFailed,
                     });
                 }

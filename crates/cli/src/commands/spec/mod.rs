@@ -23,15 +23,15 @@ Examples:
   gatebench spec run mine.yaml --git v1.0 --git main --gateway ./gateway --build 'make'
   gatebench schema specification > specification.schema.json
 
-A specification is a benchmark as named steps: setup, start_upstream, start_gateway, start_load, wait_result,
-combine_results, save_error_log, teardown. It runs for each version that is given, and their results stand side by
-side.";
+A specification is a benchmark as named steps: setup, start_upstream, start_gateway, start_load,
+wait_result, combine_results, save_error_log, teardown. gatebench runs it for each given version
+and reports the results next to each other.";
 
-/// Runs specifications: a benchmark as named steps, for one version of a gateway after the other
+/// Run benchmarks of named steps for several versions of a gateway
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Spec {
-    /// What to do
+    /// The action
     #[command(subcommand)]
     action: Action,
 }
@@ -52,16 +52,16 @@ impl Spec {
     }
 }
 
-/// Lists the specifications that are known by name
+/// List the known specifications
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench spec list\n  gatebench spec list --tags balancer --json"
 )]
 struct ListSpecifications {
-    /// Only those with one of these tags
+    /// List only specifications with one of these tags
     #[arg(long, value_name = "TAG,...", value_delimiter = ',')]
     tags: Vec<String>,
-    /// Print JSON
+    /// Print the list as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -114,7 +114,7 @@ fn chosen(
         return Err(Failure::words(
             &format!("--tags {}", tags.join(",")),
             "no specification has one of these tags",
-            format!("take one of {}", Vec::from_iter(known).join(", ")),
+            format!("use one of {}", Vec::from_iter(known).join(", ")),
         ));
     }
     Ok(all)

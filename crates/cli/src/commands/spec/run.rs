@@ -21,50 +21,50 @@ Examples:
   gatebench spec run single-route --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
   gatebench spec run --tags balancer --gateway haproxy
   gatebench spec run mine.yaml --git v1.0 --git HEAD --gateway ./gateway --build 'make'
-  gatebench spec run single-route --smoke           does it work? seconds, nothing is waited for
+  gatebench spec run single-route --smoke           does it work? seconds, without waiting
   gatebench spec run single-route --engine wrk --gateway nginx
 
-Each specification is a run of its own, with its own directory. The versions take turns in a random order; the runs
-of one version go through the same process. Before each load the machine becomes quiet (`settle:`), and a
-trial that fails is tried again as often as `retries:` says.
+Each specification is a run with its own directory. The versions take turns in random order; all
+runs of one version use the same process. Before each load, gatebench waits for the machine to
+become quiet (`settle:`). It repeats a failed trial up to `retries:` times.
 
-The exit code is the worst of all runs', as `gatebench run --help` explains it; a trial that failed and succeeded when
-it was tried again does not count.";
+The exit code is the worst of all runs (see `gatebench run --help`); a failed trial that succeeded
+when repeated does not count.";
 
-/// Runs specifications for one or more versions of a gateway, and combines the results
+/// Run specifications for one or more versions of a gateway, and combine the results
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunSpecifications {
-    /// Specifications by name (see `gatebench spec list`) or file; without, every known one
-    #[arg(value_name = "NAME or FILE")]
+    /// Specifications by name (see `gatebench spec list`) or file [default: all known ones]
+    #[arg(value_name = "NAME|FILE")]
     words: Vec<String>,
-    /// Only those with one of these tags
+    /// Run only specifications with one of these tags
     #[arg(long, value_name = "TAG,...", value_delimiter = ',')]
     tags: Vec<String>,
-    /// A version for start_gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder (repeatable); without, the
-    /// reference gateway
-    #[arg(long = "gateway", value_name = "NAME or DIR")]
+    /// Use this version in start_gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
+    /// (repeatable) [default: reference]
+    #[arg(long = "gateway", value_name = "NAME|DIR")]
     gateways: Vec<String>,
-    /// A version from your repository: a commit, branch or tag that is cloned and built apart (repeatable); --gateway
-    /// is then the gateway's folder in it
+    /// Use this commit, branch or tag of your repository, cloned and built separately (repeatable);
+    /// --gateway is then the gateway's folder in the repository
     #[arg(long = "git", value_name = "REF", requires = "gateways")]
     references: Vec<String>,
-    /// The shell command that builds a commit, run at its top
+    /// Build each commit with this shell command, in the root of its clone
     #[arg(long, value_name = "COMMAND", requires = "references")]
     build: Option<String>,
-    /// Repetitions, each with fresh processes; without, one
+    /// Repeat everything N times, each with fresh processes [default: 1]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Seed of the versions' order
+    /// Seed of the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Cores (and workers) of each gateway; without, one
+    /// Give each gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// Whether everything works, not how fast; nothing is waited for
+    /// Verify that everything works, without measuring or waiting
     #[arg(long)]
     smoke: bool,
-    /// The load engine; without, gatebench's own, or wrk where a specification has a script for it
+    /// Send the load with this generator; a specification with a script for wrk uses wrk
     #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
     engine: EngineWord,
     #[command(flatten)]
@@ -101,7 +101,7 @@ impl RunSpecifications {
         let [folder] = &self.gateways[..] else {
             return Err(Failure::words(
                 "--git",
-                "commits are of one gateway, and several are named",
+                "commits belong to one gateway, but several are named",
                 "name its folder in your repository: --gateway ./gateway",
             ));
         };
@@ -144,7 +144,7 @@ impl RunSpecifications {
             terminal::say(&format!("\n── {name}: {}", prepared.plan.title))?;
         }
         let mut request = self.measuring.request(prepared, None)?;
-        if several && self.measuring.out.is_some() {
+        if several && self.measuring.dir.is_some() {
             request.out.push(&name);
         }
         let conducted = self.measuring.conduct(&request)?;

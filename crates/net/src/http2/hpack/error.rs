@@ -19,7 +19,7 @@ pub enum HpackError {
         index: u32,
     },
     /// A Huffman code that is EOS, is cut, or is padded with anything but up to seven ones (RFC 7541 5.2).
-    #[error("a string in a header block is no valid Huffman code")]
+    #[error("a string in a header block is not a valid Huffman code")]
     Huffman,
     /// Fields of so many bytes that decoding on, for the table's sake, would be work for nothing (RFC 7541 7.3).
     #[error("the fields of a header block exceed {limit} bytes")]

@@ -170,7 +170,7 @@ impl Running<'_> {
                 self.engine.generator, self.engine.identity.version
             );
             let remedy = format!(
-                "read what it printed in {}, or use gatebench's own engine",
+                "read its output in {}, or use the built-in load generator",
                 self.work.display()
             );
             self.failed(Culprit::Engine, what, remedy)

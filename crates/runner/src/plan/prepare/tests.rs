@@ -147,7 +147,10 @@ fn words_that_do_not_go_together_are_refused() {
         ..Selection::default()
     };
     let told = prepare_with(&whose).unwrap_err().to_string();
-    assert!(told.contains("not exactly one is named"), "{told}");
+    assert!(
+        told.contains("--config needs exactly one gateway"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -184,7 +187,7 @@ fn the_cores_of_an_attached_gateway_are_not_kept_awake() {
     let error = prepare_with(&selection).unwrap_err();
     assert!(matches!(error, RunnerError::Words { .. }), "{error}");
     assert!(error.to_string().contains("--keep-awake"), "{error}");
-    assert!(error.remedy().contains("leave out"), "{}", error.remedy());
+    assert!(error.remedy().contains("omit"), "{}", error.remedy());
 }
 
 #[test]

@@ -20,10 +20,10 @@ pub(super) fn shares(
     if let Some(phase) = plan.phases().find(|phase| phase.side_by_side) {
         return Err(RunnerError::words(
             format!(
-                "--at measures gateways one after the other, and the load '{}' side by side",
+                "--at measures one gateway at a time, but the load '{}' measures them side by side",
                 phase.name
             ),
-            "leave out --at, or choose another load with --load",
+            "omit --at, or choose another load with --load",
         ));
     }
     let shares = Shares::new(percents.to_vec(), length);
@@ -31,8 +31,8 @@ pub(super) fn shares(
     let taken = shares.names().find(is_taken);
     if let Some(name) = taken {
         return Err(RunnerError::words(
-            format!("--at adds a load named '{name}', and the load profile has one of that name"),
-            "rename that phase in the load profile, leave out --at, or choose another load with --load",
+            format!("--at adds a load named '{name}', but the load profile already has one"),
+            "rename that phase in the load profile, omit --at, or choose another load with --load",
         ));
     }
     Ok(Some(shares))

@@ -120,8 +120,8 @@ impl End {
             Ask::Reach { address } => match TcpStream::connect_timeout(&address, REACH_TIMEOUT) {
                 Ok(_) => json(&()),
                 Err(error) => Err(Told::environment(
-                    format!("the upstream at {address} is not reached: {error}"),
-                    "let a firewall pass connections to it, or name another address at which this host reaches gatebench's: --upstream-address ADDRESS",
+                    format!("cannot reach the upstream at {address}: {error}"),
+                    "allow connections to it in the firewall, or name another address at which this host reaches the upstream: --upstream-address ADDRESS",
                 )),
             },
             Ask::Start(start) => json(&self.try_to_start(&start)),
@@ -165,7 +165,7 @@ impl End {
         kept::put(&work, &start.files).map_err(|error| {
             Told::environment(
                 format!("{} cannot be written: {error}", work.display()),
-                "make room in its folder for temporary files, or set TMPDIR",
+                "free space for temporary files, or set TMPDIR",
             )
         })?;
         let running = GatewayStart {
@@ -225,17 +225,17 @@ fn json(value: &impl Serialize) -> Answer {
 }
 
 fn none_runs() -> Told {
-    Told::environment("no gateway runs here".into(), "begin the trial again")
+    Told::environment("no gateway runs here".into(), "repeat the trial")
 }
 
 fn some_cores(count: usize) -> Result<Vec<usize>, Told> {
     let mut allowed = cores::allowed();
     if allowed.len() < count {
         let message = format!(
-            "the gateway needs {count} cores, and there are {}",
+            "the gateway needs {count} cores, but there are {}",
             allowed.len()
         );
-        let remedy = "take a host with more cores, or fewer for the gateway: --gateway-cores";
+        let remedy = "use a host with more cores, or give the gateway fewer: --gateway-cores";
         return Err(Told::environment(message, remedy));
     }
     Ok(allowed.split_off(allowed.len() - count))

@@ -132,11 +132,11 @@ impl RemoteHost {
         reached.map(drop).map_err(|error| DriverError::Remote {
             culprit: Culprit::Environment,
             message: format!(
-                "the gateway answers on {} at {address}, and is not reached from here: {error}",
+                "the gateway responds on {} at {address}, but cannot be reached from here: {error}",
                 self.name
             ),
             remedy: format!(
-                "let the firewall of {} pass connections from this machine to the ports of /proc/sys/net/ipv4/ip_local_port_range",
+                "in the firewall of {}, allow connections from this machine to the ports of /proc/sys/net/ipv4/ip_local_port_range",
                 self.name
             ),
             is_missing: false,

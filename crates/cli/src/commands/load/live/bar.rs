@@ -67,7 +67,7 @@ impl Bar {
         }
         if moment.failed > 0 {
             let style = terminal::stderr_style().red();
-            let failed = format!("{} without an answer", grouped(moment.failed as f64));
+            let failed = format!("{} without a response", grouped(moment.failed as f64));
             figures.push(style.apply_to(failed).to_string());
         }
         format!("  {}  {}", self.rates.draw(), figures.join(" · "))
@@ -117,7 +117,7 @@ impl Outlook {
                 );
                 (completed as f64 / requests as f64, words)
             }
-            None if measured >= all => (1.0, "waiting for the last answers".into()),
+            None if measured >= all => (1.0, "waiting for the last responses".into()),
             None => {
                 let left = (all - measured).ceil();
                 (
@@ -165,7 +165,7 @@ mod tests {
         );
         assert_eq!(
             said(None, 102_000),
-            (1.0, "waiting for the last answers".into())
+            (1.0, "waiting for the last responses".into())
         );
         assert_eq!(said(Some(20), 2_000), (0.25, "5 of 20 requests".into()));
     }

@@ -60,7 +60,7 @@ impl Show for Lines {
             line += &format!(", {} queued", grouped(moment.queued as f64));
         }
         if moment.failed > 0 {
-            line += &format!(", {} without an answer", grouped(moment.failed as f64));
+            line += &format!(", {} without a response", grouped(moment.failed as f64));
         }
         terminal::complain(&line);
         self.last = Some((Instant::now(), moment.completed));

@@ -18,7 +18,7 @@ pub fn table(results: &Results<'_>) -> WordTable {
     let requests = results.sends_requests();
     let lines = [
         ("Status", requests, statuses(figures)),
-        ("No answer", true, errors(&figures.counts().errors)),
+        ("No response", true, errors(&figures.counts().errors)),
         ("Checks", true, checks(figures)),
         ("Arrivals", results.open, arrivals(figures)),
         ("Bytes", requests, bytes(figures)),
@@ -98,7 +98,7 @@ fn checks(figures: &Figures<'_>) -> Vec<String> {
     let passed = counts.completed - counts.answers_failing_checks;
     let share = percent(passed as f64 / counts.completed.max(1) as f64);
     let mut parts = vec![format!(
-        "{} of {} answers passed ({share})",
+        "{} of {} responses passed ({share})",
         grouped(passed as f64),
         grouped(counts.completed as f64)
     )];
@@ -119,9 +119,9 @@ fn arrivals(figures: &Figures<'_>) -> Vec<String> {
     vec![
         number(counts.intended, "intended"),
         number(counts.sent, "sent"),
-        number(counts.completed, "answered"),
+        number(counts.completed, "completed"),
         number(counts.dropped, "dropped"),
-        format!("at most {} waited", grouped(counts.queued_max as f64)),
+        format!("at most {} queued", grouped(counts.queued_max as f64)),
     ]
 }
 
@@ -142,7 +142,7 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
     // Both count what arrived within the window.
     if counts.completed_in_window > 0 {
         parts.push(format!(
-            "{} an answer",
+            "{} per response",
             size(counts.bytes_received as f64 / counts.completed_in_window as f64)
         ));
     }

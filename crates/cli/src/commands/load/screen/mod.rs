@@ -20,7 +20,7 @@ const COLUMNS_MIN: usize = 60;
 pub fn of(results: &Results<'_>, options: TerminalOptions) -> String {
     let width = options.columns.max(COLUMNS_MIN);
     let judged = results.judged.iter().map(|it| {
-        let state = if it.held { "kept" } else { "not kept" };
+        let state = if it.held { "met" } else { "missed" };
         (format!("{} {state}: {}", it.text, it.words), it.held)
     });
     let cautions = results.cautions.iter();
@@ -80,10 +80,10 @@ fn goodness(results: &Results<'_>) -> (String, bool) {
         );
     }
     let words = match (figures.checked, figures.answers(Class::Success) == all) {
-        _ if !results.sends_requests() => "all made",
-        (true, _) => "all answered and all checks passed",
-        (false, true) => "all answered with 2xx",
-        (false, false) => "all answered with 2xx or 3xx",
+        _ if !results.sends_requests() => "all opened",
+        (true, _) => "all checks passed",
+        (false, true) => "all with status 2xx",
+        (false, false) => "all with status 2xx or 3xx",
     };
     (words.into(), true)
 }

@@ -43,7 +43,7 @@ pub fn percentiles(results: &Results<'_>, width: usize) -> WordTable {
             false => "",
         };
         format!(
-            "p{percentile}{beyond} left out: it needs {} {}s, ten of them slower",
+            "p{percentile}{beyond} left out: needs {} {}s, ten of them slower",
             grouped(samples_needed(*percentile)),
             results.unit()
         )

@@ -12,12 +12,14 @@ const FORMS: &str =
 pub fn parse(text: &str) -> Result<Check, String> {
     let (key, value) = text
         .split_once('=')
-        .ok_or_else(|| format!("'{text}' is no check: {FORMS}"))?;
+        .ok_or_else(|| format!("'{text}' is not a check: {FORMS}"))?;
     match key.split_once(':') {
         None if key == "status" => status(value),
         None if key == "body" => Ok(Check::BodyEquals(value.into())),
         None if key == "contains" && !value.is_empty() => Ok(Check::BodyContains(value.into())),
-        None if key == "contains" => Err("every body contains nothing: write contains=TEXT".into()),
+        None if key == "contains" => {
+            Err("every body contains the empty text: write contains=TEXT".into())
+        }
         None if key == "bytes" => bytes(value),
         Some(("header", name)) => header(name.trim(), value),
         Some(("json", path)) => json(path, value),
@@ -29,14 +31,16 @@ fn status(value: &str) -> Result<Check, String> {
     match value.trim().parse() {
         Ok(status) if (100..=599).contains(&status) => Ok(Check::Status(status)),
         _ => Err(format!(
-            "'{value}' is no status: write a number from 100 to 599, as in status=200"
+            "'{value}' is not a status: write a number from 100 to 599, for example status=200"
         )),
     }
 }
 
 fn bytes(value: &str) -> Result<Check, String> {
     let bytes = value.trim().parse().map_err(|_| {
-        format!("'{value}' is no length: write the bytes of the whole body, as in bytes=1048576")
+        format!(
+            "'{value}' is not a length: write the size of the whole body, for example bytes=1048576"
+        )
     })?;
     Ok(Check::BodyBytes(bytes))
 }
@@ -44,7 +48,8 @@ fn bytes(value: &str) -> Result<Check, String> {
 fn header(name: &str, value: &str) -> Result<Check, String> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
         format!(
-            "'{name}' is no header: write header:NAME=VALUE, as in header:Content-Type=text/plain"
+            "'{name}' is not a header: write header:NAME=VALUE, for example \
+             header:Content-Type=text/plain"
         )
     })?;
     Ok(Check::Header(HeaderCheck {
@@ -57,7 +62,7 @@ fn header(name: &str, value: &str) -> Result<Check, String> {
 fn json(path: &str, value: &str) -> Result<Check, String> {
     if !path.is_empty() && !path.starts_with('/') {
         return Err(format!(
-            "'{path}' is no JSON Pointer: it begins with /, as in json:/items/0/name=Ada"
+            "'{path}' is not a JSON Pointer: begin it with /, for example json:/items/0/name=Ada"
         ));
     }
     let equals = serde_json::from_str(value).unwrap_or_else(|_| value.into());

@@ -17,13 +17,13 @@ const PATHS_MAX: usize = 10_000;
 /// Which row each request gets, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PickWord {
-    /// One after the other, and again from the first.
+    /// In order, starting again after the last row
     InTurn,
-    /// Each equally likely.
+    /// Each row with the same probability
     Uniform,
-    /// Those in the middle most often.
+    /// Rows in the middle most often (normal distribution)
     Normal,
-    /// The first most often (Zipf's law).
+    /// The first rows most often (Zipf's law)
     Zipf,
 }
 
@@ -49,8 +49,8 @@ pub fn sources(files: &[PathBuf], pick: Pick) -> Result<BTreeMap<String, Source>
         {
             return Err(Failure::words(
                 "--data-file",
-                format!("two files are called {name}"),
-                "rename one of them: the name stands in the templates",
+                format!("two files have the name {name}"),
+                "rename one of them: templates refer to the name",
             ));
         }
     }
@@ -69,7 +69,7 @@ fn source(path: &Path, pick: Pick) -> Result<Source, Failure> {
             return Err(Failure::words(
                 "--data-file",
                 format!("{} is neither .csv nor .jsonl", path.display()),
-                "give comma-separated values, or a JSON object on each line, and name the file so",
+                "use comma-separated values (.csv) or one JSON object per line (.jsonl)",
             ));
         }
     };
@@ -92,7 +92,7 @@ pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
                 Failure::words(
                     &place,
                     what,
-                    "write a path, as in /a?b=c, or a weight and a path, as in 3 /a",
+                    "write a path, for example /a?b=c, or a weight and a path, for example 3 /a",
                 )
             })
         })
@@ -102,7 +102,7 @@ pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
             "--path-file",
             format!("{} holds {} paths", path.display(), paths.len()),
             format!(
-                "give 1 to {PATHS_MAX} of them; --data-file takes more, as in {{{{paths.path}}}}"
+                "use 1 to {PATHS_MAX} paths; --data-file accepts more, as in {{{{paths.path}}}}"
             ),
         ));
     }
@@ -116,7 +116,7 @@ fn weighted(line: &str) -> Result<(f64, String), String> {
             let weight = weight.parse().ok();
             let weight = weight.filter(|weight| (0.001..=1e6).contains(weight));
             (
-                weight.ok_or("the weight is no number from 0.001 to 1000000")?,
+                weight.ok_or("the weight is not a number from 0.001 to 1000000")?,
                 path.trim_start(),
             )
         }
@@ -125,15 +125,15 @@ fn weighted(line: &str) -> Result<(f64, String), String> {
     let path = template::without_blanks(path).map_err(|error| error.message)?;
     let fits = path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic() && c != '#');
     fits.then(|| (weight, path.clone()))
-        .ok_or_else(|| format!("'{path}' is no path"))
+        .ok_or_else(|| format!("'{path}' is not a path"))
 }
 
 fn read(flag: &str, path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| {
         Failure::words(
             flag,
-            format!("{} cannot be read: {error}", path.display()),
-            "give a file of UTF-8 text",
+            format!("cannot read {}: {error}", path.display()),
+            "name a file of UTF-8 text",
         )
     })
 }

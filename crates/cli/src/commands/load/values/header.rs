@@ -31,7 +31,7 @@ pub fn parse(lines: &[String]) -> Result<Headers, String> {
             .any(|known| known.eq_ignore_ascii_case(&name))
         {
             return Err(format!(
-                "{name} is given twice: join the values in one, with a comma (of Cookie, with a semicolon)"
+                "{name} is given twice: join the values with a comma (for Cookie, with a semicolon)"
             ));
         }
         headers.fields.insert(name, value);
@@ -42,15 +42,16 @@ pub fn parse(lines: &[String]) -> Result<Headers, String> {
 fn parse_one(line: &str) -> Result<(String, String), String> {
     let (name, value) = line
         .split_once(':')
-        .ok_or_else(|| format!("'{line}' is no header: write 'Name: value'"))?;
+        .ok_or_else(|| format!("'{line}' is not a header: write 'Name: value'"))?;
     let (name, value) = (name.trim(), value.trim());
     let known = HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| format!("'{name}' is no name of a header: write 'Name: value'"))?;
+        .map_err(|_| format!("'{name}' is not a header name: write 'Name: value'"))?;
     if MADE.contains(&known.as_str()) {
-        return Err(format!("{name} is made by gatebench: leave it out"));
+        return Err(format!("gatebench sends {name} itself: omit it"));
     }
-    HeaderValue::from_str(value)
-        .map_err(|_| format!("the value of {name} holds a character that a header cannot have"))?;
+    HeaderValue::from_str(value).map_err(|_| {
+        format!("the value of {name} contains a character that headers do not allow")
+    })?;
     Ok((name.into(), value.into()))
 }
 
@@ -80,8 +81,8 @@ mod tests {
         for (lines, said) in [
             (&["X-A"][..], "Name: value"),
             (&["X A: b"], "'X A'"),
-            (&["Content-Length: 3"], "leave it out"),
-            (&["A: b\nC: d"], "cannot have"),
+            (&["Content-Length: 3"], "omit it"),
+            (&["A: b\nC: d"], "do not allow"),
             (&["A: b", "a: c"], "twice"),
         ] {
             let error = read(lines).unwrap_err();

@@ -11,7 +11,7 @@ pub fn whole<T: TryFrom<u64>>(
     move |text| {
         let number: u64 = text
             .parse()
-            .map_err(|_| "write a whole number, as in 64".to_owned())?;
+            .map_err(|_| "write a whole number, for example 64".to_owned())?;
         Some(number)
             .filter(|number| range.contains(number))
             .and_then(|number| T::try_from(number).ok())
@@ -40,7 +40,10 @@ mod tests {
         let read = whole::<u32>(1..=1_000_000);
         assert_eq!(read("64"), Ok(64));
         for wrong in ["abc", "", "1.5", "-1", "1e3"] {
-            assert_eq!(read(wrong), Err("write a whole number, as in 64".into()));
+            assert_eq!(
+                read(wrong),
+                Err("write a whole number, for example 64".into())
+            );
         }
         let outside = Err("write at least 1 and at most 1,000,000".into());
         assert_eq!((read("0"), read("1000001")), (outside.clone(), outside));

@@ -22,7 +22,9 @@ impl FromStr for Stage {
     /// Reads `5000:10s`, which is reached linearly, or `5000:10s:step`.
     fn from_str(text: &str) -> Result<Self, String> {
         let remedy = || {
-            format!("'{text}' is no stage: write TARGET:TIME, as in 5000:10s, or TARGET:TIME:step")
+            format!(
+                "'{text}' is not a stage: write TARGET:TIME or TARGET:TIME:step, as in 5000:10s"
+            )
         };
         let mut parts = text.split(':');
         let (Some(target), Some(over)) = (parts.next(), parts.next()) else {
@@ -62,7 +64,7 @@ pub fn think(text: &str) -> Result<Think, String> {
     let (min, max) = (min.parse::<HumanDuration>()?, max.parse::<HumanDuration>()?);
     if min > max {
         return Err(format!(
-            "'{text}' ends before it begins: write the shorter time first"
+            "the first time in '{text}' is longer than the second: write the shorter time first"
         ));
     }
     Ok(Think::Drawn(DrawnThink::Uniform(UniformThink { min, max })))

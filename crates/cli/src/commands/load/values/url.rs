@@ -25,33 +25,35 @@ pub fn parse(text: &str) -> Result<(Site, String), String> {
     };
     if let Some(wrong) = written.chars().find(|c| !c.is_ascii_graphic()) {
         return Err(format!(
-            "a URL has no {wrong:?}: write it percent-encoded, as %20 for a blank"
+            "a URL cannot contain {wrong:?}: percent-encode it, for example %20 for a space"
         ));
     }
-    let uri: Uri = written
-        .parse()
-        .map_err(|error| format!("{error}: write it as in http://127.0.0.1:8080/path?query"))?;
+    let uri: Uri = written.parse().map_err(|error| {
+        format!("{error}: write a URL, for example http://127.0.0.1:8080/path?query")
+    })?;
     let tls = match uri.scheme_str() {
         Some("http") => false,
         Some("https") => true,
         other => {
             let scheme = other.unwrap_or_default();
-            return Err(format!("'{scheme}' cannot be loaded: write http or https"));
+            return Err(format!(
+                "the scheme '{scheme}' is not supported: write http or https"
+            ));
         }
     };
-    let authority = uri.authority().ok_or("it names no host")?;
+    let authority = uri.authority().ok_or("it contains no host")?;
     if authority.as_str().contains('@') {
-        return Err("names and passwords are given with --user NAME:PASSWORD".into());
+        return Err("it contains credentials: use --user NAME:PASSWORD".into());
     }
     let host = authority.host().trim_matches(['[', ']']).to_owned();
     if host.is_empty() {
-        return Err("it names no host".into());
+        return Err("it contains no host".into());
     }
     let written_port = authority.as_str()[authority.host().len()..].strip_prefix(':');
     let port = match written_port.map(str::parse) {
         None => default_port(tls),
         Some(Ok(port @ 1..)) => port,
-        Some(_) => return Err("its port is no number from 1 to 65535: write HOST:PORT".into()),
+        Some(_) => return Err("its port is not a number from 1 to 65535: write HOST:PORT".into()),
     };
     let path = match uri.path_and_query().map_or("/", |path| path.as_str()) {
         query if query.starts_with('?') => format!("/{query}"),

@@ -96,11 +96,11 @@ impl Bars {
         ));
         let ending = match self.interrupt.urgency() {
             Urgency::None => "",
-            Urgency::Stop => " · stopping, Ctrl-C again to stop at once",
-            Urgency::Now => " · stopping at once",
+            Urgency::Stop => " · stopping; press Ctrl-C again to stop immediately",
+            Urgency::Now => " · stopping immediately",
         };
         let trial = if state.trial.is_empty() {
-            "looking at the machine"
+            "inspecting the machine"
         } else {
             &state.trial
         };
@@ -110,7 +110,10 @@ impl Bars {
 
     fn introduce(&self, plan: &Plan, dir: &Path) {
         let (suite, title, note) = (&plan.suite, &plan.title, &plan.placement.note);
-        self.print(&format!("{suite}: {title}\n{note}\ninto {}", dir.display()));
+        self.print(&format!(
+            "{suite}: {title}\n{note}\nwriting to {}",
+            dir.display()
+        ));
         if let Some(words) = length_in_words(plan) {
             self.print(&words);
         }
@@ -139,7 +142,7 @@ impl Bars {
                 state.trial =
                     trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
                 state.ends = Some(Instant::now() + left);
-                state.now("begins".into());
+                state.now("starting".into());
             }
             Progress::StepStarted(step) => state.now(step_in_words(step).into()),
             Progress::PhaseStarted { name, .. } => {

@@ -35,7 +35,7 @@ impl Observer for Log {
                 self.trials
                     .store(plan.trials.len() as u32, Ordering::Relaxed);
                 terminal::complain(&format!(
-                    "{}, about {}, into {}",
+                    "{}, about {}, writing to {}",
                     trials(remaining),
                     clock(left),
                     dir.display()

@@ -41,13 +41,13 @@ pub fn phase_in_words(plan: &Plan, scenario: &str, name: &str) -> String {
 /// What a trial does between its loads.
 pub fn step_in_words(step: Step) -> &'static str {
     match step {
-        Step::UpstreamUp => "upstream up",
-        Step::GatewayUp => "gateway up",
-        Step::ParityBefore => "parity",
-        Step::Settling => "settling",
-        Step::Admin => "admin",
-        Step::ParityAfter => "parity again",
-        Step::Down => "down",
+        Step::UpstreamUp => "starting the upstream",
+        Step::GatewayUp => "starting the gateway",
+        Step::ParityBefore => "checking parity",
+        Step::Settling => "waiting for the machine to settle",
+        Step::Admin => "calling the admin interface",
+        Step::ParityAfter => "checking parity again",
+        Step::Down => "stopping",
     }
 }
 
@@ -83,11 +83,11 @@ pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
 
 fn summary_in_words(phase: &PhaseSummary) -> String {
     if phase.completed + phase.failed < REQUESTS_MIN {
-        let (answered, failed) = (
+        let (completed, failed) = (
             grouped(phase.completed as f64),
             grouped(phase.failed as f64),
         );
-        return format!("{} {answered} answered, {failed} failed", phase.name);
+        return format!("{} {completed} completed, {failed} failed", phase.name);
     }
     let mut words = format!(
         "{} {}",
