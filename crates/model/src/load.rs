@@ -15,6 +15,11 @@ pub struct LoadProfile {
     pub profile: String,
     /// One line for people.
     pub title: String,
+    /// True if the first load begins at the first correct response of a gateway that was just
+    /// started. Nothing but the requests that look for it reaches the gateway before; parity is proven
+    /// after the loads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
     /// The loads, one after the other, in one gateway process.
     #[schemars(length(min = 1))]
     pub phases: Vec<Phase>,

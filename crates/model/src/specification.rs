@@ -210,6 +210,7 @@ impl Specification {
         LoadProfile {
             profile: self.specification.clone(),
             title: self.title.clone(),
+            cold: false,
             phases: runs.collect(),
         }
     }

@@ -290,6 +290,7 @@ fn ask(
         connections: 0,
         launcher: request.launcher,
         interrupt: request.interrupt,
+        opening: None,
     };
     testbed.bring_gateway_up(&spec)?;
     let (Some(target), Some(upstream)) = (testbed.target(), testbed.upstream()) else {

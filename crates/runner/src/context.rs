@@ -56,6 +56,11 @@ impl<'a> TrialContext<'a> {
         }
     }
 
+    /// Reports whether the loads of gateways begin at the first correct response.
+    pub(crate) fn is_cold(&self) -> bool {
+        self.plan.load_of(&self.trial.scenario).cold
+    }
+
     /// The loads that this trial goes through.
     pub(crate) fn phases(&self) -> &'a [Phase] {
         &self.plan.load_of(&self.trial.scenario).phases

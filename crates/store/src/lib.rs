@@ -50,7 +50,8 @@ pub use phase::{
     SettleRecord, TargetShare, Throttling, TraceCounts, Usage, WarmUpRecord, WeighedRecord,
 };
 pub use record::{
-    ClockSource, ErrorLog, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord,
+    ClockSource, ErrorLog, FirstCorrect, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
+    TrialRecord,
 };
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;

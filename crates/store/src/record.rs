@@ -136,8 +136,23 @@ pub struct GatewayFacts {
     pub limited_by: Option<String>,
     /// From the start to readiness.
     pub started_in_ms: u64,
+    /// The first correct response, if the load began at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_correct: Option<FirstCorrect>,
     /// How it ended, in words: `on SIGTERM after 12 ms`.
     pub stopped: String,
+}
+
+/// The first correct response of a gateway whose load began at it. Times are of `CLOCK_MONOTONIC`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstCorrect {
+    /// From the start of the gateway to the end of the response.
+    pub after_ns: u64,
+    /// From the start to the last attempt without one: the gateway could respond at some time
+    /// between the two.
+    pub not_before_ns: u64,
+    /// The end of the response, counted from the trial's `started`, as the begin of a load is.
+    pub at_ns: u64,
 }
 
 /// What a gateway complained of while it ran.

@@ -31,7 +31,7 @@ mod system;
 pub use error::{DriverError, Unsupported};
 pub use gateway::{
     AdminCalls, AdminRequest, Attached, CERTIFICATE_FILE, Catalogue, Folder, FoundBinary,
-    FoundImage, GatewayStart, KEY_FILE, Origin, Ports, RenderedFile, Running, SERVER_NAME,
+    FoundImage, GatewayStart, KEY_FILE, Opening, Origin, Ports, RenderedFile, Running, SERVER_NAME,
     UPSTREAM_KEEPALIVE, Wiring, changed_input_for, fatal_line, input_for, render,
 };
 pub use install::{Builds, InstallStep, Revision, RevisionError, install_steps};

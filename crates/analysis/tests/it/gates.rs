@@ -2,7 +2,7 @@
 
 use crate::common::gates::{ALL, changed, check, reasons};
 use crate::common::{Made, SECOND_NS, as_recorded, row, three_blocks, trial};
-use gatebench_analysis::findings::{Aspect, Gate, Metric, PhaseKind, Validity};
+use gatebench_analysis::findings::{Aspect, Gate, Metric, PhaseKind, Reason, Validity};
 
 #[test]
 fn a_clean_run_is_valid_throughout() {
@@ -336,6 +336,25 @@ fn parity_lost() {
         made.record.parity_before.as_mut().unwrap().routes_answering = 0;
     });
     assert_eq!(routes[0].message, "Parity did not hold before the load.");
+}
+
+#[test]
+fn a_cold_load_has_its_parity_after_it() {
+    let cold = |holds: bool| {
+        reasons(move |made| {
+            made.record.parity_before = None;
+            made.record.parity_after.as_mut().unwrap().cases[0].passed = holds;
+            if let Some(facts) = &mut made.record.gateway {
+                facts.first_correct = Some(gatebench_store::FirstCorrect::default());
+            }
+        })
+    };
+    let lost = |reasons: &[Reason]| -> Vec<String> {
+        let lost = reasons.iter().filter(|it| it.gate == Gate::ParityLost);
+        lost.map(|it| it.message.clone()).collect()
+    };
+    assert!(lost(&cold(true)).is_empty());
+    assert_eq!(lost(&cold(false)), ["Parity did not hold after the load."]);
 }
 
 #[test]

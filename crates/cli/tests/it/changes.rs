@@ -117,6 +117,32 @@ fn each_target_is_seen_to_fail_and_to_be_well_again() {
 }
 
 #[test]
+fn a_cold_load_begins_at_the_first_correct_response() {
+    let _turn = turn();
+    let bench = Bench::new();
+    bench.write(
+        "load.yaml",
+        "profile: cold\ntitle: Cold\ncold: true\nphases:\n\
+         - {name: first, open: {rate_per_second: 200, connections_max: 8}, measure: 1s}\n",
+    );
+    let (record, _) = run(&bench, "proxy-json", "reference");
+    let first = &record["gateway"]["first_correct"];
+    let of = |key: &str| first[key].as_u64().unwrap_or_else(|| panic!("{first:#}"));
+    assert!(of("not_before_ns") < of("after_ns"), "{first:#}");
+    assert_eq!(
+        record["gateway"]["started_in_ms"].as_u64(),
+        Some(of("after_ns") / 1_000_000)
+    );
+    let began_ns = record["phases"][0]["began_ns"].as_u64().unwrap();
+    let waited_ns = began_ns.checked_sub(of("at_ns")).unwrap();
+    assert!(waited_ns < 5_000_000_000, "{waited_ns} ns of nothing");
+    assert_eq!(record["phases"][0]["warm_up_ns"].as_u64(), Some(0));
+    assert!(record["parity_before"].is_null(), "{record:#}");
+    let mut cases = record["parity_after"]["cases"].as_array().unwrap().iter();
+    assert!(cases.all(|case| case["passed"] == true), "{record:#}");
+}
+
+#[test]
 fn a_gateways_own_metrics_are_fetched_beside_the_load() {
     let _turn = turn();
     let bench = Bench::new();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use gatebench_config::{HumanDuration, Node, Problem};
+use gatebench_config::{Data, HumanDuration, Node, Problem};
 
 use super::{not_zero, unique};
 use crate::sweep::swept_name;
@@ -40,6 +40,25 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         one_thing_happens(phase, problems);
     }
     swept_names(phases, problems);
+    begins_with_the_gateway(root, problems);
+}
+
+/// A gateway whose first load begins with it is neither warmed up nor changed nor loaded at the same
+/// time as another.
+fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
+    let is_cold = root
+        .get("cold")
+        .is_some_and(|cold| matches!(cold.data, Data::Bool(true)));
+    let Some(first) = root.list("phases").first().filter(|_| is_cold) else {
+        return;
+    };
+    for key in ["warm_up", "change", "failure", "side_by_side"] {
+        if let Some(entry) = first.entry(key) {
+            let message = format!("`{key}` in the first phase of a cold load");
+            let help = "remove it, or write it in a later phase";
+            problems.push(Problem::new(entry.key_span.clone(), message, help));
+        }
+    }
 }
 
 /// What is under `closed` or `open`, of a phase or of a group.

@@ -61,6 +61,7 @@ impl Capacity {
                 "All that {} connections get, then a search",
                 self.connections
             ),
+            cold: false,
             phases: vec![self.phase(SATURATION.into(), closed, measure)],
         }
     }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gatebench_model::GatewayFolder;
+use gatebench_store::FirstCorrect;
 use gatebench_testbed::probe::Scope;
 use gatebench_testbed::{AdminCalls, DriverError, Ended, Exit, RenderedFile, Root, Running};
 
 use super::log;
+use super::opening::Opening;
 use super::remote::RemoteGateway;
 use super::sampler::GatewaySampler;
 
@@ -57,6 +59,20 @@ impl Gateway {
         match self {
             Self::Here(running) => running.ready_after,
             Self::There(remote) => remote.ready_after,
+        }
+    }
+
+    /// The first correct response, which `opening` has heard; none on another host, where it is not
+    /// looked for. Its time in the trial is that of the clock until the trial is known.
+    pub(crate) fn first_correct(&self, opening: &Opening<'_>) -> Option<FirstCorrect> {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        match self {
+            Self::Here(running) => Some(FirstCorrect {
+                after_ns: nanos(running.ready_after),
+                not_before_ns: nanos(running.not_ready_before),
+                at_ns: opening.heard_at_ns(),
+            }),
+            Self::There(_) => None,
         }
     }
 

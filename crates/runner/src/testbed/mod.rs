@@ -10,6 +10,7 @@ pub(crate) mod force_stop;
 mod gateway;
 pub(crate) mod ledger;
 pub(crate) mod log;
+pub(crate) mod opening;
 pub(crate) mod remote;
 pub(crate) mod resolve_gateway;
 mod rest;
@@ -35,6 +36,7 @@ use crate::abort::{Abort, Failure};
 use crate::http_probe::wire::Wire;
 use crate::interrupt::Interrupt;
 use gateway::Gateway;
+use opening::Opening;
 use remote::RemoteGateway;
 use resolve_gateway::PreparedGateway;
 use sampler::GatewaySampler;
@@ -70,6 +72,8 @@ pub(crate) struct GatewaySpec<'a> {
     pub(crate) launcher: &'a Launcher,
     /// Ends the waiting for an answer.
     pub(crate) interrupt: &'a Interrupt,
+    /// Looks for the response at which the load begins, if that is the first correct one.
+    pub(crate) opening: Option<&'a Opening<'a>>,
 }
 
 /// The way a gateway came down.
@@ -142,7 +146,10 @@ impl Testbed {
         }
         let more = self.upstream.named();
         let gateway = match &prepared.host {
-            None => Gateway::Here(Box::new(start(spec, &targets, &more)?)),
+            None => {
+                let wire = |address| self.wire(address, transport.tls);
+                Gateway::Here(Box::new(start(spec, &targets, &more, wire)?))
+            }
             Some(host) => Gateway::There(Box::new(RemoteGateway::start(host, spec, target)?)),
         };
         let binary = &prepared.binary;
@@ -165,6 +172,7 @@ impl Testbed {
             access_log_lines: None,
             error_log: None,
             started_in_ms: u64::try_from(gateway.ready_after().as_millis()).unwrap_or(u64::MAX),
+            first_correct: spec.opening.and_then(|it| gateway.first_correct(it)),
             limits: spec.limits,
             limited_by: prepared.limited_by(spec.limits).map(str::to_owned),
             stopped: String::new(),
@@ -172,7 +180,7 @@ impl Testbed {
         self.access_log = gateway.access_log(&prepared.folder.spec, spec.work);
         self.gateway = Some(gateway);
         self.gateway_has_tls = transport.tls;
-        if transport.tls {
+        if transport.tls && spec.opening.is_none() {
             self.await_answer(spec)?;
         }
         Ok(facts)
@@ -327,9 +335,10 @@ fn start(
     spec: &GatewaySpec<'_>,
     targets: &[SocketAddr],
     more_upstreams: &[(String, SocketAddr)],
+    wire: impl Fn(SocketAddr) -> Wire,
 ) -> Result<Running, DriverError> {
     let gateway = spec.gateway;
-    GatewayStart {
+    let start = GatewayStart {
         folder: &gateway.folder,
         binary: &gateway.binary,
         scenario: spec.scenario,
@@ -344,8 +353,11 @@ fn start(
         access_log: spec.scenario.access_log,
         ports: Ports::default(),
         launcher: spec.launcher,
+    };
+    match spec.opening {
+        None => start.start(),
+        Some(opening) => start.start_until(&|address| opening.ask(&wire(address))),
     }
-    .start()
 }
 
 /// The command line of the embedded upstream but for `--listen`; it says on one line of JSON where it listens.

@@ -24,6 +24,7 @@ use crate::parity::{self, Place, buffering};
 use crate::phase::{self, Loading, admin, ceiling, external, trace};
 use crate::progress::{PhaseSummary, Progress, Step};
 use crate::testbed::log;
+use crate::testbed::opening::Opening;
 use crate::testbed::sampler::GatewaySampler;
 use crate::testbed::{self, Testbed};
 use crate::workload::Workload;
@@ -154,15 +155,14 @@ impl<'a> TrialRunner<'a> {
         let context = self.context;
         let workload = Workload::of(context.scenario, context.variant)
             .map_err(|error| Failure::of_manifest(&error))?;
-        self.bring_up(testbed, writer)?;
-        context.step(Step::ParityBefore)?;
-        let before = self.prove(testbed, &workload, PARITY_BEFORE_SLOT)?;
-        let failure = parity::failure(&before);
-        self.result.record.parity_before = Some(before);
-        if let Some(reason) = failure {
-            return Err(self.parity_failure(testbed, reason, writer).into());
+        let first = workload.samples.first();
+        let first = first.filter(|_| context.is_cold() && context.gateway.is_some());
+        let tag = tag(context, PARITY_BEFORE_SLOT);
+        let opening = first.map(|it| Opening::new(it, tag, context.interrupt));
+        self.bring_up(testbed, writer, opening.as_ref())?;
+        if opening.is_none() {
+            self.prove_before(testbed, &workload, writer)?;
         }
-        self.result.record.buffering = Some(self.try_buffering(testbed, &workload)?);
         context.meet()?;
         let mut setting = Setting {
             testbed: &mut *testbed,
@@ -187,10 +187,33 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    fn bring_up(&mut self, testbed: &mut Testbed, writer: &TrialWriter) -> Result<(), Abort> {
+    /// Proves parity before the loads, and tries buffering.
+    fn prove_before(
+        &mut self,
+        testbed: &mut Testbed,
+        workload: &Workload,
+        writer: &TrialWriter,
+    ) -> Result<(), Abort> {
+        self.context.step(Step::ParityBefore)?;
+        let before = self.prove(testbed, workload, PARITY_BEFORE_SLOT)?;
+        let failure = parity::failure(&before);
+        self.result.record.parity_before = Some(before);
+        if let Some(reason) = failure {
+            return Err(self.parity_failure(testbed, reason, writer).into());
+        }
+        self.result.record.buffering = Some(self.try_buffering(testbed, workload)?);
+        Ok(())
+    }
+
+    fn bring_up(
+        &mut self,
+        testbed: &mut Testbed,
+        writer: &TrialWriter,
+        opening: Option<&Opening<'_>>,
+    ) -> Result<(), Abort> {
         let facts = {
             let _starting = self.context.force_stop.while_starting();
-            start::start_testbed(self.context, testbed, writer)
+            start::start_testbed(self.context, testbed, writer, opening)
         };
         // What was ended because of an interrupt did not fail.
         if self.context.interrupt.is_raised() {
@@ -203,6 +226,9 @@ impl<'a> TrialRunner<'a> {
             self.result.record.warnings.push(unknown.into());
         }
         if let Some(facts) = &mut self.result.record.gateway {
+            if let Some(first) = &mut facts.first_correct {
+                first.at_ns = first.at_ns.saturating_sub(self.began_ns);
+            }
             self.processes = testbed.gateway_sampler();
             let ready = self.processes.as_mut().map(GatewaySampler::sample);
             facts.processes = ready.map_or(0, |sample| sample.processes);
@@ -342,10 +368,12 @@ impl<'a> TrialRunner<'a> {
         measured.abort.map_or(Ok(()), Err)
     }
 
-    /// Waits until the machine is quiet, where the plan asks for it.
+    /// Waits until the machine is quiet, where the plan asks for it. A load that begins at the first
+    /// correct response waits for nothing.
     fn wait_for_idle(&mut self, loading: &Loading<'_>) -> Result<Option<SettleRecord>, Abort> {
         let context = self.context;
-        let Some(settle) = context.plan.settle() else {
+        let is_opening = context.is_cold() && self.result.record.phases.is_empty();
+        let Some(settle) = context.plan.settle().filter(|_| !is_opening) else {
             return Ok(None);
         };
         context.step(Step::Settling)?;

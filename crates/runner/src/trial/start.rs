@@ -6,15 +6,18 @@ use gatebench_store::{GatewayFacts, TrialWriter};
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
 use crate::progress::Step;
+use crate::testbed::opening::Opening;
 use crate::testbed::resolve_gateway::upstream_address;
 use crate::testbed::{GatewaySpec, Testbed};
 use crate::workload;
 
-/// Brings up what the variant needs; the facts of its gateway, if it has one.
+/// Brings up what the variant needs; the facts of its gateway, if it has one. With an opening the
+/// gateway is up at its first correct response.
 pub(super) fn start_testbed(
     context: &TrialContext<'_>,
     testbed: &mut Testbed,
     writer: &TrialWriter,
+    opening: Option<&Opening<'_>>,
 ) -> Result<Option<GatewayFacts>, Abort> {
     if let Variant::Attached { url, pid, .. } = context.variant {
         context.step(Step::GatewayUp)?;
@@ -64,6 +67,7 @@ pub(super) fn start_testbed(
         connections: workload::connections(context.scenario, context.phases()),
         launcher: context.launcher,
         interrupt: context.interrupt,
+        opening,
     };
     testbed.bring_gateway_up(&spec).map(Some)
 }

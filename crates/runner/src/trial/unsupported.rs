@@ -13,9 +13,11 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
         (Variant::Attached { .. }, _) => {
             let failures = context.phases().iter().filter_map(|it| it.failure.as_ref());
             let failures = failures.map(|it| format!("an upstream that is {}", it.how.as_str()));
+            let cold = context.is_cold().then(|| "a cold start".to_owned());
             changes
                 .map(|it| it.action.clone())
                 .chain(failures)
+                .chain(cold)
                 .collect()
         }
         (_, Some(gateway)) => {
@@ -26,11 +28,14 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
             let afar = gateway.host.is_some().then(|| not_afar(context.scenario));
             let is_profiled_afar = gateway.host.is_some() && context.plan.study.profile().is_some();
             let profile = is_profiled_afar.then(|| "a profile of another host".to_owned());
+            let is_cold_afar = gateway.host.is_some() && context.is_cold();
+            let cold = is_cold_afar.then(|| "a cold start on another host".to_owned());
             policies
                 .into_iter()
                 .chain(unknown.map(|it| it.action.clone()))
                 .chain(afar.into_iter().flatten())
                 .chain(profile)
+                .chain(cold)
                 .collect()
         }
         (_, None) => return None,

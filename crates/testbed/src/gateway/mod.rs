@@ -27,6 +27,7 @@ pub use input::{
     CERTIFICATE_FILE, KEY_FILE, SERVER_NAME, UPSTREAM_KEEPALIVE, Wiring, changed_input_for,
     input_for,
 };
+pub use ready::Opening;
 pub use render::{RenderedFile, render};
 pub use running::Running;
 pub use start::{GatewayStart, Ports};

@@ -1,5 +1,6 @@
 //! When a gateway is ready: a listener on its port belongs to the processes that were started, and
-//! it answers a request; where the folder names a path for that, with 200.
+//! it answers a request; where the folder names a path for that, with 200. A caller that looks for
+//! a response of its own replaces that request.
 
 use std::fmt;
 use std::io;
@@ -26,6 +27,10 @@ const HEARD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of the requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Sends a request of the caller's to the gateway. The error says why the response is not the one
+/// that the caller looks for.
+pub type Opening<'a> = &'a dyn Fn(SocketAddr) -> Result<(), String>;
+
 /// What was seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
@@ -37,6 +42,8 @@ pub(crate) enum Seen {
     NoAnswer(io::ErrorKind),
     /// Ours answers that it is not ready.
     Unready { status: u16, path: String },
+    /// Ours does not respond as the caller expects, for this reason.
+    Unexpected(String),
     /// Ours answers.
     Ready,
 }
@@ -51,6 +58,7 @@ impl fmt::Display for Seen {
             }
             Self::NoAnswer(kind) => write!(f, "it listens but does not answer ({kind})"),
             Self::Unready { status, path } => write!(f, "it answers {status} to GET {path}"),
+            Self::Unexpected(why) => write!(f, "it gives no correct response: {why}"),
             Self::Ready => f.write_str("it is ready"),
         }
     }
@@ -58,8 +66,9 @@ impl fmt::Display for Seen {
 
 /// How waiting came to its end.
 pub(crate) enum Outcome {
-    /// It responds, and has done so without a failure since this moment.
-    Ready(Instant),
+    /// It responds, and has done so without a failure since this moment. The last look before that
+    /// began at the second moment, if there was one.
+    Ready(Instant, Option<Instant>),
     /// The port belongs to another process.
     Clash,
     /// The process ended first.
@@ -70,16 +79,25 @@ pub(crate) enum Outcome {
 
 /// Waits until the process responds on the address and has settled, ends, or the time runs out.
 /// This does not speak TLS: over TLS, a listening process is ready, and the caller asks it for a
-/// response.
+/// response. With an `opening`, the process is ready at the first response that it accepts, and does
+/// not have to settle.
 pub(crate) fn wait_for(
     process: &mut Supervised,
     address: SocketAddr,
     ready: &Ready,
     has_tls: bool,
+    opening: Option<Opening<'_>>,
 ) -> Outcome {
     let deadline = Instant::now() + ready.timeout.0;
+    let settle = opening.map_or(ready.settle.0, |_| Duration::ZERO);
+    let ask = || match opening {
+        Some(opening) => opening(address).map_or_else(Seen::Unexpected, |()| Seen::Ready),
+        None if has_tls => Seen::Ready,
+        None => response(address, ready),
+    };
     let mut last = Seen::NoListener;
     let mut ready_since = None;
+    let mut unready_at = None;
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit() {
             // A gateway that ends because its port is taken is not to blame.
@@ -90,21 +108,17 @@ pub(crate) fn wait_for(
                 Outcome::Ended(exit)
             });
         }
-        // The last one too has its whole time: cut short, it would say of any gateway that it hangs.
-        last = look(
-            process.root().pid(),
-            address,
-            (!has_tls).then_some(ready),
-            REQUEST_TIMEOUT,
-        );
+        let began = Instant::now();
+        last = look(process.root().pid(), address, ask);
         if last != Seen::Ready {
             ready_since = None;
+            unready_at = Some(began);
         }
         match last {
             Seen::Ready => {
                 let since = *ready_since.get_or_insert_with(Instant::now);
-                if since.elapsed() >= ready.settle.0 {
-                    return Some(Outcome::Ready(since));
+                if since.elapsed() >= settle {
+                    return Some(Outcome::Ready(since, unready_at));
                 }
                 thread::sleep(SETTLE_INTERVAL);
                 None
@@ -134,8 +148,8 @@ pub(crate) fn wait_to_be_heard(process: &Supervised, signals: &[Signal]) {
     wait_until(Instant::now() + HEARD_TIMEOUT, heard);
 }
 
-/// `ask`: which answer is asked for, where one is.
-fn look(root: u32, address: SocketAddr, ask: Option<&Ready>, timeout: Duration) -> Seen {
+/// Looks for a listener of the process tree, and if there is one asks it.
+fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
     let listeners = processes::listeners(address);
     if listeners.is_empty() {
         return Seen::NoListener;
@@ -145,11 +159,14 @@ fn look(root: u32, address: SocketAddr, ask: Option<&Ready>, timeout: Duration) 
     if !listeners.iter().all(|inode| ours.contains_key(inode)) {
         return Seen::Foreign;
     }
-    let Some(ready) = ask else {
-        return Seen::Ready;
-    };
+    ask()
+}
+
+/// Asks as the folder says. The last request before the deadline too has its whole time: cut short,
+/// it would say of any gateway that it hangs.
+fn response(address: SocketAddr, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
-    match http::status_of(address, path, timeout) {
+    match http::status_of(address, path, REQUEST_TIMEOUT) {
         Ok(status) if ready.accepts(status) => Seen::Ready,
         Ok(status) => Seen::Unready {
             status,

@@ -23,6 +23,9 @@ pub struct Running {
     /// From its start, without the check before it, until it responded, without the time it had to
     /// settle.
     pub ready_after: Duration,
+    /// From its start until the last look at which it was not ready: `ready_after` is known to the
+    /// time between the two.
+    pub not_ready_before: Duration,
     /// The commands that were run: check, start.
     pub commands: Vec<Vec<String>>,
     /// The files that were rendered.

@@ -19,7 +19,7 @@ use super::binary::FoundBinary;
 use super::config;
 use super::folder::Folder;
 use super::input::{Wiring, changed_input_for, input_for, route_of};
-use super::ready::{self, Outcome};
+use super::ready::{self, Opening, Outcome};
 use super::render::{RenderedFile, Renderer, render};
 use super::running::Running;
 use crate::container::ContainerSpec;
@@ -103,6 +103,19 @@ impl GatewayStart<'_> {
     /// Unsupported policies, a template that does not render, a refused configuration, an end or a
     /// hang before it is ready, ports that others hold.
     pub fn start(&self) -> Result<Running, DriverError> {
+        self.bring_up(None)
+    }
+
+    /// Starts like [`Self::start`], but waits for the first response that `opening` accepts, and for
+    /// nothing after it: nothing else is sent to the gateway.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_until(&self, opening: Opening<'_>) -> Result<Running, DriverError> {
+        self.bring_up(Some(opening))
+    }
+
+    fn bring_up(&self, opening: Option<Opening<'_>>) -> Result<Running, DriverError> {
         self.folder.supports(self.scenario, self.binary)?;
         fs::create_dir_all(self.work)
             .map_err(DriverError::io(format!("making {}", self.work.display())))?;
@@ -112,7 +125,7 @@ impl GatewayStart<'_> {
             .map_err(DriverError::io(format!("opening {}", self.work.display())))?;
         let mut tried = Vec::new();
         while let Some(port) = self.next_port(&tried)? {
-            match self.attempt(&work, port)? {
+            match self.attempt(&work, port, opening)? {
                 Attempt::Ready(running) => return Ok(*running),
                 Attempt::Clash => tried.push(port),
             }
@@ -140,7 +153,12 @@ impl GatewayStart<'_> {
         }
     }
 
-    fn attempt(&self, work: &Path, port: u16) -> Result<Attempt, DriverError> {
+    fn attempt(
+        &self,
+        work: &Path,
+        port: u16,
+        opening: Option<Opening<'_>>,
+    ) -> Result<Attempt, DriverError> {
         let prepared = self.prepare(work, SocketAddr::from((self.listen, port)))?;
         prepared.write_files(work)?;
         self.check(work, &prepared)?;
@@ -149,12 +167,15 @@ impl GatewayStart<'_> {
         let mut process = self.spawn(work, &prepared)?;
         let stderr = |process: &Supervised| process.stderr_tail();
         let has_tls = self.scenario.transport.tls;
-        match ready::wait_for(&mut process, prepared.addr, &spec.ready, has_tls) {
-            Outcome::Ready(since) => {
+        match ready::wait_for(&mut process, prepared.addr, &spec.ready, has_tls, opening) {
+            Outcome::Ready(since, unready_at) => {
                 let ready_after = since.duration_since(started);
-                ready::wait_to_be_heard(&process, &action::signals(&prepared.actions));
+                let not_before = unready_at.map_or(Duration::ZERO, |it| it.duration_since(started));
+                if opening.is_none() {
+                    ready::wait_to_be_heard(&process, &action::signals(&prepared.actions));
+                }
                 Ok(Attempt::Ready(Box::new(
-                    prepared.into_running(process, ready_after),
+                    prepared.into_running(process, (not_before, ready_after)),
                 )))
             }
             Outcome::Clash => Ok(Attempt::Clash),
@@ -424,7 +445,11 @@ impl Prepared {
         )))
     }
 
-    fn into_running(self, process: Supervised, ready_after: Duration) -> Running {
+    fn into_running(
+        self,
+        process: Supervised,
+        (not_before, ready_after): (Duration, Duration),
+    ) -> Running {
         let commands = [self.check, self.start]
             .into_iter()
             .filter(|command| !command.is_empty())
@@ -435,6 +460,7 @@ impl Prepared {
             addr: self.addr,
             metrics: self.metrics,
             ready_after,
+            not_ready_before: not_before,
             commands,
             rendered: self.files,
             actions: self.actions,

@@ -294,6 +294,7 @@ fn gateway_facts() -> GatewayFacts {
         limits: gatebench_model::Limits::default(),
         limited_by: None,
         started_in_ms: 12,
+        first_correct: None,
         stopped: "on SIGTERM after 3 ms".into(),
     }
 }
