@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::load::{Closed, GatewayChange};
-use crate::{Check, LoadProfile, Phase, Request, Scenario, Settle, Shape, Suite};
+use crate::{Check, LoadProfile, Phase, Request, Scenario, Settle, Shape, Specified, Suite};
 
 /// One specification file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -154,29 +154,6 @@ fn runs() -> u32 {
     3
 }
 
-/// The parts of a specification that a plan keeps besides its suite and its load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Specified {
-    /// Its name.
-    pub name: String,
-    /// Its tags.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
-    /// Threads of the load engine, where it can be told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threads: Option<u32>,
-    /// Whether the runs of each version are combined.
-    pub combines: bool,
-    /// Whether the error logs are named.
-    pub saves_error_log: bool,
-    /// Retries, in a plan of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retries: Option<u32>,
-    /// How quiet the machine is before each load, in a plan of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settle: Option<Settle>,
-}
-
 impl Specification {
     /// Reports whether a gateway is started; else the load goes straight to the upstream.
     pub fn has_gateway(&self) -> bool {
@@ -233,6 +210,7 @@ impl Specification {
             null_gateway: false,
             network_ceiling: false,
             as_published: None,
+            study: None,
         }
     }
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_config::{HumanDuration, schema_fragments};
+use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::settle::Settle;
+use crate::study::SuiteStudy;
 
 /// One suite file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +54,9 @@ pub struct Suite {
     /// What the document that it repeats has asked for: `--as-published`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_published: Option<AsPublished>,
+    /// What the run is made for besides its loads; none where they are all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<SuiteStudy>,
 }
 
 fn yes() -> bool {
@@ -61,37 +67,6 @@ fn yes() -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &u32) -> bool {
     *number == 0
-}
-
-/// How quiet the machine is to be before a load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Settle {
-    /// The machine's load average over the last minute, per core, below which it is quiet.
-    #[serde(default = "quiet")]
-    #[schemars(range(min = 0.01, max = 100.0))]
-    pub load_per_core: f64,
-    /// The longest wait. The load then begins all the same, and the report says so; with 0s nothing
-    /// is waited for.
-    #[serde(default = "patience")]
-    pub at_most: HumanDuration,
-}
-
-fn quiet() -> f64 {
-    0.2
-}
-
-fn patience() -> HumanDuration {
-    HumanDuration::from_millis(90_000)
-}
-
-impl Default for Settle {
-    fn default() -> Self {
-        Self {
-            load_per_core: quiet(),
-            at_most: patience(),
-        }
-    }
 }
 
 /// A scenario of a suite: its name, or its name and its loads.

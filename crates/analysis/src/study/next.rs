@@ -51,12 +51,7 @@ pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -
     match &plan.study {
         Study::Measure(Some(shares)) => measure::after_load(shares, current),
         Study::Capacity(capacity) => capacity::after_load(plan, capacity, earlier, current),
-        Study::Measure(None)
-        | Study::Ab(_)
-        | Study::Soak(_)
-        | Study::Profile(_)
-        | Study::Isolation(_)
-        | Study::Versions(_) => Next::Continue,
+        _ => Next::Continue,
     }
 }
 

@@ -62,4 +62,13 @@ fn a_plan_has_its_shares_and_wrong_ones_are_refused() {
     script
         .assert_code(2)
         .assert_says(&["--at", "omit --engine"]);
+    let asks = bench.read("suite.yaml") + "study: {at: [70]}\n";
+    bench.write("suite.yaml", &asks);
+    let own = bench.gatebench("run suite.yaml --dry-run");
+    own.assert_code(0);
+    assert!(own.stdout.contains("offer 70 % of it"), "{}", own.stdout);
+    bench
+        .gatebench("run suite.yaml --engine wrk")
+        .assert_code(2)
+        .assert_says(&["the study of the suite 'small'", "omit --engine"]);
 }

@@ -32,6 +32,7 @@ fn plan(seed: u64, blocks: u32, direct: bool) -> Plan {
         network_ceiling: false,
         cpus: vec![],
         as_published: None,
+        study: None,
     };
     let load = "{profile: l, title: t, phases: [\
                 {name: a, closed: {connections: 1}, warm_up: 1s, measure: 3s}, \

@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AbTest, Capacity, Flame, Isolation, Shares, Soak, Study};
-use crate::Specified;
+use super::{AbTest, Capacity, Flame, Isolation, Shares, Soak, Specified, Study};
 
 /// One key for each study; a plan has at most one of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -10,6 +10,7 @@ mod keys;
 pub mod measure;
 pub mod profile;
 pub mod soak;
+pub mod versions;
 
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ use self::keys::Keys;
 use self::measure::Shares;
 use self::profile::Flame;
 use self::soak::Soak;
-use crate::{Phase, Specified};
+use self::versions::Specified;
+use crate::{Length, Phase};
 
 /// The study that a run is made for. In JSON it is a key of the plan. A plan that only measures its
 /// loads has none.
@@ -149,6 +151,23 @@ impl Study {
     /// own; a search has an interval of its own.
     pub fn needs_blocks(&self) -> bool {
         !matches!(self, Self::Soak(_) | Self::Capacity(_))
+    }
+}
+
+/// A study that a suite asks for. A command that is made for another one has that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SuiteStudy {
+    /// Also measures at these shares of each gateway's own saturation, in per cent, as `--at` does.
+    At(#[schemars(length(min = 1), inner(range(min = 1, max = 99)))] Vec<u32>),
+}
+
+impl SuiteStudy {
+    /// Returns the study of a run of this length.
+    pub fn of_length(&self, length: Length) -> Study {
+        match self {
+            Self::At(percents) => Study::Measure(Some(Shares::new(percents.clone(), length))),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::load::Spread;
-use crate::{DecisiveMetric, FileKind, Plan, Settle, Stacks, schema};
+use crate::{DecisiveMetric, FileKind, Plan, Settle, Stacks, Suite, schema};
 
 const KEYS: [&str; 7] = [
     "duel",
@@ -55,10 +55,22 @@ fn an_earlier_manifest_without_a_key_only_measures() {
 }
 
 #[test]
+fn a_suites_shares_are_as_long_as_the_run() {
+    let text = "{suite: s, title: t, gateways: [nginx], scenarios: [mock], load: l, blocks: 1, \
+                study: {at: [90, 50]}}";
+    let suite: Suite = gatebench_config::parse("s.yaml", text).unwrap();
+    let study = suite.study.unwrap().of_length(Length::Quick);
+    let shares = Shares::new(vec![50, 90], Length::Quick);
+    assert_eq!(study, Study::Measure(Some(shares)));
+    let wrong = text.replace("at: [90, 50]", "at: [100]");
+    assert!(gatebench_config::parse::<Suite>("s.yaml", &wrong).is_err());
+}
+
+#[test]
 fn shares_of_saturation_are_read_from_an_earlier_manifest() {
     let settings = r#"{"percents": [50, 90], "connections": 64, "arrivals": "poisson",
         "warm_up": "1s", "measure": "3s"}"#;
-    let expected = Shares::new(vec![50, 90], crate::Length::Full);
+    let expected = Shares::new(vec![50, 90], Length::Full);
     assert_eq!(read("at", settings).study, Study::Measure(Some(expected)));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{Length, Limits, Phase, Plan, Scenario, Suite, Variant};
+use gatebench_model::{Length, Limits, Phase, Plan, Scenario, Suite, SuiteStudy, Variant};
 use gatebench_store::{Manifest, Run};
 use gatebench_testbed::{Catalogue, Launcher};
 
@@ -45,6 +45,7 @@ pub fn prepare(
     refuse_unknown_cores(selection)?;
     let (mut suite, base) = suite_of(selection, library)?;
     suite.direct &= !selection.no_direct;
+    suite.study = suite_study(selection, &suite)?;
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
@@ -94,7 +95,7 @@ pub fn prepare(
     plan.length = loads.length;
     plan.study = selection
         .study
-        .of_plan(&plan, selection.length, (tests, others))?;
+        .of_plan(&plan, suite.study.as_ref(), (tests, others))?;
     study::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
     check_workload(&plan, &files, engine.as_ref())?;
@@ -193,6 +194,24 @@ fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
         "--keep-awake needs cores that gatebench assigns, but an attached gateway has none",
         "omit --keep-awake, or start the gateway with --gateway",
     ))
+}
+
+/// Returns the study that the suite asks for, unless the command is made for another.
+///
+/// # Errors
+/// There is one, and an external load generator.
+fn suite_study(selection: &Selection, suite: &Suite) -> Result<Option<SuiteStudy>, RunnerError> {
+    let study = suite.study.clone();
+    let study = study.filter(|_| selection.study.only_measures());
+    if study.is_none() || selection.engine.is_none() {
+        return Ok(study);
+    }
+    let message = format!(
+        "the study of the suite '{}' needs the built-in load generator",
+        suite.suite
+    );
+    let remedy = "omit --engine, or choose another suite";
+    Err(RunnerError::words(message, remedy))
 }
 
 /// Renders every request once. The script of an external load generator sends its own requests.

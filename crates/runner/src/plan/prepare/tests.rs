@@ -220,6 +220,31 @@ fn a_load_profile_may_not_have_the_names_of_loads_at_shares() {
     assert_eq!(shares.percents, [50]);
 }
 
+#[test]
+fn a_suite_may_ask_for_its_study() {
+    let at = tempfile::tempdir().unwrap();
+    let gateway = folder(at.path(), "mine", "{}");
+    let suite = at.path().join("s.yaml");
+    let text = format!(
+        "suite: s\ntitle: t\ngateways: [{gateway}]\nscenarios: [proxy-json]\nload: tour\nblocks: 1\n\
+         study: {{at: [50]}}\n"
+    );
+    std::fs::write(&suite, text).unwrap();
+    let percents = |study: StudyChoice| {
+        let plan = prepare_with(&Selection {
+            words: vec![suite.display().to_string()],
+            study,
+            ..Selection::default()
+        });
+        match plan.unwrap().plan.study {
+            Study::Measure(Some(shares)) => shares.percents,
+            study => panic!("{study:?}"),
+        }
+    };
+    assert_eq!(percents(StudyChoice::default()), [50]);
+    assert_eq!(percents(StudyChoice::Measure(vec![80, 70])), [70, 80]);
+}
+
 /// A suite whose one scenario has a load of its own.
 fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let gateway = folder(at, "mine", "{}");

@@ -8,7 +8,7 @@ mod soak;
 
 use gatebench_model::{
     Capacity, Flame, HumanDuration, Isolation, Length, LoadProfile, Plan, Scenario, Specification,
-    Study,
+    Study, SuiteStudy,
 };
 
 pub use ab::AbChoice;
@@ -111,18 +111,26 @@ impl StudyChoice {
         }
     }
 
-    /// The study of a plan, of which `others` are the blocks after those that decide.
+    /// The study of a plan, of which `others` are the blocks after those that decide. A run that
+    /// only measures has the study that its suite asks for.
     ///
     /// # Errors
     /// Shares of saturation that do not go together with the plan's loads.
     pub(crate) fn of_plan(
         &self,
         plan: &Plan,
-        length: Length,
+        suite: Option<&SuiteStudy>,
         (tests, others): (Vec<Isolation>, Option<u32>),
     ) -> Result<Study, RunnerError> {
         Ok(match self {
-            Self::Measure(percents) => Study::Measure(measure::shares(percents, length, plan)?),
+            Self::Measure(percents) => {
+                let asked = (!percents.is_empty()).then(|| SuiteStudy::At(percents.clone()));
+                let asked = asked.as_ref().or(suite);
+                let length = plan.length.as_ref().map_or(Length::Full, |it| it.length);
+                let study = asked.map(|it| it.of_length(length)).unwrap_or_default();
+                measure::refuse_unfit(&study, plan)?;
+                study
+            }
             Self::Ab(ab) => ab.ab_test(plan, others).map(Study::Ab).unwrap_or_default(),
             Self::Capacity(capacity) => Study::Capacity(capacity.clone()),
             Self::Soak(soak) => soak.of_plan(plan).map(Study::Soak).unwrap_or_default(),
