@@ -4,6 +4,7 @@
 
 pub(crate) mod ab;
 mod capacity;
+mod cold_start;
 mod isolation;
 mod measure;
 mod next;
@@ -81,6 +82,11 @@ pub(crate) fn findings(
             found.combined = combined::findings(context, collected)?;
             let combined = found.combined.iter();
             found.headlines = combined.flat_map(combined::headlines).collect();
+        }
+        Study::ColdStart(study) => {
+            let starts = cold_start::of_run(context, collected, *study);
+            found.headlines = starts.headlines;
+            found.sections = starts.section.into_iter().collect();
         }
     }
     Ok(found)

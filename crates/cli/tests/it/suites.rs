@@ -10,6 +10,7 @@ use gatebench_runner::Library;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::turns::turn;
 
 /// Suites whose scenarios have sizes, loads of their own or direct requests of their own: these
 /// run as they are.
@@ -270,6 +271,46 @@ fn nginx_with_lua_does_what_it_has_of_soap() {
     for name in numbered.iter().map(String::as_str).chain(errors) {
         assert!(done.contains(name), "{name}: {done:?}");
     }
+}
+
+#[test]
+fn cold_starts_have_a_section_of_their_own() {
+    let _turn = turn();
+    let bench = Bench::new();
+    bench
+        .gatebench("run cold-start --quick --blocks 2 --gateway reference --dir run")
+        .assert_measured();
+    for trial in bench.kept_trials("run") {
+        let record = bench.read(&format!("run/trials/{trial}/trial.json"));
+        let record: Value = serde_json::from_str(&record).unwrap();
+        let phase = &record["phases"][0];
+        assert_eq!(phase["warm_up_ns"].as_u64(), Some(0), "{phase:#}");
+        assert!(record["gateway"]["first_correct"].is_object());
+    }
+    let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let mut sections = report["sections"].as_array().unwrap().iter();
+    let section = sections.find(|it| it["id"] == "cold-start").unwrap();
+    let rows = section["table"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "{rows:#?}");
+    let cells = rows[0]["cells"].as_array().unwrap();
+    let median = |index: usize| cells[index]["estimate"]["median"].as_f64();
+    let (after_ns, resolution_ns) = (median(0).unwrap(), median(1).unwrap());
+    // The program takes at least this long to begin, and has some seconds on a busy machine.
+    assert!((1e5..2e10).contains(&after_ns), "{after_ns} ns");
+    assert!(resolution_ns > 0.0 && resolution_ns <= after_ns);
+    // What else the machine did may spoil CPU time, and is then named.
+    if cells[3]["validity"] != "invalid" {
+        for cost_ns in [median(2).unwrap(), median(3).unwrap()] {
+            assert!((100.0..1e7).contains(&cost_ns), "{cost_ns} ns");
+        }
+        let requests = median(4);
+        let says = cells[4]["words"].as_str();
+        assert!(requests.is_some() != says.is_some(), "{cells:#?}");
+        assert!(requests.is_none_or(|it| (0.0..=4_000.0).contains(&it)));
+    }
+    let headlines = report["headlines"].to_string();
+    let opening = "reference gives its first correct response";
+    assert!(headlines.contains(opening), "{headlines}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AbTest, Capacity, Flame, Isolation, Shares, Soak, Specified, Study};
+use super::{AbTest, Capacity, ColdStart, Flame, Isolation, Shares, Soak, Specified, Study};
 
 /// One key for each study; a plan has at most one of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,9 @@ pub(super) struct Keys {
     /// The specification that it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     specification: Option<Specified>,
+    /// The study of starts that it is made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cold_start: Option<ColdStart>,
 }
 
 impl TryFrom<Keys> for Study {
@@ -45,6 +48,8 @@ impl TryFrom<Keys> for Study {
             isolation.map(|it| ("isolation", Self::Isolation(it))),
             keys.specification
                 .map(|it| ("specification", Self::Versions(it))),
+            keys.cold_start
+                .map(|it| ("cold_start", Self::ColdStart(it))),
         ];
         let mut studies = studies.into_iter().flatten();
         match (studies.next(), studies.next()) {
@@ -68,6 +73,7 @@ impl From<Study> for Keys {
             Study::Profile(flame) => keys.flame = Some(flame),
             Study::Isolation(tests) => keys.isolation = tests,
             Study::Versions(specified) => keys.specification = Some(specified),
+            Study::ColdStart(study) => keys.cold_start = Some(study),
         }
         keys
     }

@@ -47,6 +47,23 @@ pub enum Study {
     Isolation(Vec<Isolation>),
     /// A specification, for one version of a gateway after the other.
     Versions(Specified),
+    /// Starts, and the way from there to the steady state.
+    ColdStart(ColdStart),
+}
+
+/// How gateways start: the time to the first correct response, and the number of requests until the
+/// CPU time per request is near that of the steady state. Its loads begin at that response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ColdStart {
+    /// How near that is, in per cent.
+    #[serde(default = "within_percent")]
+    #[schemars(range(min = 1, max = 50))]
+    pub within_percent: u32,
+}
+
+fn within_percent() -> u32 {
+    5
 }
 
 impl Default for Study {
@@ -160,6 +177,8 @@ impl Study {
 pub enum SuiteStudy {
     /// Also measures at these shares of each gateway's own saturation, in per cent, as `--at` does.
     At(#[schemars(length(min = 1), inner(range(min = 1, max = 99)))] Vec<u32>),
+    /// Measures starts, with a load that is `cold`.
+    ColdStart(ColdStart),
 }
 
 impl SuiteStudy {
@@ -167,6 +186,7 @@ impl SuiteStudy {
     pub fn of_length(&self, length: Length) -> Study {
         match self {
             Self::At(percents) => Study::Measure(Some(Shares::new(percents.clone(), length))),
+            Self::ColdStart(study) => Study::ColdStart(*study),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::load::Spread;
 use crate::{DecisiveMetric, FileKind, Plan, Settle, Stacks, Suite, schema};
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "duel",
     "capacity",
     "at",
@@ -14,6 +14,7 @@ const KEYS: [&str; 7] = [
     "flame",
     "isolation",
     "specification",
+    "cold_start",
 ];
 
 /// The plan of a manifest, as all versions write it, with these keys of a study.
@@ -64,6 +65,13 @@ fn a_suites_shares_are_as_long_as_the_run() {
     assert_eq!(study, Study::Measure(Some(shares)));
     let wrong = text.replace("at: [90, 50]", "at: [100]");
     assert!(gatebench_config::parse::<Suite>("s.yaml", &wrong).is_err());
+}
+
+#[test]
+fn a_suite_of_starts_needs_no_settings() {
+    let plan = read("cold_start", r#"{"within_percent": 5}"#);
+    let suite: SuiteStudy = serde_json::from_str(r#"{"cold_start": {}}"#).unwrap();
+    assert_eq!(plan.study, suite.of_length(Length::Full));
 }
 
 #[test]
