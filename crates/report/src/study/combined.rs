@@ -167,7 +167,7 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
         Row {
             class: palette.class(&version.variant),
             name: name(found, version),
-            which: *which,
+            which,
             span: all.map(|it| (it.min, it.max)),
             dots: dots.collect(),
             median: all.map(|it| it.median),

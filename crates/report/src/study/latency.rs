@@ -144,7 +144,7 @@ fn panels(
         let series = curves.iter().map(|(label, style, found)| Series {
             class: palette.class(&found.variant),
             label: (*label).to_owned(),
-            style: *style,
+            style,
             line: drawn(found).map(|(at, ns)| (position(at), ns)).collect(),
             ..Series::default()
         });

@@ -20,7 +20,7 @@ pub fn chapter(findings: &Findings) -> Chapter {
     };
     let line = |scenario: &ScenarioFindings| {
         // A gateway that answers by itself has no direct variant, which was not to be run.
-        let cell = |variant: &&str| cell(scenario, *variant).unwrap_or_else(|| "–".into());
+        let cell = |variant: &&str| cell(scenario, variant).unwrap_or_else(|| "–".into());
         Line {
             name: scenario.name.as_str().into(),
             cells: variants.iter().map(cell).map(Entry::from).collect(),
