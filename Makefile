@@ -52,6 +52,7 @@ test: ## all tests, with what they need; the same command CI runs
 
 test-full: test ## and the tests that take long
 	$(CARGO) test --workspace --locked -- --ignored
+	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the product as it is built for users, without faults
 	@scripts/memcheck
 
 lint: ## formatting, lints (warnings are errors), licenses and sources of dependencies

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 pub(crate) const DIRECT: &str = "direct";
 
 /// Reports whether a label is that of the direct variant, now or in an earlier version.
-pub(crate) fn is_direct(label: &str) -> bool {
+pub fn is_direct(label: &str) -> bool {
     matches!(label, DIRECT | "floor")
 }
 

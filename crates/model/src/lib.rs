@@ -11,7 +11,7 @@ mod files;
 pub mod gateway;
 pub mod group;
 mod input;
-mod label;
+pub mod label;
 pub mod length;
 pub mod load;
 pub mod needs;

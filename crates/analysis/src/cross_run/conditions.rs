@@ -14,11 +14,8 @@ const DIGITS: usize = 12;
 pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> String {
     let plan = &run.manifest.plan;
     let engine = run.manifest.external_generator.as_ref().map(|it| &it.name);
-    let phase = plan
-        .load_of(scenario)
-        .phases
-        .iter()
-        .find(|it| it.name == phase);
+    let load = plan.load_of(scenario);
+    let phase = load.phases.iter().find(|it| it.name == phase);
     let setup = plan.variant(label).and_then(Variant::setup);
     let size = setup.map(|setup| (setup.limits, setup.gateway_cores(&plan.placement).len()));
     let all = (
@@ -28,10 +25,11 @@ pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str)
         phase.map(|it| (&it.shape, &it.change)),
         size,
     );
-    // Beside the rest and not in it: series of loads in which nothing fails keep the digest that they have.
+    // Appended, so that series of loads without these keep the digest that they have.
     let failure = phase.and_then(|it| it.failure.as_ref()).map(json);
+    let cold = if load.cold { "cold" } else { "" };
     let accounting = unusual_accounting(run).concat();
-    let text = json(&all) + &failure.unwrap_or_default() + &accounting;
+    let text = json(&all) + &failure.unwrap_or_default() + cold + &accounting;
     let digest = FileDigest::of("", text.as_bytes());
     digest.sha256.chars().take(DIGITS).collect()
 }

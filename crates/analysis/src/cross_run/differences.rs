@@ -83,8 +83,9 @@ pub(super) fn is_same_phase(
     phase: &str,
 ) -> bool {
     let shape = |run: &RunSummary| {
-        let phases = &run.manifest.plan.load_of(scenario).phases;
-        phases.iter().find(|it| it.name == phase).map(sent)
+        let load = run.manifest.plan.load_of(scenario);
+        let phase = load.phases.iter().find(|it| it.name == phase)?;
+        Some((load.cold, sent(phase)))
     };
     shape(candidate).is_some_and(|own| shape(baseline) == Some(own))
 }

@@ -27,7 +27,6 @@ pub struct ObjectiveBound {
     /// In 0 to 100.
     pub percentile: f64,
     /// The sign before the bound, `<` or `<=`.
-    #[serde(skip)]
     pub sign: &'static str,
     /// What it stays below.
     pub below_ns: u64,

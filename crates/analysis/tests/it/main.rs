@@ -21,6 +21,7 @@ mod load;
 mod machine_gates;
 mod marginal_cost;
 mod published;
+mod published_loads;
 mod shares;
 mod soak;
 mod steady_gates;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gatebench_model::plan::NULL;
-use gatebench_model::{Blame, Elsewhere, Limits, Setup, Variant};
+use gatebench_model::{Blame, Elsewhere, Limits, Setup, Variant, label};
 use gatebench_testbed::{Catalogue, Folder, FoundBinary, Launcher};
 
 use super::library::is_path;
@@ -207,9 +207,9 @@ impl GatewaySelection {
 
     /// The name itself, or with a number: the same gateway twice is how a run measures its own noise.
     fn unique_label(&self, name: &str) -> String {
-        let taken = |label: &str| {
-            label == Variant::Direct.label()
-                || self.variants.iter().any(|known| known.label() == label)
+        let taken = |it: &str| {
+            // A label that is read as another one would lose its trials.
+            label::is_direct(it) || self.variants.iter().any(|known| known.label() == it)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         std::iter::once(name.to_owned())

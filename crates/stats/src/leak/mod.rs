@@ -69,7 +69,7 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
     /// The lower envelope that was judged.
-    #[serde(rename = "direct")]
+    #[serde(rename = "floor")]
     pub envelope: Vec<Sample>,
     /// The envelope's growth, in the values' unit per hour; none where the series is too short for
     /// one, though its range may tell.

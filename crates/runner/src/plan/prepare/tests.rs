@@ -60,6 +60,23 @@ fn the_same_gateway_twice_has_two_labels() {
 }
 
 #[test]
+fn no_gateway_is_labelled_like_the_direct_variant() {
+    for name in ["direct", "floor"] {
+        let at = tempfile::tempdir().unwrap();
+        let selection = Selection {
+            words: words(&["proxy-json"]),
+            gateways: vec![folder(at.path(), name, "{}")],
+            ..Selection::default()
+        };
+        let plan = prepare_with(&selection).unwrap().plan;
+        let labels: Vec<&str> = plan.variants.iter().map(Variant::label).collect();
+        assert_eq!(labels, ["direct", &format!("{name}-2")]);
+        let read = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+        assert_eq!(plan, read);
+    }
+}
+
+#[test]
 fn a_smoke_run_is_one_short_block() {
     let at = tempfile::tempdir().unwrap();
     let path = folder(at.path(), "mine", "{}");
@@ -123,7 +140,7 @@ fn a_gateway_that_was_named_must_be_there_and_one_of_the_suite_need_not() {
 fn words_that_do_not_go_together_are_refused() {
     for (wrong, part) in [
         (&["tour", "tour"][..], "second suite"),
-        (&["tour", "api-key"], "together"),
+        (&["tour", "api-key"], "cannot be combined"),
         (&["api-key", "api-key"], "twice"),
     ] {
         let error = prepare_with(&Selection {
