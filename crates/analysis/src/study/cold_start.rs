@@ -32,6 +32,9 @@ const WINDOWS_MIN: usize = 9;
 /// Windows on each side of one with which its cost is smoothed.
 const NEIGHBOURS: usize = 10;
 
+/// Windows in a row that may lie outside the band after the steady state has begun.
+const OUTSIDE_MAX: usize = 10;
+
 /// The table of a run and the sentences that open its report.
 #[derive(Default)]
 pub(super) struct Starts {
@@ -110,10 +113,15 @@ pub(super) fn of_run(context: &Context, collected: &Collected<'_>, study: ColdSt
         return Starts::default();
     }
     let has_several = context.plan.scenarios.len() > 1;
-    let sentences = cells.iter().filter_map(|cell| sentence(cell, study));
+    let sentences = cells
+        .iter()
+        .filter_map(|cell| sentence(cell, study, has_several));
     let soonest = context.plan.scenarios.iter().filter_map(|scenario| {
         let is_its = |cell: &&Cell<'_>| cell.scenario.scenario == scenario.scenario;
-        soonest(&cells.iter().filter(is_its).collect::<Vec<_>>())
+        soonest(
+            &cells.iter().filter(is_its).collect::<Vec<_>>(),
+            has_several,
+        )
     });
     Starts {
         headlines: soonest.chain(sentences).collect(),
@@ -196,8 +204,10 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
 }
 
 /// Returns the first window from which nine in ten smoothed costs lie within a share of the median
-/// of the last third. A smoothed cost is the median of a window and of as many on each side of it,
-/// so that single windows decide nothing and a step stays where it is. If there is none, the error
+/// of the last third, and never more than [`OUTSIDE_MAX`] in a row outside it. A smoothed cost is
+/// the median of a window and of as many on each side of it, so that single windows decide nothing
+/// and a step stays where it is. The first windows have few neighbours before them, so the median of
+/// such a window and those that follow it must be within the share too. If there is none, the error
 /// says why.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
@@ -205,15 +215,23 @@ fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let Some(steady) = steady.filter(|_| costs.len() >= WINDOWS_MIN) else {
         return Err(Settled::Inconclusive);
     };
-    let is_within = |index: usize| {
-        let neighbours = NEIGHBOURS.min(index).min(costs.len() - 1 - index);
-        let around = &costs[index - neighbours..=index + neighbours];
-        median(around).is_some_and(|cost| (cost / steady - 1.0).abs() <= within)
+    let is_within =
+        |costs: &[f64]| median(costs).is_some_and(|cost| (cost / steady - 1.0).abs() <= within);
+    let last = costs.len() - 1;
+    let smoothed = |index: usize| {
+        let neighbours = NEIGHBOURS.min(index).min(last - index);
+        is_within(&costs[index - neighbours..=index + neighbours])
     };
-    let near: Vec<bool> = (0..costs.len()).map(is_within).collect();
+    let near: Vec<bool> = (0..costs.len()).map(smoothed).collect();
+    let begins = |index: usize| {
+        let ahead = last.min(index + NEIGHBOURS);
+        near[index] && (index >= NEIGHBOURS || is_within(&costs[index..=ahead]))
+    };
     let stays = |from: usize| {
         let rest = &near[from..];
-        rest.iter().filter(|near| **near).count() * 10 >= rest.len() * 9
+        let mut outside = rest.split(|near| *near);
+        outside.all(|run| run.len() <= OUTSIDE_MAX)
+            && rest.iter().filter(|near| **near).count() * 10 >= rest.len() * 9
     };
     if !stays(late) {
         let (before, after) = costs[late..].split_at((costs.len() - late) / 2);
@@ -225,18 +243,14 @@ fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
             false => Settled::Inconclusive,
         });
     }
-    let first = (0..late).find(|index| near[*index] && stays(*index));
+    let first = (0..late).find(|index| begins(*index) && stays(*index));
     first.ok_or(Settled::Never)
 }
 
 fn section(cells: &[Cell<'_>], study: ColdStart, has_several: bool) -> SectionFindings {
     let row = |cell: &Cell<'_>| {
-        let label = cell.variant.label();
-        let name = match has_several {
-            true => format!("{label} in {}", cell.scenario.scenario),
-            false => label.to_owned(),
-        };
-        row(name, cell)
+        let place = place(cell.scenario, has_several);
+        row(format!("{}{place}", cell.variant.label()), cell)
     };
     let within = format!("within {} %", study.within_percent);
     let group = |title: &str, columns: Vec<DocumentColumn>| DocumentGroup {
@@ -305,6 +319,12 @@ fn row(name: String, cell: &Cell<'_>) -> DocumentRow {
     }
 }
 
+/// The worst validity of the blocks that may be used, or invalid if none may.
+fn worst_usable(blocks: impl Iterator<Item = Validity> + Clone) -> Option<Validity> {
+    let usable = blocks.clone().filter(|it| *it != Validity::Invalid);
+    usable.max().or_else(|| blocks.max())
+}
+
 /// Blocks in which the figure is invalid are left out.
 fn estimated(values: impl Iterator<Item = (f64, Validity)>) -> DocumentCell {
     let values: Vec<(f64, Validity)> = values.collect();
@@ -312,7 +332,7 @@ fn estimated(values: impl Iterator<Item = (f64, Validity)>) -> DocumentCell {
     let usable: Vec<f64> = usable.map(|(value, _)| *value).collect();
     DocumentCell {
         estimate: Estimate::of_blocks(&usable),
-        validity: values.iter().map(|(_, validity)| *validity).max(),
+        validity: worst_usable(values.iter().map(|(_, validity)| *validity)),
         words: None,
     }
 }
@@ -349,7 +369,7 @@ fn requests(cell: &Cell<'_>) -> DocumentCell {
     let measured = cell.starts.iter().filter(|it| it.course.is_some());
     DocumentCell {
         estimate: Estimate::of_blocks(&after).filter(|_| words.is_none()),
-        validity: measured.map(|it| it.course_validity).max(),
+        validity: worst_usable(measured.map(|it| it.course_validity)),
         words,
     }
 }
@@ -368,12 +388,22 @@ fn first_correct(cell: &Cell<'_>) -> Option<Estimate> {
     estimated(values).estimate
 }
 
-fn sentence(cell: &Cell<'_>, study: ColdStart) -> Option<Sentence> {
+/// ` in proxy-json`, where there are several scenarios.
+fn place(scenario: &Scenario, has_several: bool) -> String {
+    match has_several {
+        true => format!(" in {}", scenario.scenario),
+        false => String::new(),
+    }
+}
+
+fn sentence(cell: &Cell<'_>, study: ColdStart, has_several: bool) -> Option<Sentence> {
     let unit = Unit::Nanoseconds;
     let first = first_correct(cell)?;
     let (after, over) = (quantity(first.median, unit), range(&first, unit));
     let label = cell.variant.label();
-    let opening = format!("{label} gives its first correct response {after} after its start");
+    let place = place(cell.scenario, has_several);
+    let opening =
+        format!("{label} gives its first correct response{place} {after} after its start");
     let requests = requests(cell);
     let near = format!("within {} % of steady state", study.within_percent);
     let rest = match (&requests.words, &requests.estimate) {
@@ -399,7 +429,7 @@ fn sentence(cell: &Cell<'_>, study: ColdStart) -> Option<Sentence> {
 }
 
 /// The gateway that responds before all others in every block, if there are enough blocks.
-fn soonest(cells: &[&Cell<'_>]) -> Option<Sentence> {
+fn soonest(cells: &[&Cell<'_>], has_several: bool) -> Option<Sentence> {
     let known = cells.iter().map(|cell| Some((cell, first_correct(cell)?)));
     let mut known: Vec<_> = known.collect::<Option<_>>()?;
     known.sort_by(|(_, one), (_, other)| one.median.total_cmp(&other.median));
@@ -413,7 +443,8 @@ fn soonest(cells: &[&Cell<'_>]) -> Option<Sentence> {
     let label = first.variant.label();
     Some(Sentence {
         text: format!(
-            "{label} gives its first correct response sooner than {} in every block.",
+            "{label} gives its first correct response{} sooner than {} in every block.",
+            place(first.scenario, has_several),
             listed(&others.collect::<Vec<String>>())
         ),
         tone: Tone::Plain,
@@ -423,114 +454,4 @@ fn soonest(cells: &[&Cell<'_>]) -> Option<Sentence> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    /// Where the cost settles within 5 %, in windows of 200 requests.
-    fn settles(costs: &[f64]) -> Settled {
-        let window = |cost: &f64| Window {
-            responses: 200,
-            cpu_ns: (cost * 200.0) as u64,
-        };
-        let windows: Vec<Window> = costs.iter().map(window).collect();
-        course(&windows, 0.05).unwrap().settled
-    }
-
-    /// Some windows of one cost, then some of another.
-    fn step(before: (usize, f64), after: (usize, f64)) -> Vec<f64> {
-        [vec![before.1; before.0], vec![after.1; after.0]].concat()
-    }
-
-    /// Numbers from 0.92 to 1.08.
-    fn noise(seed: u64) -> impl Iterator<Item = f64> {
-        let mut state = seed;
-        std::iter::repeat_with(move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            0.92 + 0.16 * (state >> 33) as f64 / f64::from(1_u32 << 31)
-        })
-    }
-
-    #[test]
-    fn a_steady_cost_is_steady_from_the_first_request_on() {
-        assert_eq!(settles(&[1_000.0; 60]), Settled::After(0));
-        // What comes back every fifteen windows is part of the steady state.
-        let spiky = (0..90).map(|at| if at % 15 == 7 { 2_000.0 } else { 1_000.0 });
-        assert_eq!(settles(&spiky.collect::<Vec<_>>()), Settled::After(0));
-    }
-
-    #[test]
-    fn a_step_is_found_where_it_is() {
-        for windows in [1, 2, 3, 12, 40] {
-            let costs = step((windows, 3_000.0), (90 - windows, 1_000.0));
-            assert_eq!(settles(&costs), Settled::After(200 * windows as u64));
-        }
-        let cheaper_first = step((10, 500.0), (80, 1_000.0));
-        assert_eq!(settles(&cheaper_first), Settled::After(2_000));
-        let near = step((30, 1_049.0), (60, 1_000.0));
-        assert_eq!(settles(&near), Settled::After(0));
-        let far = step((30, 1_051.0), (60, 1_000.0));
-        assert_eq!(settles(&far), Settled::After(6_000));
-    }
-
-    #[test]
-    fn noise_of_eight_per_cent_moves_it_by_few_windows() {
-        for seed in 1..=10 {
-            let steady: Vec<f64> = noise(seed).take(300).map(|it| 1_000.0 * it).collect();
-            let Settled::After(requests) = settles(&steady) else {
-                panic!("{seed}")
-            };
-            assert!(requests <= 600, "{seed}: {requests}");
-            // Without noise it is 5 % above the final cost after 74 windows.
-            let decay = |(at, noise): (usize, f64)| {
-                let above = 2.0 * (-(at as f64) / 20.0).exp();
-                1_000.0 * (1.0 + above) * noise
-            };
-            let falling: Vec<f64> = noise(seed).take(300).enumerate().map(decay).collect();
-            let Settled::After(requests) = settles(&falling) else {
-                panic!("{seed}")
-            };
-            assert!((12_000..=20_000).contains(&requests), "{seed}: {requests}");
-        }
-    }
-
-    #[test]
-    fn a_cost_that_falls_to_the_end_never_settles() {
-        let falling: Vec<f64> = (0..90).map(|at| 2_000.0 - 10.0 * f64::from(at)).collect();
-        assert_eq!(settles(&falling), Settled::Never);
-        // The last third is the steady state, so it cannot begin there.
-        assert_eq!(settles(&step((68, 3_000.0), (22, 1_000.0))), Settled::Never);
-        assert_eq!(settles(&step((62, 3_000.0), (28, 1_000.0))), Settled::Never);
-        let just = step((60, 3_000.0), (30, 1_000.0));
-        assert_eq!(settles(&just), Settled::Never);
-    }
-
-    #[test]
-    fn without_a_steady_state_nothing_is_concluded() {
-        let swinging = (0..150).map(|at| if at / 25 % 2 == 0 { 700.0 } else { 1_300.0 });
-        let swinging: Vec<f64> = swinging.collect();
-        assert_eq!(settles(&swinging), Settled::Inconclusive);
-        assert_eq!(settles(&[1_000.0; 8]), Settled::Inconclusive);
-        assert_eq!(settles(&[0.0; 60]), Settled::Inconclusive);
-        assert_eq!(course(&[], 0.05), None);
-    }
-
-    #[test]
-    fn bins_are_joined_until_they_have_enough_responses() {
-        let bins = BinsRecord {
-            ends_ns: vec![1, 2, 3, 4, 5],
-            responses: vec![0, 60, 50, 200, 20],
-            gateway_cpu_ns: vec![7, 2, 3, 4, 5],
-            upstream_cpu_ns: Vec::new(),
-        };
-        let window = |responses, cpu_ns| Window { responses, cpu_ns };
-        assert_eq!(windows(&bins), [window(110, 12), window(200, 4)]);
-        let unseen = BinsRecord {
-            gateway_cpu_ns: Vec::new(),
-            ..bins
-        };
-        assert_eq!(course(&windows(&unseen), 0.05), None);
-    }
-}
+mod tests;

@@ -130,6 +130,25 @@ fn gateways_side_by_side_are_not_given_to_an_engine_that_loads_one() {
 }
 
 #[test]
+fn a_cold_load_is_not_given_to_an_engine_that_is_started_for_each_phase() {
+    if installed("wrk") {
+        let bench = Bench::new();
+        bench.write(
+            "load.yaml",
+            "profile: opening\ntitle: Opening\ncold: true\nphases:\n\
+             - {name: first, closed: {connections: 4}, measure: 1s}\n",
+        );
+        bench
+            .gatebench("run suite.yaml --engine wrk --dir run")
+            .assert_code(2)
+            .assert_says(&[
+                "'opening' begins at the first correct response",
+                "without `cold`",
+            ]);
+    }
+}
+
+#[test]
 fn h2load_drives_a_scenario() {
     if installed("h2load") {
         let phase = assert_measured_by("h2load", CLOSED);

@@ -97,6 +97,17 @@ impl PreparedGenerator {
                 "choose a load without `side_by_side` (--load), or use the built-in load generator",
             ));
         }
+        let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
+        if let Some(load) = loads.find(|load| load.cold) {
+            let (generator, name) = (self.generator, &load.profile);
+            return Err(RunnerError::words(
+                format!(
+                    "'{name}' begins at the first correct response, for which {generator} starts \
+                     too late"
+                ),
+                "choose a load without `cold` (--load), or use the built-in load generator",
+            ));
+        }
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut limits = Limits::default();
         let threads = threads(plan);

@@ -262,6 +262,60 @@ fn a_suite_may_ask_for_its_study() {
     assert_eq!(percents(StudyChoice::Measure(vec![80, 70])), [70, 80]);
 }
 
+/// The plan for a load profile that holds this text after its title.
+fn prepare_load(at: &Path, word: &str, text: &str) -> Result<Prepared, RunnerError> {
+    let load = at.join("l.yaml");
+    std::fs::write(&load, format!("profile: l\ntitle: t\n{text}")).unwrap();
+    prepare_with(&Selection {
+        words: words(&[word]),
+        gateways: vec![at.join("mine").display().to_string()],
+        load: Some(load.display().to_string()),
+        ..Selection::default()
+    })
+}
+
+const START: &str = "phases:\n  - {name: start, open: {rate_per_second: 100}, measure: 1s}\n";
+
+#[test]
+fn starts_are_measured_with_a_cold_load_only() {
+    let at = tempfile::tempdir().unwrap();
+    folder(at.path(), "mine", "{}");
+    let error = prepare_load(at.path(), "cold-start", START).unwrap_err();
+    assert!(matches!(error, RunnerError::Words { .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("needs a load that begins cold"), "{said}");
+    assert!(error.remedy().contains("omit --load"), "{}", error.remedy());
+    let cold = format!("cold: true\n{START}");
+    let plan = prepare_load(at.path(), "cold-start", &cold).unwrap().plan;
+    assert!(
+        matches!(plan.study, Study::ColdStart(_)),
+        "{:?}",
+        plan.study
+    );
+    let smoke = prepare_with(&Selection {
+        words: words(&["cold-start"]),
+        gateways: vec![at.path().join("mine").display().to_string()],
+        length: Length::Smoke,
+        ..Selection::default()
+    });
+    assert!(smoke.is_ok(), "{:?}", smoke.err());
+}
+
+#[test]
+fn gateways_that_begin_cold_do_not_wait_for_each_other() {
+    let at = tempfile::tempdir().unwrap();
+    folder(at.path(), "mine", "{}");
+    let both = "  - {name: both, side_by_side: true, closed: {connections: 4}, measure: 1s}\n";
+    let prepared = |cold: &str| {
+        let text = format!("{cold}{START}{both}");
+        prepare_load(at.path(), "proxy-json", &text)
+    };
+    let error = prepared("cold: true\n").unwrap_err();
+    assert!(matches!(error, RunnerError::Words { .. }), "{error}");
+    assert!(error.to_string().contains("side_by_side"), "{error}");
+    assert!(prepared("").is_ok());
+}
+
 /// A suite whose one scenario has a load of its own.
 fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let gateway = folder(at, "mine", "{}");

@@ -2,6 +2,7 @@
 //! blocks, and the plan's own [`Study`].
 
 mod ab;
+mod cold_start;
 mod isolation;
 mod measure;
 mod soak;
@@ -115,14 +116,14 @@ impl StudyChoice {
     /// only measures has the study that its suite asks for.
     ///
     /// # Errors
-    /// Shares of saturation that do not go together with the plan's loads.
+    /// Shares of saturation, or measured starts, that do not go together with the plan's loads.
     pub(crate) fn of_plan(
         &self,
         plan: &Plan,
         suite: Option<&SuiteStudy>,
         (tests, others): (Vec<Isolation>, Option<u32>),
     ) -> Result<Study, RunnerError> {
-        Ok(match self {
+        let study = match self {
             Self::Measure(percents) => {
                 let asked = (!percents.is_empty()).then(|| SuiteStudy::At(percents.clone()));
                 let asked = asked.as_ref().or(suite);
@@ -137,6 +138,8 @@ impl StudyChoice {
             Self::Profile(profile) => Study::Profile(profile.flame),
             Self::Isolation(_) => Study::Isolation(tests),
             Self::Versions(specification) => Study::Versions(specification.document.specified()),
-        })
+        };
+        cold_start::refuse_unfit(&study, plan)?;
+        Ok(study)
     }
 }
