@@ -63,9 +63,11 @@ fn the_same_gateway_twice_has_two_labels() {
 fn no_gateway_is_labelled_like_the_direct_variant() {
     for name in ["direct", "floor"] {
         let at = tempfile::tempdir().unwrap();
+        let path = folder(at.path(), "mine", "{}");
         let selection = Selection {
             words: words(&["proxy-json"]),
-            gateways: vec![folder(at.path(), name, "{}")],
+            gateways: vec![path.clone()],
+            labels: [(path, name.to_owned())].into(),
             ..Selection::default()
         };
         let plan = prepare_with(&selection).unwrap().plan;
