@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::processes;
 
 /// Longer than anything here takes; a test that waits this long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(240);
+pub const PATIENCE: Duration = Duration::from_secs(480);
 
 const POLL: Duration = Duration::from_millis(5);
 
