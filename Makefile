@@ -14,7 +14,7 @@ FUZZ_TARGETS ?=
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
-# Tests of the command that run at once. They wait more than they compute.
+# The number of tests of package gatebench that run at once. They mostly wait.
 export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) + 2)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 

@@ -28,7 +28,7 @@
 //! before it is whole.
 //!
 //! SOAP and XML are processed in bodies that are whole, after all that may refuse a request by its head; no
-//! JSON is edited beside. Definitions are compiled when the configuration is, and again in the background when
+//! JSON is edited then. Definitions are compiled when the configuration is, and again in the background when
 //! their time is up. On a route with such a policy SOAP clients get every error as a fault.
 //!
 //! # What it leaves out on purpose

@@ -1,5 +1,5 @@
-//! A published document: its tables and what is stated about them, so that a run can be shown in
-//! their columns.
+//! A published document: its tables and the statements about them, so that a run can be shown in
+//! its columns.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The runner: from the words of a user to a plan, and from a plan to a run directory.
+//! The runner: turns the user's choice into a plan, and a plan into a run directory.
 //!
 //! [`prepare`] resolves scenarios, loads and gateways before anything starts; [`run`] goes through the
 //! plan trial by trial. Nothing here prints: an [`Observer`] gets what happens as typed values.

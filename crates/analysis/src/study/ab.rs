@@ -1,5 +1,5 @@
-//! A run that is made for a comparison: what decides is judged after every block, by intervals that hold at
-//! all looks together.
+//! A run made for a comparison: the deciding metric is judged after every block, by intervals that
+//! hold at all looks together.
 
 use gatebench_model::{AbTest, DecisiveMetric, Plan, Variant};
 use gatebench_stats::{Comparison, MIN_BLOCKS, Sequential, Verdict};
@@ -30,7 +30,7 @@ const SPOILED_PART: f64 = 0.1;
 /// 2009).
 const LAYOUT_MAX: f64 = 0.03;
 
-/// The comparison of what decides, at this look.
+/// The comparison by the deciding metric, at this look.
 pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Comparison> {
     let scenarios = plan.scenarios.len();
     let look = looks(ab_test, scenarios)?.look(&cell.pair, SMALLEST_EFFECT);
@@ -171,7 +171,7 @@ fn is_final(verdict: Verdict) -> bool {
     )
 }
 
-/// What the comparison comes to.
+/// The result of the comparison.
 pub(super) fn findings(
     context: &Context,
     ab_test: &AbTest,
@@ -218,7 +218,7 @@ fn layout(
     })
 }
 
-/// The comparison of these two by what decides, in each scenario.
+/// The comparison of these two by the deciding metric, in each scenario.
 fn deciding<'a>(
     scenarios: &'a [ScenarioFindings],
     candidate: &str,
@@ -282,7 +282,8 @@ fn decide(
     (decision, format!("{candidate} {word} {baseline}: {why}"))
 }
 
-/// Why a scenario has no comparison by what decides; none where it is only that blocks are too few.
+/// The reason why a scenario has no comparison by the deciding metric; none if there are only too
+/// few blocks.
 fn not_compared(ab_test: &AbTest, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
     let labels = [&ab_test.candidate, &ab_test.baseline, &ab_test.again];
     let row = |label: &&String| scenario.rows.iter().find(|row| row.variant == **label);

@@ -1,5 +1,5 @@
-//! How gateways start: the time to the first correct response, and the number of requests until the
-//! CPU time per request is that of the steady state.
+//! Cold starts of gateways: the time to the first correct response, and the number of requests
+//! until the CPU time per request reaches that of the steady state.
 
 use gatebench_model::study::ColdStart;
 use gatebench_model::{Scenario, Variant};
@@ -23,16 +23,16 @@ const EXPLANATION: &str = "The load begins at the first correct response of a pr
                            range. Ranges that overlap rank nothing, and nothing is ranked below \
                            ten blocks.";
 
-/// Responses of a window; bins with fewer are joined with the next ones.
+/// The least responses of a window; bins with fewer are merged with the next ones.
 const WINDOW_RESPONSES_MIN: u64 = 100;
 
-/// Windows of a load in which a steady state can be seen.
+/// The least windows of a load in which a steady state can be seen.
 const WINDOWS_MIN: usize = 9;
 
-/// Windows on each side of one with which its cost is smoothed.
+/// The number of windows on each side of a window with which its cost is smoothed.
 const NEIGHBOURS: usize = 10;
 
-/// Windows in a row that may lie outside the band after the steady state has begun.
+/// The most windows in a row that may lie outside the band after the steady state has begun.
 const OUTSIDE_MAX: usize = 10;
 
 /// The table of a run and the sentences that open its report.
@@ -93,7 +93,7 @@ struct Cell<'a> {
     starts: Vec<Start>,
 }
 
-/// Returns what a run says of starts; nothing if none was measured.
+/// Returns the result of a run for cold starts; nothing if none was measured.
 pub(super) fn of_run(context: &Context, collected: &Collected<'_>, study: ColdStart) -> Starts {
     // A smoke run does not measure speed.
     if is_smoke(context.plan) {
@@ -345,8 +345,8 @@ fn settled(cell: &Cell<'_>) -> Vec<Settled> {
     courses.map(|it| it.settled).collect()
 }
 
-/// The requests until the steady state. Words stand there if it came in some block not at all, or in
-/// most blocks nothing can be said.
+/// The requests until the steady state. The cell has words if some block never reached it, or if
+/// most blocks are inconclusive.
 fn requests(cell: &Cell<'_>) -> DocumentCell {
     let all = settled(cell);
     let count = |of: Settled| all.iter().filter(|it| **it == of).count();

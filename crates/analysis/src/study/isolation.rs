@@ -1,4 +1,5 @@
-//! Whether requests that fail harm others: the good group beside failing groups, and beside healthy ones.
+//! Tests whether failing requests harm others: the good group runs next to failing groups, and next
+//! to healthy ones.
 
 use std::collections::BTreeSet;
 
@@ -245,12 +246,12 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     )
 }
 
-/// What the test comes to, and why: harm is counted first, then speed is compared.
+/// The verdict of the test and its reason: harm is counted first, then speed is compared.
 fn decide(found: &IsolationFindings) -> (Decision, String) {
     harm(found).unwrap_or_else(|| slowness(found))
 }
 
-/// What failing requests did to the answers of the good group; none where they did nothing.
+/// The effect of failing requests on the responses of the good group; none if there was none.
 fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let of = |counts: IsolationCounts| {
@@ -277,7 +278,7 @@ fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     })
 }
 
-/// What failing requests did to the speed of the good group, whose checks were all kept.
+/// The effect of failing requests on the speed of the good group, if all its checks passed.
 fn slowness(found: &IsolationFindings) -> (Decision, String) {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let kept = format!(

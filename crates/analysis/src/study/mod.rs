@@ -1,6 +1,6 @@
-//! The studies that runs are made for, each in a module of its own: what comes next while a run of
-//! it is under way, and what the run comes to. Both are read from the same records, so a report says
-//! what the run went by.
+//! The studies that runs are made for, each in a module of its own: the next step while a run is
+//! under way, and the result of the run. Both are computed from the same records, so the report and
+//! the run agree.
 
 pub(crate) mod ab;
 mod capacity;
@@ -27,7 +27,7 @@ use crate::findings::{
 /// The result of a run's study, as far as it was measured. The fields of other studies are empty.
 #[derive(Default)]
 pub(crate) struct StudyFindings {
-    /// The answers, which open the report.
+    /// The headlines, which open the report.
     pub(crate) headlines: Vec<Sentence>,
     pub(crate) ab_test: Option<AbTestFindings>,
     pub(crate) capacity: Option<CapacityFindings>,

@@ -1,4 +1,5 @@
-//! Where gateways spend their CPU time: the stacks that were sampled, scaled to the CPU time of a request.
+//! Profiles of where gateways spend their CPU time: the sampled stacks, scaled to the CPU time of a
+//! request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,10 +25,10 @@ const FUNCTIONS_TOLD: usize = 3;
 /// The longest name of a function that is shown whole.
 const NAME_CHARS_MAX: usize = 56;
 
-/// From this share of samples on it is told that functions have no names.
+/// The share of samples in functions without names from which the report mentions it.
 const NAMELESS_MAX: f64 = 0.2;
 
-/// What the profiles of a run come to.
+/// The result of the profiles of a run.
 pub(super) struct Flames {
     /// The tables and graphs, one part for each scenario.
     pub(super) sections: Vec<SectionFindings>,
@@ -118,7 +119,7 @@ impl<'a> Profile<'a> {
         part_ns as f64 / self.sampled_ns as f64 * self.cpu_ns as f64 / self.answers as f64
     }
 
-    /// What each function used itself.
+    /// The time that each function used itself.
     fn selves(&self) -> BTreeMap<&str, f64> {
         let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
         for (stack, count) in &self.stacks {
@@ -127,7 +128,7 @@ impl<'a> Profile<'a> {
         self.in_ns(samples)
     }
 
-    /// What each function used with those that it called, once where it calls itself.
+    /// The time that each function used with its callees, counted once if it is recursive.
     fn totals(&self) -> BTreeMap<&str, f64> {
         let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
         for (stack, count) in &self.stacks {

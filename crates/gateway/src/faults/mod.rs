@@ -1,6 +1,6 @@
-//! Faults that a gateway is given on purpose, so that what looks for them can be tried on one:
-//! extra work for each response, a leak, errors that stray into other responses, and known delays.
-//! It knows nothing of the requests that suffer them.
+//! Deliberate faults of a gateway, with which the code that detects them is tested: extra work
+//! for each response, a leak, errors that stray into other responses, and known delays. It knows
+//! nothing of the requests that suffer them.
 //!
 //! The product has none of them: it is built without the feature `faults`, and has stand-ins that
 //! do nothing.

@@ -2,8 +2,8 @@
 //! through, and the lines to the helpers that run XSLT 2.0 and 3.0. It knows messages that are
 //! whole, and neither the connections that they come over nor the other policies.
 //!
-//! It is all that needs the crate `xml`. A build without the feature `soap` has `absent.rs` in its
-//! place.
+//! It is the only module that needs the crate `xml`. A build without the feature `soap` has
+//! `absent.rs` in its place.
 
 mod chains;
 mod helpers;

@@ -47,11 +47,11 @@ pub trait Report {
 /// A report.
 #[derive(Default, Serialize)]
 pub struct Document {
-    /// The words behind the name of the program at the head of the page.
+    /// The words after the name of the program at the head of the page.
     pub brand: String,
     /// The title of the page.
     pub title: String,
-    /// A warning behind the title.
+    /// A warning after the title.
     pub chip: Option<&'static str>,
     /// Names and values below the title.
     pub facts: Vec<[String; 2]>,
@@ -109,7 +109,7 @@ pub enum Part {
     Sentence(Text),
     /// A sentence below a table.
     Foot(Text),
-    /// Sentences that stand for themselves.
+    /// Sentences that stand on their own.
     Facts {
         /// The class of the list on the page.
         class: &'static str,
@@ -229,13 +229,13 @@ impl Block {
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// A heading behind the colour of its card.
+    /// A heading after the colour of its card.
     pub fn coloured_heading(text: impl Into<Text>) -> Self {
         let (text, key) = (text.into(), true);
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// Sentences that stand for themselves, in a list of a class on the page.
+    /// Sentences that stand on their own, in a list of a class on the page.
     pub fn facts(class: &'static str, facts: impl IntoIterator<Item = Fact>) -> Self {
         let facts = facts.into_iter().collect();
         Part::Facts { class, facts }.into()

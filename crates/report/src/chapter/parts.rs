@@ -17,12 +17,12 @@ pub struct Heading {
     pub key: bool,
 }
 
-/// A sentence that stands for itself.
+/// A sentence that stands on its own.
 #[derive(Serialize)]
 pub struct Fact {
     /// The words.
     pub text: Text,
-    /// How it is meant; none for a remark.
+    /// The kind of statement; none for a remark.
     pub tone: Option<Tone>,
 }
 
@@ -31,7 +31,7 @@ pub struct Fact {
 pub struct Note {
     /// How bad it is, which is also its class on the page.
     pub word: &'static str,
-    /// Where it was seen, and what.
+    /// The observation and its place.
     pub places: Vec<Place>,
     /// The output of a failed trial; none for a limit.
     pub reason: Option<String>,
@@ -132,7 +132,7 @@ pub struct MatrixRow {
     pub name: String,
     /// The sign before the name.
     pub sign: &'static str,
-    /// The remark behind the name.
+    /// The remark after the name.
     pub aside: &'static str,
     /// Its tooltip.
     pub hint: String,
@@ -147,7 +147,7 @@ pub struct Chart {
     pub key: bool,
     /// The caption.
     pub caption: String,
-    /// The remark behind the caption.
+    /// The remark after the caption.
     pub aside: Text,
     /// The sentences below the drawing.
     pub notes: Vec<Text>,
@@ -161,7 +161,7 @@ pub struct Chart {
 pub struct Fold {
     /// The line that stands for them.
     pub summary: String,
-    /// The remark behind the summary.
+    /// The remark after the summary.
     pub aside: String,
     /// The summary in Markdown, or empty if they are not folded there.
     #[serde(skip)]
@@ -170,7 +170,7 @@ pub struct Fold {
     pub class: String,
     /// True if the colour is shown before the summary.
     pub key: bool,
-    /// True if it is unfolded at first.
+    /// True if it is unfolded initially.
     pub is_open: bool,
     /// True if it is a card itself.
     pub is_card: bool,

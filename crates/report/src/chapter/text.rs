@@ -62,7 +62,7 @@ pub struct Line {
     pub class: String,
     /// The line as a sentence, which appears when it is pointed at, or empty.
     pub hint: String,
-    /// True if the answer rests on it.
+    /// True if the verdict rests on it.
     pub decides: bool,
     /// The cells.
     pub cells: Vec<Entry>,
@@ -100,7 +100,7 @@ impl Head {
         Self::coloured(words, String::new())
     }
 
-    /// The head of a column of numbers behind the colour of a class.
+    /// The head of a column of numbers after the colour of a class.
     pub fn coloured(words: impl Into<String>, class: String) -> Self {
         let words = words.into();
         Self {
@@ -110,7 +110,7 @@ impl Head {
         }
     }
 
-    /// The heads of columns of numbers behind one of names.
+    /// The heads of columns of numbers after one of names.
     pub fn numbers<'a>(first: &str, heads: impl IntoIterator<Item = &'a str>) -> Vec<Self> {
         let numbers = heads.into_iter().map(Self::number);
         std::iter::once(Self::text(first)).chain(numbers).collect()
@@ -155,17 +155,17 @@ impl Text {
         Self::styled(&format!("chip {class}"), words)
     }
 
-    /// The same words, and others behind them.
+    /// The same words, followed by others.
     pub fn and(self, words: &str) -> Self {
         self.with(words, false, "")
     }
 
-    /// The same words, and strong ones behind them.
+    /// The same words, followed by strong ones.
     pub fn and_strong(self, words: &str) -> Self {
         self.with(words, true, "")
     }
 
-    /// The same words, and some in the style of a class behind them.
+    /// The same words, followed by some in the style of a class.
     pub fn and_styled(self, class: &str, words: &str) -> Self {
         self.with(words, false, class)
     }

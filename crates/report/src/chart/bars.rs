@@ -25,7 +25,7 @@ pub struct Bar {
     pub class: String,
     /// Its name.
     pub name: String,
-    /// True if it is a part, of the last row before it that is none.
+    /// True if it is a part of the last row before it that is not a part itself.
     pub is_part: bool,
     /// True if it stands apart from the row before it.
     pub is_apart: bool,

@@ -18,7 +18,7 @@ pub struct Lines<'a> {
     pub names: Names<'a>,
     /// Its width.
     pub width: f64,
-    /// The class that sets the colour of what has none of its own.
+    /// The class that sets the colour of elements without one of their own.
     pub class: &'a str,
     /// The axis that the panels share.
     pub across: Ticked,
@@ -55,7 +55,7 @@ pub struct Series {
     pub style: &'static str,
     /// The points of the line.
     pub line: Vec<(f64, f64)>,
-    /// Upright ranges: place, and both ends.
+    /// Vertical ranges: place, and both ends.
     pub ranges: Vec<(f64, f64, f64)>,
     /// Single points.
     pub dots: Vec<Dot>,

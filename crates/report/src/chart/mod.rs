@@ -103,7 +103,7 @@ impl Ticked {
         }
     }
 
-    /// Draws an upright line for each tick, and the labels.
+    /// Draws a vertical line for each tick, and the labels.
     fn grid(&self, svg: &mut Svg, axis: Axis, bottom: f64) {
         for (index, (tick, _)) in self.ticks.iter().enumerate() {
             let x = axis.at(*tick);

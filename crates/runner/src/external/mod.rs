@@ -1,4 +1,4 @@
-//! An external load generator in place of gatebench's own engine: found, and the plan checked
+//! Finds an external load generator to use in place of gatebench's own engine, and checks the plan
 //! against it, before anything starts.
 //!
 //! It must not run one: a phase does ([`crate::phase::external`]).
@@ -156,7 +156,7 @@ pub(crate) fn threads(plan: &Plan) -> usize {
     asked.map_or(cores, |threads| threads as usize)
 }
 
-/// What goes on beside a load only where gatebench's own engine sends it.
+/// The activities next to a load that need gatebench's own engine.
 fn beside(plan: &Plan) -> Vec<String> {
     let scenarios = || plan.scenarios.iter();
     let scrapes = scenarios().any(|it| {

@@ -21,8 +21,8 @@ use gatebench_testbed::fatal_line;
 use crate::interrupt::Interrupt;
 use wire::Wire;
 
-/// How long an answer may take, beside the time for its body. On a machine that is busy with other things some have
-/// taken seven seconds.
+/// The time that a response may take, apart from its body. On a machine that is busy with other
+/// things, some have taken seven seconds.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// The wait for a gateway that wrote a fatal line and does not respond.
 const HANGING_AFTER: Duration = Duration::from_secs(1);

@@ -24,7 +24,7 @@ use crate::http_probe::{ANSWER_TIMEOUT, Answer, exchange, render, shorten};
 use crate::interrupt::Interrupt;
 use crate::testbed::ledger::{self, Origins};
 
-/// Of a message that failed, so much is kept.
+/// The part of a failed message that is kept.
 const SHOWN_CHARS: usize = 2_000;
 /// How long a handshake may take.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -227,7 +227,7 @@ impl<'a> Prover<'a> {
         })
     }
 
-    /// Runs a case; tells beside its record whether there was an answer at all.
+    /// Runs a case. Returns its record, and whether there was a response at all.
     fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Abort> {
         let before = self.body_bytes_seen(case)?;
         let (mut sent, mut answer, mut reached) = self.ask(&case.request)?;
@@ -303,7 +303,7 @@ impl<'a> Prover<'a> {
         Ok(count(answering))
     }
 
-    /// Sends a request with a fresh nonce; tells what was sent, what came back, and whether it
+    /// Sends a request with a fresh nonce. Returns what was sent, what came back, and whether it
     /// reached the upstream.
     fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Answer>, bool), Abort> {
         let nonce = Nonce::new(self.place.tag, 0, self.sequence);

@@ -1,4 +1,4 @@
-//! One phase: a load, what is observed and done while it goes on, and its record.
+//! One phase: a load, the observations and actions while it runs, and its record.
 //!
 //! [`measure`] runs the engine on its own thread and, on one thread each, the watch, the scrapes,
 //! the calls to an admin interface and the profile. An external load generator takes the engine's
@@ -292,7 +292,7 @@ fn scraping<'a>(
     })
 }
 
-/// Who does something beside a load, besides the watch.
+/// The threads next to a load, apart from the watch.
 struct Beside<'a> {
     /// Fetches metrics.
     scraping: Option<Scraping<'a>>,
@@ -314,7 +314,7 @@ struct Run {
     kept_awake: io::Result<()>,
 }
 
-/// Runs the engine on this thread, and the watch and who does something besides on one of their own each.
+/// Runs the engine on this thread, and the watch and the other activities on a thread each.
 fn run_watched(
     load: &Load,
     shared: &Shared,
@@ -377,7 +377,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// What the nonces of answers told.
+/// The results of the nonces in responses.
 fn seen(outcome: &Outcome, workload: &Workload, answers: u64) -> Seen {
     Seen {
         traced: outcome.counts.traced,

@@ -1,5 +1,5 @@
-//! The plan of a run: from the words of a user to a `Plan` whose files, gateways and cores are
-//! known to be there.
+//! The plan of a run: turns the user's choice into a `Plan` whose files, gateways and cores are
+//! known to exist.
 //!
 //! Everything is resolved before anything starts: scenarios and loads from the library, gateways
 //! from their folders, hosts, cores, the study and its blocks. It must not start a gateway, offer a

@@ -88,7 +88,7 @@ pub(crate) struct ShutdownReport {
 }
 
 impl Testbed {
-    /// Starts so many targets of the upstream on their cores, each in a folder of its own.
+    /// Starts this many targets of the upstream on their cores, each in a folder of its own.
     pub(crate) fn bring_upstream_up(
         &mut self,
         kind: UpstreamKind,
@@ -216,7 +216,7 @@ impl Testbed {
             .or_else(|| self.targets().into_iter().next())
     }
 
-    /// Where the gateway tells of itself, if it does.
+    /// The address of the gateway's own metrics, if it has any.
     pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
         self.gateway.as_ref()?.metrics()
     }

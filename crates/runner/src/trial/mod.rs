@@ -58,7 +58,7 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
     runner.result
 }
 
-/// Writes what was sampled in a phase beside the trial's record.
+/// Writes the samples of a phase next to the trial's record.
 fn keep_profile(
     writer: &TrialWriter,
     phase: &str,
@@ -73,7 +73,7 @@ fn keep_profile(
     Ok(Some(ProfileRecord { file, sampled_ns }))
 }
 
-/// Whether a phase gives the gateway the routes under `later`.
+/// Reports whether a phase gives the gateway the routes under `later`.
 fn is_configured_anew(context: &TrialContext<'_>) -> bool {
     let phases = context.phases().iter();
     phases

@@ -16,12 +16,12 @@ pub(crate) use frames::divide;
 pub(crate) use main::ContainerMain;
 pub(crate) use spec::{ContainerSpec, ulimits};
 
-/// Whether there is an engine to ask, or one is named that should be there.
+/// Reports whether there is a container engine, or one is named that should be there.
 pub(crate) fn has_engine() -> bool {
     engine::is_named() || Engine::find().is_ok()
 }
 
-/// Removes what the supervisor of this number has left, where it was killed.
+/// Removes what the supervisor with this process ID left behind if it was killed.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
     let engine = Engine::at(&spec.socket);
     // An engine that is gone has no containers that run.

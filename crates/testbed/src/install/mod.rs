@@ -121,7 +121,7 @@ impl InstallStep {
         }
     }
 
-    /// Whether only root may do it.
+    /// Reports whether only root may do it.
     pub fn needs_root(&self) -> bool {
         matches!(self, Self::Debian(_))
     }

@@ -3,9 +3,9 @@
 //! ```text
 //! gatebench ──stdin, stdout of one ssh──> gatebench there ──> supervisor ──> gateway
 //! ```
-//! One connection carries everything: the program itself where the host does not have it, and then lines
-//! both ways. Whatever breaks, the connection, `ssh` or gatebench, ends the standard input there, and with
-//! it what runs there.
+//! One connection carries everything: the program itself if the host does not have it, and then
+//! lines in both directions. If the connection, `ssh` or gatebench breaks, the standard input there
+//! ends, and with it what runs there.
 //!
 //! It must not know what the lines mean, nor what runs at the other end.
 

@@ -1,6 +1,6 @@
 //! The processes of a trial next to its gateway: upstreams, a Redis, and external load generators.
 //!
-//! It must not know a gateway, nor what a load generator's arguments and output mean.
+//! It must not know a gateway, or the meaning of a load generator's arguments and output.
 
 mod generator;
 mod redis;

@@ -1,4 +1,4 @@
-//! What was full at the rates that missed the objective.
+//! The bottleneck: the part that was full at the rates that missed the objective.
 
 use gatebench_model::{Plan, Variant};
 use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};

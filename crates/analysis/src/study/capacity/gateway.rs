@@ -16,7 +16,7 @@ use crate::cpu::cpu_ns_per_request;
 use crate::findings::{Bottleneck, GatewayCapacity, Validity};
 use crate::gates::thresholds::DIRECT_SHARE_MAX;
 
-/// What the repeats of a gateway came to; none where none of them is on disk.
+/// The result of the repeats of a gateway; none if none of them is on disk.
 pub(super) fn of(
     context: &Context,
     capacity: &Capacity,
@@ -91,7 +91,7 @@ fn trials<'a>(context: &Context<'a>, scenario: &str, variant: &str) -> Vec<&'a S
     context.trials().iter().filter(of_cell).collect()
 }
 
-/// What the connections got without a gateway, by median.
+/// The median throughput of the connections without a gateway.
 fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
     let direct = trials(context, scenario, Variant::Direct.label());
     median_of(

@@ -1,4 +1,4 @@
-//! Whether a step held its objective.
+//! Judges whether a step held its objective.
 
 use gatebench_model::{Bound, Objective};
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
@@ -59,7 +59,7 @@ pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
     failed as f64 / phase.counts.intended.max(1) as f64
 }
 
-/// Whether somebody else took time of the cores that the load ran on.
+/// Reports whether other programs took time on the cores that the load ran on.
 pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
     let machine = &phase.machine;
     let window_ns = machine.window_ns.max(1) as f64;

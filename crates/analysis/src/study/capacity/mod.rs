@@ -1,5 +1,5 @@
-//! Searches for capacity. A search is a function of the steps on disk: what comes next while it runs, and what it
-//! came to, are read from the same records, so that a report says what the run went by.
+//! Searches for capacity. A search is a function of the steps on disk: its next step while it runs,
+//! and its result, are computed from the same records, so the report and the run agree.
 
 mod bottleneck;
 mod curve;
@@ -48,7 +48,7 @@ fn name(number: usize, next: &NextStep) -> String {
     format!("{role}-{number:02}-{:.0}", next.rate_per_second)
 }
 
-/// What the search came to.
+/// The result of the search.
 pub(super) fn findings(
     context: &Context,
     capacity: &Capacity,

@@ -1,4 +1,5 @@
-//! How many cores a rate takes, from the capacities of the numbers of cores that were measured.
+//! The number of cores that a rate takes, from the capacities measured with several numbers of
+//! cores.
 
 use gatebench_model::{Capacity, Setup, Variant};
 use gatebench_stats::Scalability;
@@ -38,7 +39,7 @@ pub(super) fn of_run(
     sizings
 }
 
-/// Whether two variants are one gateway with different numbers of cores.
+/// Reports whether two variants are one gateway with different numbers of cores.
 fn is_same(one: &Variant, other: &Variant) -> bool {
     let without_size = |setup: &Setup| Setup {
         cores: None,

@@ -1,4 +1,4 @@
-//! An endurance test: what should not grow, process by process.
+//! An endurance test: the quantities that should not grow, process by process.
 
 mod quantity;
 mod text;
@@ -15,7 +15,7 @@ use crate::findings::{
 use crate::loads;
 use crate::trials::outcome_words;
 
-/// What the endurance test comes to; none where nothing was measured yet.
+/// Returns the result of the endurance test; none if nothing was measured yet.
 ///
 /// # Errors
 /// [`StoreError`] naming the file, where a series cannot be read.
@@ -134,7 +134,7 @@ fn is_growing_lately(found: &SoakQuantity) -> bool {
         && matches!(found.growth.verdict, LeakVerdict::Undetermined { because: why, .. } if why == because)
 }
 
-/// Latency that grows is told and decides nothing: the machine has its part in it.
+/// Growing latency is reported but decides nothing: the machine contributes to it.
 fn has_leak(segment: &SoakSegment) -> bool {
     let leaks = |it: &&SoakQuantity| {
         it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak

@@ -1,4 +1,4 @@
-//! What is watched in a soak, each with its lower envelope and slope.
+//! The quantities that a soak watches, each with its lower envelope and slope.
 
 use std::collections::BTreeSet;
 

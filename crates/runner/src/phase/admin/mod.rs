@@ -1,4 +1,5 @@
-//! A route created, read, updated and deleted through a gateway's admin interface, and seen to act.
+//! Creates, reads, updates and deletes a route through a gateway's admin interface, and checks that
+//! each change takes effect.
 
 mod under_load;
 
@@ -30,11 +31,12 @@ const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 const ASK_EVERY: Duration = Duration::from_millis(1);
 /// How often an interrupt is looked for while an answer is waited for.
 const SLICE: Duration = Duration::from_millis(50);
-/// Of an answer that is not right, so much is told.
+/// The part of a wrong response that is reported.
 const SHOWN_CHARS: usize = 400;
 
-/// Goes through the rounds of the scenario; none where it has none, or nobody to have them with. The first call that is
-/// not answered or does not act ends them: that is told, and spoils nothing that was measured before.
+/// Goes through the rounds of the scenario; none if it has none, or if there is no admin interface.
+/// The first call without a response or an effect ends them: that is reported, and spoils nothing
+/// that was measured before.
 pub(crate) fn rounds(
     context: &TrialContext<'_>,
     testbed: &Testbed,
