@@ -88,7 +88,9 @@ fn a_mistake_in_it_is_the_users_files() {
         .err()
         .unwrap();
     assert!(
-        error.to_string().contains("cannot be read: No such file"),
+        error
+            .to_string()
+            .contains("cannot read the configuration: No such file"),
         "{error}"
     );
 }
