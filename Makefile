@@ -6,11 +6,11 @@ GATEBENCH = target/release/gatebench
 # Words for `gatebench run`, as in: make run ARGS="--blocks 10"
 ARGS ?=
 
-# Seconds that each fuzz target runs, and which targets (all, where none is named).
+# The seconds for each fuzz target, and the targets [default: all].
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
-# Gateways that the tests start, besides those of the tour.
+# Gateways that the tests start in addition to those of the tour.
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
@@ -28,29 +28,31 @@ run: ## installs what is missing, builds (6 minutes on 2 cores), and runs the to
 	@scripts/install-deps
 	@$(CARGO) build --release --locked --package gatebench
 	@scripts/check-faults $(GATEBENCH)
+	@scripts/split-symbols $(GATEBENCH)
 	@$(GATEBENCH) run $(ARGS)
 
 build: ## builds target/release/gatebench
 	@scripts/check-rust
 	$(CARGO) build --release --locked --package gatebench
 	@scripts/check-faults $(GATEBENCH)
+	@scripts/split-symbols $(GATEBENCH)
 
 quick: ## formatting, lints, the rules of the house and all unit tests: a check between two edits
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) test --workspace --locked --lib --bins
-	$(CARGO) test --package xtask --locked --test tidy
+	$(CARGO) test --workspace --locked --lib --bins --test tidy
 
-test: ## all tests, with what they need; the same command CI runs
+test: ## installs the requirements of the tests and runs all tests, as CI does
 	@scripts/install-test-deps
 	$(CARGO) build --workspace --locked
 	@scripts/check-faults $(DEBUG)/gatebench-faulty 2>&1 | grep -q "is built with the faults"
 	@$(DEBUG)/gatebench install $(TEST_GATEWAYS)
-	$(CARGO) test --workspace --locked $(TEST_RUNNER)
+	@scripts/run-tests
 	$(CARGO) test --package gatebench-gateway --no-default-features --lib --locked
 	@$(MAKE) --no-print-directory lint
 
-test-full: test ## and the tests that take long
+test-full: test ## `make test` and the tests that take long
+	@scripts/install-packages influxd=influxdb victoria-metrics=victoria-metrics
 	$(CARGO) test --workspace --locked -- --ignored
 	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the product as it is built for users, without faults
 	@scripts/memcheck
@@ -65,7 +67,7 @@ lint: ## formatting, lints (warnings are errors), licenses and sources of depend
 deny: ## checks licenses and sources of the dependencies against deny.toml
 	@scripts/deny
 
-gateways: build ## installs every gateway that a package registry carries (`gatebench install all`)
+gateways: build ## installs every gateway in a package registry (`gatebench install all`)
 	@$(GATEBENCH) install all
 
 external: ## installs the load generators that `cargo xtask bench engine` compares with

@@ -1,4 +1,4 @@
-//! One run of a load tool as a whole process on its own core.
+//! Runs a load tool as a process on a separate core.
 
 use std::process::{Command, Output, Stdio};
 
@@ -7,13 +7,13 @@ use nix::sys::resource::{UsageWho, getrusage};
 use super::CLIENT_CORE;
 use super::tools::{Job, Tool};
 
-/// What a valid run of a load tool came to.
+/// The result of a valid run of a load tool.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub requests: u64,
-    /// How long it sent, as the tool itself measured it.
+    /// The time for which it sent, measured by the tool itself.
     pub seconds: f64,
-    /// User and system time of the whole process, start and end included.
+    /// User and system time of the whole process, including its start and end.
     pub cpu_us: f64,
 }
 
@@ -27,7 +27,7 @@ impl Run {
     }
 }
 
-/// Runs a tool to its end. A run with an error, or an answer that is not 2xx, is an error and no run.
+/// Runs a tool to its end. An error, or a response that is not 2xx, makes the run an error.
 pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     let words = (tool.words)(job)?;
     let before = children_cpu_us();
@@ -44,7 +44,7 @@ pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     })
 }
 
-/// Starts words on these cores, behind `prefix`, and answers what they print.
+/// Runs a command on these cores, after the words of `prefix`, and returns its output.
 pub fn pinned(
     cores: &str,
     prefix: &[String],
@@ -71,11 +71,11 @@ fn printed(output: &Output, limit: u32) -> Result<String, String> {
         return Err(format!("did not end within {limit} s"));
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    let last = errors.trim().lines().last().unwrap_or("it said nothing");
+    let last = errors.trim().lines().last().unwrap_or("it printed nothing");
     Err(format!("ended with {}: {last}", output.status))
 }
 
-/// User and system time of all children that have ended, and of theirs.
+/// User and system time of all ended children and of their ended children.
 pub fn children_cpu_us() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         let micros =

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use super::folder::Folder;
 
-/// Bytes of the body that is posted.
+/// Bytes of the body of POST requests.
 pub const BODY_BYTES: usize = 350;
 
-/// A folder of its own, removed with it.
+/// A separate folder, which is removed with this value.
 pub struct Files {
     pub folder: Folder,
     /// A JSON body of [`BODY_BYTES`].

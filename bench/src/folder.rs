@@ -1,4 +1,4 @@
-//! Folders for what tools are given, and for what they write.
+//! Temporary folders for the input and output of tools.
 
 use std::env;
 use std::fs::{self, Permissions};
@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Nobody else may list or write; gateways that have given up their rights still reach their own files.
+/// No other user may list or write the folder, but gateways that have dropped their privileges
+/// still reach their files.
 const MODE: u32 = 0o711;
 
-/// A folder that is removed with its guard. Everybody may write where it lies, so nobody can foretell its name.
+/// A folder that is removed when this value is dropped. Its name is random, because everybody may
+/// write to its parent.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -23,12 +25,12 @@ impl Folder {
             .map_err(|error| format!("{}: {error}", env::temp_dir().display()))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn at(&self) -> &Path {
         self.0.path()
     }
 
-    /// Where a file of this name is, or will be.
+    /// The path of a file with this name.
     pub fn path(&self, name: &str) -> PathBuf {
         self.at().join(name)
     }

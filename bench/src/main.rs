@@ -1,8 +1,8 @@
 //! The benchmarks of the project: `cargo xtask bench NAME`. They run the product, next to external
 //! load generators and other gateways: interleaved, pinned, as ratios with their spread.
 //!
-//! A machine that others share changes its speed from minute to minute. So every figure is the ratio
-//! of runs of the same round, repeated, and what is printed is the median ratio with its range.
+//! The speed of a shared machine changes from minute to minute. So every figure is the ratio of
+//! runs in the same round. Rounds are repeated, and the median ratio is printed with its range.
 
 mod accuracy;
 mod client;
@@ -31,13 +31,12 @@ use self::settings::Settings;
 
 /// Core of the load generators.
 const CLIENT_CORE: &str = "0";
-/// Core of the servers.
 const SERVER_CORE: &str = "1";
 /// Both cores by their numbers.
 const CORES: [usize; 2] = [0, 1];
 
-/// The benchmarks of the project. Each builds what it needs in release mode; leave the machine
-/// alone meanwhile
+/// The benchmarks of the project. Each builds its programs in release mode; do not use the machine
+/// meanwhile
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask bench")]
 struct Words {
@@ -56,16 +55,18 @@ enum Benchmark {
     /// Measures what a second worker of the engine costs, next to two processes that share nothing
     Scaling(Settings),
     /// Measures CPU per request of the reference gateway: plain and with policies next to nginx,
-    /// HAProxy and Envoy, and with SOAP/XML next to the bare work of the libraries; about 12 minutes
+    /// HAProxy and Envoy, and with SOAP/XML next to the bare work of the libraries; about 12
+    /// minutes
     Gateway(Settings),
     /// Runs `gatebench soak` of scenario soap-5 on 100 routes that differ, recompiled every minute;
     /// fails if a response is wrong, the gateway ends, or memory leaks or may leak
     Endurance(Settings),
-    /// Measures what it costs the traffic to recompile 200 policy instances, and their memory; fails
-    /// if the 99th percentile rises by 2 ms or may do so
+    /// Measures what it costs the traffic to recompile 200 policy instances, and their memory;
+    /// fails if the 99th percentile rises by 2 ms or may do so
     Recompile(Settings),
-    /// Counts how often `gatebench ab` is right about the reference gateway and about itself slowed
-    /// by 5 %; run it again to resume it, or with a higher number to add comparisons
+    /// Counts the correct verdicts of `gatebench ab` on the reference gateway against itself and
+    /// against itself slowed by 5 %; run it again to resume it, or with a higher number to add
+    /// comparisons
     KnownTruth(known_truth::Plan),
     /// Measures server CPU per request of `upstream ping`, next to nginx `return 200`
     Upstream(Settings),

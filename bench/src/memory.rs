@@ -11,20 +11,20 @@ use super::settings::Settings;
 use super::tools::ours::OURS;
 use super::tools::{Job, Work};
 
-/// How often memory is read.
+/// Interval of the readings of memory.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// The first samples see the histograms being touched for the first time.
+/// The first samples are skipped, because histograms are touched for the first time in them.
 const UNSETTLED: usize = 3;
 
-/// Memory that may be touched late: the histogram of a route grows by a page where a response takes longer
-/// than any before.
+/// Memory that may be touched late: the histogram of a route grows by a page when a response takes
+/// longer than any before.
 const LATE_KIB_PER_ROUTE: u64 = 4;
 /// The same for everything that does not belong to a route.
 const LATE_KIB: u64 = 1024;
 
-/// Runs one long closed load and prints the client's anonymous memory as it goes. An error where it
-/// grows.
+/// Runs one long closed load and prints the client's anonymous memory at intervals. Growth is an
+/// error.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let server = Server::upstream(programs, &["ping"])?;
     let seconds = settings.minutes * 60;
@@ -57,11 +57,11 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     judge(&samples, settings.routes)
 }
 
-/// Prints how memory went, and refuses growth.
+/// Prints the course of memory; growth is an error.
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {
-        return Err("a run this short says nothing about memory: give --minutes 2 or more".into());
+        return Err("the run is too short to judge memory: give --minutes 2 or more".into());
     };
     println!(
         "RssAnon after {:.0} s: {} KiB; at the end: {} KiB",

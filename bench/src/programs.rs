@@ -1,21 +1,21 @@
-//! Where the programs are that the benchmarks run.
+//! The programs that the benchmarks run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The programs of the project under measurement, and the folder of those it is compared with.
+/// The measured programs of the project, and the folder of the external ones.
 pub struct Programs {
     pub gatebench: PathBuf,
     /// The client that parses nothing.
     pub bare: PathBuf,
     /// The reference gateway with faults.
     pub faulty: PathBuf,
-    /// Where `make external` installs what Debian does not have.
+    /// The folder in which `make external` installs programs that Debian does not have.
     external: PathBuf,
 }
 
 impl Programs {
-    /// Builds what is the project's own in release mode.
+    /// Builds the project's programs in release mode.
     pub fn build(root: &Path) -> Result<Self, String> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         for package in [
@@ -36,7 +36,7 @@ impl Programs {
         Ok(Self::built(root))
     }
 
-    /// Where the build leaves them.
+    /// The folder of the built programs.
     fn built(root: &Path) -> Self {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -49,7 +49,7 @@ impl Programs {
         }
     }
 
-    /// A program by name, from the folder of `make external` or PATH; an error that says how to
+    /// A program by name, from the folder of `make external` or PATH; the error states how to
     /// install it.
     pub fn find(&self, name: &str) -> Result<String, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();

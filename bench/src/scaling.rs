@@ -1,8 +1,8 @@
-//! What a second worker of the engine costs: two workers of one process beside two processes, which share
-//! nothing, and beside one worker alone.
+//! Cost of a second worker of the engine: compares two workers of one process with two processes,
+//! which share nothing, and with one worker alone.
 //!
-//! The upstream has a worker on each of the two cores, so rates say little: the cores are full before and
-//! after. What sharing would cost is CPU per request.
+//! The upstream has a worker on each of the two cores, so the rates say little, because both cores
+//! are always busy. The cost of sharing shows in the CPU per request.
 
 use std::thread;
 
@@ -15,7 +15,7 @@ use super::spread::{ratios, spread};
 use super::tools::ours::OURS;
 use super::tools::{Job, Made, Work};
 
-/// Processes at the same time, each on its cores with one worker on each.
+/// Simultaneous processes, each with one worker on each of its cores.
 struct Arrangement {
     name: &'static str,
     processes: &'static [&'static str],
@@ -36,7 +36,7 @@ const ALL: [Arrangement; 3] = [
     },
 ];
 
-/// What an arrangement came to in a round.
+/// The result of an arrangement in a round.
 #[derive(Clone, Copy)]
 struct Round {
     cpu_us_per_request: f64,
@@ -56,7 +56,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     for round in 0..=settings.rounds {
         for (arrangement, kept) in ALL.iter().zip(&mut rounds) {
             let measured = measure(arrangement, settings, programs, &files, &url)?;
-            // The first round warms everything up and is not counted.
+            // The first round is a warm-up and does not count.
             if round > 0 {
                 kept.push(measured);
             }

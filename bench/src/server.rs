@@ -1,4 +1,4 @@
-//! A server on a core of its own, ended with its guard.
+//! A server on a separate core. Dropping it ends the server.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use super::programs::Programs;
 pub struct Server {
     child: Child,
     pub address: SocketAddr,
-    /// A folder of its own, removed with it.
+    /// A separate folder, which is removed with this value.
     _folder: Option<Folder>,
 }
 
@@ -51,13 +51,13 @@ impl Server {
             None => {
                 let _ = child.kill();
                 Err(format!(
-                    "the upstream did not say where it listens, but '{line}'"
+                    "the upstream printed '{line}' instead of its address"
                 ))
             }
         }
     }
 
-    /// nginx with one worker that answers `ok` by itself.
+    /// nginx with one worker that responds with `ok` itself.
     pub fn nginx() -> Result<Self, String> {
         let address = free_address()?;
         let folder = Folder::new()?;
@@ -99,7 +99,7 @@ impl Server {
     }
 }
 
-/// The use of a process and all below it so far.
+/// The resources that a process tree has used so far.
 pub fn sample(pid: u32) -> Sample {
     Sampler::new(pid, Scope::Tree).sample()
 }

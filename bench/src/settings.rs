@@ -16,13 +16,13 @@ pub struct Settings {
     /// Measures two rounds of a second
     #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
     quick: bool,
-    /// Connections, where the benchmark has no cells
+    /// Connections, if the benchmark has no cells
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive::<u32>)]
     pub connections: u32,
     /// The length of endurance, recompile and memory
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = positive::<u32>)]
     pub minutes: u32,
-    /// Routes of the memory benchmark, each with figures of its own
+    /// Routes of the memory benchmark, each with separate figures
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u32>)]
     pub routes: u32,
     /// A cell to measure; may be repeated, by default all
@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The same with the rounds of `--quick`, where that was given.
+    /// The same settings with the rounds of `--quick`, if that was given.
     pub fn settled(self) -> Self {
         let (rounds, seconds) = match self.quick {
             true => (2, 1),

@@ -1,4 +1,5 @@
-//! Server CPU per request of `upstream ping`, beside nginx `return 200`, under the same client.
+//! Server CPU per request of `upstream ping`, compared with nginx `return 200`, under the same
+//! client.
 
 use super::client;
 use super::files::Files;
@@ -9,7 +10,7 @@ use super::spread::{Spread, ratios, spread};
 use super::tools::ours::OURS;
 use super::tools::{Job, Work};
 
-/// Runs both in turn under the same closed load.
+/// Runs both alternately under the same closed load.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let servers = [
         ("upstream ping", Server::upstream(programs, &["ping"])?),
@@ -34,7 +35,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
                 programs,
             };
             let run = client::run(&OURS, &job)?;
-            // The first round warms everything up and is not counted.
+            // The first round is a warm-up and does not count.
             if round > 0 {
                 costs[number].push((server.cpu_us() - before) / run.requests as f64);
                 rates[number].push(run.rate_per_second());

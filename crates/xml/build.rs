@@ -1,5 +1,5 @@
-//! Finds libxml2 and libxslt by pkg-config and compiles the shim against their own headers, so that no
-//! layout of theirs is repeated in Rust.
+//! Finds libxml2 and libxslt by pkg-config and compiles the shim against their own headers, so that
+//! no layout of theirs is repeated in Rust.
 
 const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
 

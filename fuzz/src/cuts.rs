@@ -1,26 +1,26 @@
-//! The first bytes of an input say how the rest is dealt with; the rest is what a peer sends.
+//! The first bytes of an input direct the test; the rest is the input of a peer.
 
-/// How many bytes an input's directions take.
+/// The length of an input's directions, in bytes.
 pub const BYTES: usize = 5;
 
-/// What the first bytes of an input say.
+/// The directions in the first bytes of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions {
     /// One bit for each choice that a target has.
     pub flags: u8,
-    /// Lengths of the pieces that the bytes come in, over and over.
+    /// Lengths of the pieces of the bytes, in a cycle.
     lengths: [u8; BYTES - 1],
 }
 
 impl Directions {
-    /// Takes them off the front of an input; `None` where it is too short.
+    /// Takes them from the front of an input; `None` if it is too short.
     pub fn take(data: &[u8]) -> Option<(Self, &[u8])> {
         let ([flags, lengths @ ..], rest) = data.split_first_chunk::<BYTES>()?;
         let (flags, lengths) = (*flags, *lengths);
         Some((Self { flags, lengths }, rest))
     }
 
-    /// Whether the choice with that number is taken.
+    /// Reports whether the choice with that number is taken.
     pub fn flag(&self, number: u8) -> bool {
         self.flags >> number & 1 == 1
     }

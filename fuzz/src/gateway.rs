@@ -1,4 +1,4 @@
-//! The reference gateway: its configuration, and its policies, which read what anybody sends.
+//! The reference gateway: its configuration, and its policies, which read input from any client.
 
 use std::cell::RefCell;
 
@@ -13,11 +13,11 @@ pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let Err(told) = Document::read("any.yaml", text) else {
+    let Err(mistakes) = Document::read("any.yaml", text) else {
         return;
     };
-    assert!(!told.all().is_empty());
-    for mistake in told.all() {
+    assert!(!mistakes.all().is_empty());
+    for mistake in mistakes.all() {
         let span = text.get(mistake.offset..mistake.offset + mistake.length);
         assert!(span.is_some_and(|it| !it.contains('\n')), "{mistake:?}");
         assert!(!mistake.message.is_empty() && !mistake.help.is_empty());
@@ -28,7 +28,7 @@ thread_local! {
     static POLICIES: RefCell<Policies> = RefCell::new(policies());
 }
 
-/// Bytes as a request: nobody without a secret gets where one is asked for.
+/// Bytes as a request: a route that requires a secret is reached only with it.
 pub fn requests(data: &[u8]) {
     let outcome = POLICIES.with_borrow_mut(|policies| policies.pass(data));
     if outcome == Outcome::None || outcome == Outcome::Answered {
@@ -58,7 +58,8 @@ thread_local! {
     ]);
 }
 
-/// Bytes as a target: what goes on is chosen by what it is, and by what upstreams make of it.
+/// Bytes as a target: the route is that of the forwarded target, and that of the path that
+/// upstreams read in it.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;
@@ -80,8 +81,8 @@ pub fn paths(data: &[u8]) {
     });
 }
 
-/// The segments of a path for whoever decodes it until nothing changes, takes a backslash for a slash, and leaves
-/// parameters and empty segments out.
+/// The segments of a path as an upstream reads it that decodes until nothing changes, takes a
+/// backslash for a slash, and leaves out parameters and empty segments.
 fn resolved(path: &str) -> Vec<String> {
     let mut text = path.as_bytes().to_vec();
     loop {
@@ -121,8 +122,8 @@ fn pass(head: &str, body: &[u8]) -> Outcome {
     POLICIES.with_borrow_mut(|policies| policies.pass(&request))
 }
 
-/// Bytes as JSON to be edited: what is JSON without a member that is there twice passes, is JSON
-/// afterwards, and has been edited.
+/// Bytes as JSON to be edited: JSON without duplicate members passes, is JSON afterwards, and has
+/// been edited.
 pub fn json(data: &[u8]) {
     let outcome = pass(
         "POST /json HTTP/1.1\r\nContent-Type: application/json\r\n",
@@ -143,7 +144,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Bytes as a token: only one that was signed is believed.
+/// Bytes as a token: only a signed token is accepted.
 pub fn tokens(data: &[u8]) {
     let mut request = b"GET /jwt HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ".to_vec();
     request.extend_from_slice(data);
@@ -151,7 +152,7 @@ pub fn tokens(data: &[u8]) {
     requests(&request);
 }
 
-/// Lines as a path, a query, a cookie and a body that are held against a contract.
+/// Lines as a path, a query, a cookie and a body that are compared with a contract.
 pub fn contract(data: &[u8]) {
     let mut parts = data.splitn(4, |&byte| byte == b'\n');
     let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
@@ -172,7 +173,7 @@ pub fn contract(data: &[u8]) {
     }
 }
 
-/// A text as an OpenAPI document: mistakes are told in words.
+/// A text as an OpenAPI document: mistakes have a message.
 pub fn documents(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -191,7 +192,7 @@ pub fn documents(data: &[u8]) {
     }
 }
 
-/// Bytes as what a Redis answers: whole or in pieces, the same.
+/// Bytes as the replies of a Redis: whole or in pieces, the result is the same.
 pub fn redis(data: &[u8]) {
     let Some((directions, said)) = Directions::take(data) else {
         return;
@@ -204,7 +205,7 @@ fn policies() -> Policies {
     Policies::new(&config).expect("the configuration is right")
 }
 
-/// A route for each policy that reads what a request says.
+/// A route for each policy that reads the content of a request.
 pub const CONFIGURATION: &str = r#"
 listen: ["127.0.0.1:0"]
 upstreams:

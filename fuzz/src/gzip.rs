@@ -2,11 +2,12 @@
 
 use gatebench_engine::gzip::decoded;
 
-/// Far above what inputs of the fuzzer decode to; what is above is cut off.
+/// Far above the decoded length of the fuzzer's inputs; the rest is cut off.
 const KEPT_MAX_BYTES: usize = 1 << 20;
 
-/// No more is kept than may be, and however much that is, and however much of the body came, it is the
-/// same text. Which of them is longer is not said: at damage the decoder drops the text of its window.
+/// The decoder keeps at most the allowed bytes. The text is the same for any allowed number and for
+/// any part of the body. Either text may be longer, because at damage the decoder drops the text of
+/// its window.
 pub fn bodies(data: &[u8]) {
     let Some(([low, high], body)) = data.split_first_chunk() else {
         return;

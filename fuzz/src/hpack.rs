@@ -1,4 +1,4 @@
-//! HPACK: header blocks as a server meets them, whole and cut into CONTINUATION frames.
+//! HPACK: header blocks as a server gets them, whole and cut into CONTINUATION frames.
 
 use gatebench_net::http2::{Block, Event, Limits, ProtocolError, Server, Settings};
 
@@ -7,11 +7,11 @@ use crate::cuts::Directions;
 /// A block of more bytes than this is not tried: it would fill several frames.
 const BLOCK_BYTES_MAX: usize = 16_000;
 
-/// A decoded field, or what was wrong instead of a message.
+/// Decoded fields: names and values.
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// The bytes are blocks, one stream after the other on one connection, so that they share its dynamic
-/// table. Then they are fields, which have to come back as they were encoded.
+/// The bytes are blocks, one stream after the other on one connection, so that they share its
+/// dynamic table. Then they are fields, which have to come back as they were encoded.
 pub fn blocks(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -24,7 +24,7 @@ pub fn blocks(data: &[u8]) {
     come_back(bytes, directions.flag(0));
 }
 
-/// What a server reads of blocks whose first frame has at most `first` bytes.
+/// The events of a server that reads blocks whose first frame has at most `first` bytes.
 fn read(blocks: &[&[u8]], first: usize) -> (Vec<String>, Option<ProtocolError>) {
     let mut server = greeted();
     let (mut said, mut out) = (Vec::new(), Vec::new());

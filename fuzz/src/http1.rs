@@ -1,4 +1,4 @@
-//! HTTP/1.1: however the bytes are split, the decoder says the same.
+//! HTTP/1.1: any split of the bytes gives the same events.
 
 use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 
@@ -14,7 +14,7 @@ const TIGHT: Limits = Limits {
     informational: 2,
 };
 
-/// An event that owns what it says; pieces of one body are one.
+/// An event that owns its data; pieces of one body are joined.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     Informational(u16),
@@ -23,7 +23,7 @@ enum Said {
     End,
 }
 
-/// All that a decoder tells of a connection.
+/// All events of a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     said: Vec<Said>,
@@ -32,7 +32,8 @@ struct Told {
     keeps_alive: bool,
 }
 
-/// What a client reads; the first choice says that it asked with HEAD, the second tightens the limits.
+/// Bytes as the input of a client. The first choice makes its request a HEAD, the second tightens
+/// the limits.
 pub fn responses(data: &[u8]) {
     differ(data, |directions| {
         let mut decoder = Decoder::responses(limits(directions));
@@ -41,13 +42,13 @@ pub fn responses(data: &[u8]) {
     });
 }
 
-/// What a server reads.
+/// Bytes as the input of a server.
 pub fn requests(data: &[u8]) {
     differ(data, |directions| Decoder::requests(limits(directions)));
 }
 
-/// A chunked body behind a head that is in order, so that no byte is spent on finding one. What is
-/// told of it never has more bytes than came.
+/// A chunked body after a valid head, so that the fuzzer need not find one. The decoded body never
+/// has more bytes than came.
 pub fn chunked(data: &[u8]) {
     let Some((directions, body)) = Directions::take(data) else {
         return;
@@ -55,8 +56,8 @@ pub fn chunked(data: &[u8]) {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let bytes = [&head[..], body].concat();
     let decoder = || Decoder::responses(limits(&directions));
-    let whole = told(decoder(), &[&bytes]);
-    let cut = told(decoder(), &directions.cut(&bytes));
+    let whole = read_all(decoder(), &[&bytes]);
+    let cut = read_all(decoder(), &directions.cut(&bytes));
     assert_eq!(whole, cut);
     let decoded = whole.said.iter().map(|it| match it {
         Said::Body(bytes) => bytes.len(),
@@ -77,13 +78,16 @@ fn differ(data: &[u8], decoder: impl Fn(&Directions) -> Decoder) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
     };
-    let whole = told(decoder(&directions), &[bytes]);
-    assert_eq!(whole, told(decoder(&directions), &directions.cut(bytes)));
+    let whole = read_all(decoder(&directions), &[bytes]);
+    assert_eq!(
+        whole,
+        read_all(decoder(&directions), &directions.cut(bytes))
+    );
     let each: Vec<&[u8]> = bytes.chunks(1).collect();
-    assert_eq!(whole, told(decoder(&directions), &each));
+    assert_eq!(whole, read_all(decoder(&directions), &each));
 }
 
-fn told(mut decoder: Decoder, pieces: &[&[u8]]) -> Told {
+fn read_all(mut decoder: Decoder, pieces: &[&[u8]]) -> Told {
     let mut said = Vec::new();
     let mut error = None;
     for piece in pieces {

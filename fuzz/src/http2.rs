@@ -1,5 +1,5 @@
-//! HTTP/2: however the bytes are split, a connection says and answers the same, and it answers no more
-//! than it was asked.
+//! HTTP/2: with any split of the bytes, a connection reports and sends the same, and it sends no
+//! more than the requests allow.
 
 use gatebench_net::http2::{
     Block, Client, Event, Limits, ProtocolError, Server, Settings, StreamId,
@@ -19,12 +19,12 @@ const TIGHT: Limits = Limits {
     resets: 3,
 };
 
-/// The most that a connection answers to one byte: a frame of 9 bytes leads to one of at most 17, and
-/// a window that opens to what was held back.
+/// The most bytes that a connection sends for one received byte: a frame of 9 bytes leads to a
+/// frame of at most 17, and an opened window leads to the bytes that it held back.
 const ANSWER_FACTOR: usize = 3;
 
-/// A client with requests under way. Choices: 0 the server's settings have come already, 1 limits are
-/// tight, 2 requests have bodies longer than a window.
+/// A client with requests under way. Choices: 0 the server's settings have come already, 1 limits
+/// are tight, 2 requests have bodies longer than a window.
 pub fn client(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -35,8 +35,8 @@ pub fn client(data: &[u8]) {
     assert!(whole.out.len() <= whole.asked + ANSWER_FACTOR * bytes.len() + 100);
 }
 
-/// A server. Choices: 0 the preface and settings have come already, 1 limits are tight, 2 requests are
-/// answered as they end.
+/// A server. Choices: 0 the preface and settings have come already, 1 limits are tight, 2 requests
+/// get responses as they end.
 pub fn server(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -45,12 +45,12 @@ pub fn server(data: &[u8]) {
     assert_eq!(whole, server_told(&directions, &directions.cut(bytes)));
 }
 
-/// All that a connection tells and sends.
+/// The events and the output of a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     /// Events, pieces of one body together.
     said: Vec<String>,
-    /// What ended it.
+    /// The error that ended it.
     error: Option<ProtocolError>,
     out: Vec<u8>,
     /// Bytes that requests could make it send.
@@ -111,11 +111,11 @@ fn server_told(directions: &Directions, pieces: &[&[u8]]) -> Told {
         all.push(greeting);
     }
     all.extend(pieces);
-    let answer = Block::response(200);
+    let response = Block::response(200);
     let mut ended: Option<StreamId> = None;
     let error = log.feed_all(&all, |input, log| {
         if let Some(stream) = ended.take() {
-            server.respond(stream, &answer, b"answer", true, &mut out);
+            server.respond(stream, &response, b"answer", true, &mut out);
         }
         let event = server.next(input, &mut out)?;
         if directions.flag(2)

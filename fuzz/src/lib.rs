@@ -1,5 +1,6 @@
-//! What the fuzz targets hold true of any bytes. Each function takes an input as the fuzzer made it and
-//! panics where a promise is broken; [`seeds::all`] are the inputs it begins from.
+//! The properties that the fuzz targets check for any bytes. Each function takes an input of the
+//! fuzzer and panics if a property does not hold. [`seeds::all`] returns the inputs that the fuzzer
+//! begins from.
 
 pub mod cuts;
 pub mod gateway;
@@ -7,6 +8,7 @@ pub mod gzip;
 pub mod hpack;
 pub mod http1;
 pub mod http2;
+pub mod import;
 pub mod model;
 pub mod seeds;
 pub mod trace;

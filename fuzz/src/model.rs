@@ -1,6 +1,6 @@
-//! Files and templates: no text makes a parser panic, and what it says points into the text.
+//! Files and templates: no text makes a parser panic, and mistakes point into the text.
 
-use gatebench_config::{Document, parse};
+use gatebench_config::{Diagnostics, Document, parse};
 use gatebench_model::template::{Piece, Template};
 use gatebench_model::{GatewayFolder, LoadProfile, Published, Scenario, Suite};
 
@@ -17,11 +17,16 @@ pub fn files(data: &[u8]) {
 }
 
 fn file<T: Document>(text: &str) {
-    let Err(told) = parse::<T>("any.yaml", text) else {
+    let Err(mistakes) = parse::<T>("any.yaml", text) else {
         return;
     };
-    assert!(!told.all().is_empty());
-    for mistake in told.all() {
+    mistakes_of(&mistakes, text);
+}
+
+/// The mistakes of a text point into it.
+pub(crate) fn mistakes_of(mistakes: &Diagnostics, text: &str) {
+    assert!(!mistakes.all().is_empty());
+    for mistake in mistakes.all() {
         let span = text.get(mistake.offset..mistake.offset + mistake.length);
         assert!(span.is_some_and(|it| !it.contains('\n')), "{mistake:?}");
         assert!(!mistake.message.is_empty() && !mistake.help.is_empty());

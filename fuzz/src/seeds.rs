@@ -1,4 +1,4 @@
-//! What the fuzzer begins from: messages as they should be, and the pieces that decide something.
+//! The inputs that the fuzzer begins from: valid messages, and the pieces that change the result.
 
 use std::io::Write;
 
@@ -29,18 +29,9 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
             ]),
         ),
         ("gzip", gzipped()),
-        (
-            "model",
-            FILES.iter().map(|it| it.as_bytes().to_vec()).collect(),
-        ),
-        (
-            "gateway_config",
-            vec![gateway::CONFIGURATION.as_bytes().to_vec()],
-        ),
-        (
-            "gateway_requests",
-            POLICIES.iter().map(|it| it.as_bytes().to_vec()).collect(),
-        ),
+        ("model", texts(FILES)),
+        ("gateway_config", texts(&[gateway::CONFIGURATION])),
+        ("gateway_requests", texts(POLICIES)),
         ("gateway_json", texts(BODIES)),
         ("gateway_paths", texts(TARGETS)),
         ("gateway_tokens", texts(&[TOKEN, "a.b.c"])),
@@ -53,21 +44,56 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
                 b"+OK\r\n$3\r\nabc\r\n$-1\r\n-ERR no\r\n",
             ]),
         ),
-        (
-            "template",
-            TEMPLATES.iter().map(|it| it.as_bytes().to_vec()).collect(),
-        ),
-        (
-            "trace",
-            TRACES.iter().map(|it| it.as_bytes().to_vec()).collect(),
-        ),
+        ("template", texts(TEMPLATES)),
+        ("trace", texts(TRACES)),
         ("xml_body", texts(&[xml::ENVELOPE, DOCUMENT_TYPE])),
         ("xml_envelope", texts(XML_BODIES)),
         ("xml_wsdl", texts(&[xml::WSDL])),
         ("xml_stylesheet", texts(&[xml::TO_ADD])),
         ("xml_gzip", vec![member(xml::ENVELOPE.as_bytes(), 6)]),
+        ("import_kong", texts(&[KONG, KONG_OLD])),
+        ("import_apisix", texts(&[APISIX])),
+        ("import_kubernetes", texts(&[KUBERNETES])),
+        ("import_openapi", texts(&[OPENAPI])),
+        ("import_har", texts(&[HAR])),
+        ("import_k6", texts(&[K6, K6_INSPECT])),
+        ("import_access_log", logs()),
+        ("import_own_config", texts(&[NGINX, HAPROXY, ENVOY, KONG, APISIX])),
     ]
 }
+
+/// The inputs of the tests of an import.
+macro_rules! import_input {
+    ($name:literal) => {
+        include_str!(concat!("../../crates/import/tests/inputs/", $name))
+    };
+}
+
+const KONG: &str = import_input!("kong-shop.yml");
+const KONG_OLD: &str = import_input!("kong-old.yml");
+const APISIX: &str = import_input!("apisix-shop.yaml");
+const KUBERNETES: &str = import_input!("kubernetes-shop.yaml");
+const OPENAPI: &str = import_input!("openapi-pets.yaml");
+const HAR: &str = import_input!("har-visit.json");
+const K6: &str = import_input!("k6-checkout.js");
+const K6_INSPECT: &str = import_input!("k6-inspect.json");
+const NGINX: &str = import_input!("own-nginx.conf");
+const HAPROXY: &str = import_input!("own-haproxy.cfg");
+const ENVOY: &str = import_input!("own-envoy.yaml");
+
+/// Lines in each format of access logs, and compressed ones.
+fn logs() -> Vec<Vec<u8>> {
+    let mut logs = texts(LOG_LINES);
+    logs.push(member(LOG_LINES[0].as_bytes(), 6));
+    logs
+}
+
+const LOG_LINES: &[&str] = &[
+    "192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a/17?b=c HTTP/1.1\" 200 2326 \"-\" \"curl\"\n",
+    "haproxy[1]: 192.0.2.1:33317 [10/Oct/2000:13:55:36.655] in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 \"GET /a HTTP/1.1\"\n",
+    "[2000-10-10T13:55:36.310Z] \"POST /a HTTP/2\" 204 - 154 0 226 100 \"192.0.2.1\" \"ua\" \"id\" \"h\" \"10.0.2.1:80\"\n",
+    "{\"started_at\": 971186136655, \"request\": {\"method\": \"PUT\", \"uri\": \"/\\u0061\", \"size\": 9}, \"response\": {\"status\": 201}}\n",
+];
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|it| it.as_bytes().to_vec()).collect()
@@ -175,7 +201,7 @@ fn block() -> Vec<u8> {
     frames.split_off(9.min(frames.len()))
 }
 
-/// What a client and a server write over three rounds.
+/// The bytes that a client and a server write over three rounds.
 fn conversation() -> (Vec<u8>, Vec<u8>) {
     let mut client = Client::new(Settings::default(), Limits::default());
     let mut server = Server::new(Settings::default(), Limits::default());
@@ -218,7 +244,7 @@ fn member(plain: &[u8], level: u32) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// Bodies of one and several members, stored and deflated; in front, how much of them is kept.
+/// Bodies of one and several members, stored and deflated; the number of kept bytes is in front.
 fn gzipped() -> Vec<Vec<u8>> {
     let text = member(
         b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",
@@ -235,12 +261,13 @@ fn gzipped() -> Vec<Vec<u8>> {
 }
 
 const FILES: &[&str] = &[
-    include_str!("../../scenarios/api-key.yaml"),
-    include_str!("../../scenarios/echo.yaml"),
-    include_str!("../../scenarios/loads/tour.yaml"),
-    include_str!("../../scenarios/loads/spike.yaml"),
-    include_str!("../../scenarios/loads/sweep.yaml"),
-    include_str!("../../scenarios/good-and-failing.yaml"),
+    include_str!("../../scenarios/policy/api-key.yaml"),
+    include_str!("../../scenarios/scale/routes.yaml"),
+    include_str!("../../scenarios/proxy/echo.yaml"),
+    include_str!("../../scenarios/load/tour.yaml"),
+    include_str!("../../scenarios/load/spike.yaml"),
+    include_str!("../../scenarios/load/sweep.yaml"),
+    include_str!("../../scenarios/fault/good-and-failing.yaml"),
     include_str!("../../crates/model/tests/mistakes/scenario-data.yaml"),
     include_str!("../../crates/model/tests/mistakes/gateway-folder.yaml"),
 ];

@@ -1,5 +1,5 @@
-//! What the SOAP/XML policies read: bodies, definitions, and bodies in gzip. Whatever it is, they answer; what
-//! they pass on is XML again, and the same input gets the same answer.
+//! The input of the SOAP/XML policies: bodies, definitions, and bodies in gzip. They return a
+//! result for any input, the result is XML again, and the same input gets the same result.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,15 +9,17 @@ use gatebench_xml::soap::{
 };
 use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet};
 
-pub(crate) const WSDL: &str = include_str!("../../scenarios/soap/calculator.wsdl");
-pub(crate) const TO_ADD: &str = include_str!("../../scenarios/soap/subtract-to-add.xslt");
-const TO_TEN: &str = include_str!("../../scenarios/soap/int-b-to-10.xslt");
+pub(crate) const WSDL: &str =
+    include_str!("../../scenarios/published/soap/definitions/calculator.wsdl");
+pub(crate) const TO_ADD: &str =
+    include_str!("../../scenarios/published/soap/definitions/subtract-to-add.xslt");
+const TO_TEN: &str = include_str!("../../scenarios/published/soap/definitions/int-b-to-10.xslt");
 const ACTION: &str = "http://tempuri.org/Add";
 
 pub(crate) const ENVELOPE: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\">\
 <soap:Body><Subtract xmlns=\"http://tempuri.org/\"><intA>5</intA><intB>0</intB></Subtract></soap:Body></soap:Envelope>";
 
-/// Small enough that no input is slow. With so much time its speed decides nothing.
+/// Small enough that no input is slow. The time is so long that speed decides nothing.
 fn limits() -> Limits {
     Limits {
         document_bytes: 1 << 20,
@@ -59,7 +61,7 @@ fn request(policy: &SoapPolicy, encoding: Option<&str>, body: &[u8]) -> Result<P
     })
 }
 
-/// Beyond this size a document is looked at before it is parsed.
+/// Beyond this size a document is checked before it is parsed.
 const LARGE_BYTES: usize = 16 << 10;
 
 /// A body, on its way there and back.
@@ -71,9 +73,13 @@ pub fn bodies(data: &[u8]) {
     assert_eq!(asked, request(policy, None, data), "the same twice");
     let large = [data, &[b' '; LARGE_BYTES]].concat();
     let asked_at_large = request(policy, None, &large);
-    assert_eq!(asked_at_large, request(policy, None, &large), "the same twice");
+    assert_eq!(
+        asked_at_large,
+        request(policy, None, &large),
+        "the same twice"
+    );
     if let (Ok(large), Ok(small)) = (asked_at_large, &asked) {
-        assert_eq!(large.body, small.body, "blanks behind a document change it");
+        assert_eq!(large.body, small.body, "blanks after a document change it");
     }
     let answered = policy.response(&Response {
         status: 200,
@@ -90,13 +96,13 @@ pub fn bodies(data: &[u8]) {
         let read = Document::parse(&body, &limits());
         assert!(
             read.is_ok(),
-            "no XML comes out: {}",
+            "the result is not XML: {}",
             String::from_utf8_lossy(&body)
         );
     }
 }
 
-/// What an envelope holds, of either version.
+/// The content of an envelope, in either version.
 pub fn envelopes(data: &[u8]) {
     let inside = String::from_utf8_lossy(data);
     for namespace in [
@@ -108,7 +114,7 @@ pub fn envelopes(data: &[u8]) {
     }
 }
 
-/// A WSDL or schema, and a message held against it.
+/// A WSDL or schema, and a message that it validates.
 pub fn definitions(data: &[u8]) {
     let text = String::from_utf8_lossy(data).into_owned();
     let compiled = policy(Options {
@@ -134,18 +140,18 @@ pub fn stylesheets(data: &[u8]) {
         return;
     };
     let Ok(mut input) = Document::parse(ENVELOPE.as_bytes(), &limits) else {
-        panic!("the envelope is no XML");
+        panic!("the envelope is not XML");
     };
     let _budget = gatebench_xml::Budget::begin(&limits);
     if let Ok(result) = style.apply(&mut input, &Parameters::default(), &limits) {
         let mut out = Vec::new();
-        // A result may have no such form; then it says so.
+        // A result may have no such form; then this is an error.
         let _ = style.write(&result, &mut out, &limits);
         let _ = result.write_canonical(&mut out, &limits);
     }
 }
 
-/// A body in gzip, or what says that it is.
+/// A body in gzip, or one that is only declared as gzip.
 pub fn packed(data: &[u8]) {
     if let Some(policy) = &*CHAIN {
         let first = request(policy, Some("gzip"), data);

@@ -1,4 +1,4 @@
--- Edits of JSON in Envoy's Lua filter, which holds a body until it is whole.
+-- Edits of JSON in Envoy's Lua filter, which buffers a body until it is complete.
 local json = require "json"
 
 local edit = {}
@@ -14,7 +14,7 @@ local function replace(handle, body, text)
     end
 end
 
--- A request whose JSON is broken is refused.
+-- A request with invalid JSON is refused.
 function edit.request(handle, all)
     local body = #all > 0 and json.is_type(handle:headers():get("content-type")) and handle:body()
     if not body then
@@ -31,8 +31,8 @@ function edit.request(handle, all)
     replace(handle, body, text)
 end
 
--- An answer that is not JSON passes as it is.
-function edit.answer(handle, all)
+-- A response that is not JSON passes unchanged.
+function edit.response(handle, all)
     local headers = handle:headers()
     if #all == 0 or not json.is_type(headers:get("content-type")) or headers:get("content-encoding") then
         return

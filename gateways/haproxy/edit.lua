@@ -1,6 +1,6 @@
-{% from "../nginx-lua/edits.lua" import edits_of_routes %}
--- Edits of JSON. HAProxy waits until a body is whole (wait-for-body); an action makes the new text, and a
--- filter, in which alone a body may be changed, puts it in its place.
+{% from "../_shared/lua/edits.lua" import edits_of_routes %}
+-- Edits of JSON. HAProxy waits until a body is complete (wait-for-body). An action creates the new
+-- text, and a filter replaces the body, because only filters may change it.
 local json = require "json"
 
 local function edited(all, text)
@@ -25,12 +25,12 @@ local function on_request(name, all)
     end)
 end
 
-local function on_answer(name, all)
-    core.register_action("edit-answer-" .. name, { "http-res" }, function(txn)
+local function on_response(name, all)
+    core.register_action("edit-response-" .. name, { "http-res" }, function(txn)
         if json.is_type(txn.sf:res_fhdr("content-type")) and txn.sf:res_fhdr("content-encoding") == "" then
             local text = edited(all, txn.sf:res_body())
             if text then
-                txn:set_var("txn.answer_json", text)
+                txn:set_var("txn.response_json", text)
             end
         end
     end)
@@ -47,9 +47,9 @@ function Replace:start_analyze(_, channel)
     filter.register_data_filter(self, channel)
 end
 
--- The variable in which the actions leave the new text.
+-- The variable to which the actions write the new text.
 local function place(message)
-    return message.channel:is_resp() and "txn.answer_json" or "txn.request_json"
+    return message.channel:is_resp() and "txn.response_json" or "txn.request_json"
 end
 
 function Replace:http_payload(txn, message)

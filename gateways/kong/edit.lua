@@ -1,22 +1,22 @@
-{% from "../nginx-lua/edits.lua" import edits_of_routes %}
--- Edits of JSON, for Kong's post-function. A body is edited when it is whole.
+{% from "../_shared/lua/edits.lua" import edits_of_routes %}
+-- Edits of JSON, for Kong's post-function. A body is edited once it is complete.
 local json = require "json"
 
-local requests, answers = {}, {}
+local requests, responses = {}, {}
 
 local function on_request(name, all)
     requests[name] = all
 end
 
-local function on_answer(name, all)
-    answers[name] = all
+local function on_response(name, all)
+    responses[name] = all
 end
 
 {{ edits_of_routes(all_routes) }}
 
 local edit = {}
 
--- A request whose JSON is broken is refused.
+-- A request with invalid JSON is refused.
 function edit.request(name)
     if not json.is_type(kong.request.get_header("Content-Type")) then
         return
@@ -34,8 +34,8 @@ function edit.request(name)
     kong.service.request.set_raw_body(body)
 end
 
--- An answer that will be edited has another length. Kong's own are not edited.
-function edit.begin_answer()
+-- A response that will be edited has another length. Kong's own responses are not edited.
+function edit.start_response()
     local header = kong.response.get_header
     local is_upstreams = kong.response.get_source() == "service"
     if is_upstreams and json.is_type(header("Content-Type")) and not header("Content-Encoding") then
@@ -44,13 +44,13 @@ function edit.begin_answer()
     end
 end
 
--- Kong holds the answer until it is whole. One that is not JSON passes as it is.
-function edit.answer(name)
+-- Kong buffers the response until it is complete. A response that is not JSON passes unchanged.
+function edit.response(name)
     local body = ngx.ctx.is_edited and kong.response.get_raw_body()
     if not body then
         return
     end
-    for _, edits in ipairs(answers[name]) do
+    for _, edits in ipairs(responses[name]) do
         body = edits:of(body) or body
     end
     kong.response.set_raw_body(body)

@@ -1,5 +1,6 @@
--- The policies of each route, by the phases in which they act: `judge` (rewrite), `request` (access),
--- `header` and `body` (filters of the answer). The first that answers ends the request.
+-- The policies of each route, by the phases in which they act: `judge` (rewrite), `request`
+-- (access), `header` and `body` (filters of the response). The first policy that responds ends the
+-- request.
 local json = require "json"
 {% if routes | settings_of("jwt") %}
 local token = require "token"
@@ -10,13 +11,13 @@ local policies = {}
 local soap = require "soap"
 {% endif %}
 
--- The header as it is for one that came once; nil for one that is missing or came twice.
+-- The value of a header that occurs once; nil if it is missing or occurs twice.
 local function header(name)
     local value = ngx.req.get_headers(0)[name]
     return type(value) == "string" and value or nil
 end
 
-local function answer(status, content_type, body)
+local function respond(status, content_type, body)
     ngx.status = status
     ngx.header.content_type = content_type
     ngx.header.content_length = #body
@@ -24,7 +25,7 @@ local function answer(status, content_type, body)
     return ngx.exit(status)
 end
 
--- The request's body; nil where there is none. What does not fit into memory is in a file.
+-- The request's body; nil if there is none. A body that does not fit into memory is in a file.
 local function request_body()
     ngx.req.read_body()
     local body, file = ngx.req.get_body_data(), ngx.req.get_body_file()
@@ -52,16 +53,16 @@ local function edit_request(all)
     end
 end
 
--- An answer that will be edited has another length.
-local function begin_answer()
+-- A response that will be edited has another length.
+local function start_response()
     if json.is_type(ngx.header.content_type) and not ngx.header.content_encoding then
         ngx.header.content_length = nil
         ngx.ctx.held = {}
     end
 end
 
--- Holds the answer until it is whole; one that is not JSON passes as it is.
-local function edit_answer(all)
+-- Buffers the response until it is complete; a response that is not JSON passes unchanged.
+local function edit_response(all)
     local held = ngx.ctx.held
     if not held then
         return
@@ -84,7 +85,7 @@ local known_keys = {
 {% endfor %}
 {% endfor %}
 }
-{% from "edits.lua" import edits %}
+{% from "../_shared/lua/edits.lua" import edits %}
 {% for route in routes if route.policies %}
 
 {% for policy in route.policies if policy.soap %}
@@ -114,7 +115,7 @@ local chains_{{ route.name | word }} = {
 {% endfor %}
 
 policies[{{ route.name | lua_string }}] = (function()
-    local request_edits, answer_edits, stylesheets, renamed = {}, {}, {}, {}
+    local request_edits, response_edits, stylesheets, renamed = {}, {}, {}, {}
 {% for policy in route.policies %}
 {% if policy.jwt %}
     local jwt_{{ loop.index }} = token.rules()
@@ -135,7 +136,7 @@ policies[{{ route.name | lua_string }}] = (function()
 {% elif policy.request_json %}
     request_edits[#request_edits + 1] = {{ edits(policy.request_json) }}
 {% elif policy.response_json %}
-    answer_edits[#answer_edits + 1] = {{ edits(policy.response_json) }}
+    response_edits[#response_edits + 1] = {{ edits(policy.response_json) }}
 {% elif policy.response_xslt %}
     stylesheets[#stylesheets + 1] = soap.stylesheet({{ policy.response_xslt.stylesheet | lua_string }}, {
 {% for name, value in policy.response_xslt.params | items %}
@@ -166,7 +167,7 @@ policies[{{ route.name | lua_string }}] = (function()
             soap.process(chains_{{ route.name | word }}, {{ route.name | lua_string }}, renamed)
 {% elif policy.mock %}
             if true then
-                return answer({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})
+                return respond({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})
             end
 {% endif %}
 {% endfor %}
@@ -175,8 +176,8 @@ policies[{{ route.name | lua_string }}] = (function()
             if #request_edits > 0 then edit_request(request_edits) end
             if #stylesheets > 0 then return soap.transform(stylesheets, {{ ("/-whole-/" ~ route.name) | lua_string }}, renamed) end
         end,
-        header = begin_answer,
-        body = function() return edit_answer(answer_edits) end,
+        header = start_response,
+        body = function() return edit_response(response_edits) end,
     }
 end)()
 {% endfor %}

@@ -1,6 +1,6 @@
--- SOAP and XML by libxml2 and libxslt, called from LuaJIT by FFI. Definitions are compiled when the master
--- starts and shared with its workers; a document is parsed once for each chain. What this does not do is
--- refused when nginx starts.
+-- SOAP and XML by libxml2 and libxslt, called from LuaJIT by FFI. Definitions are compiled when the
+-- master starts and shared with its workers; a document is parsed once for each chain. nginx
+-- refuses to start with settings that this script does not support.
 local ffi = require "ffi"
 
 ffi.cdef [[
@@ -58,8 +58,8 @@ size_t strlen(const char *text);
 
 local xml, xslt, C = ffi.load("libxml2.so.2"), ffi.load("libxslt.so.1"), ffi.C
 
--- XML_PARSE_NOENT, NOERROR, NOWARNING, NONET, NOCDATA, COMPACT; no external entity is read: NONET, and no
--- document has a type (see parse).
+-- XML_PARSE_NOENT, NOERROR, NOWARNING, NONET, NOCDATA, COMPACT; no external entity is read: NONET,
+-- and no document has a type (see parse).
 local OPTIONS = 2 + 32 + 64 + 2048 + 16384 + 65536
 local NO_DECLARATION = 1845
 local SOAP_11 = "http://schemas.xmlsoap.org/soap/envelope/"
@@ -72,7 +72,7 @@ local VALIDATION = "XSD validation failed"
 local soap = {}
 
 xml.xmlInitParser()
--- Messages are taken from the last error, and not to be printed: strlen reads this text and no more.
+-- Messages are taken from the last error and are not printed: strlen only reads this text.
 local quiet = ffi.new("char[1]")
 xml.xmlSetGenericErrorFunc(quiet, ffi.cast("void *", C.strlen))
 
@@ -139,7 +139,7 @@ local function validator(doc)
     return schema ~= nil and xml.xmlSchemaNewValidCtxt(schema) or nil
 end
 
--- A schema within a WSDL as a document of its own, with the namespaces in scope there.
+-- A schema within a WSDL as a separate document, with the namespaces in scope there.
 local function alone(doc, schema)
     local copy = xml.xmlNewDoc("1.0")
     xml.xmlDocSetRootElement(copy, xml.xmlDocCopyNode(schema, copy, 1))
@@ -218,7 +218,7 @@ function soap.compile(settings)
     return chain
 end
 
--- At work. A step answers whose fault it is, at which step, and why; or nothing.
+-- Processing. A step returns the side at fault, the step and the reason; or nothing.
 
 local function transform(state, style, step)
     local result = xslt.xsltApplyStylesheet(style, state.doc, nil)
@@ -314,7 +314,7 @@ local function serialised(doc)
     return DECLARATION .. (text:gsub(' xmlns=""', ""))
 end
 
--- The body after the chain, and another target; or whose fault, at which step, and why.
+-- The body after the chain, and another target; or the side at fault, the step and the reason.
 local function run(chain, body, is_request)
     local doc, why = parse(body)
     if not doc then
@@ -341,7 +341,7 @@ local FAULT = [[
   </soap:Body>
 </soap:Envelope>]]
 
-local function answer(status, body)
+local function send(status, body)
     ngx.status = status
     ngx.header.content_length = #body
     ngx.print(body)
@@ -355,12 +355,13 @@ local function fault(chain, direction, whose, step, why, upstream_status)
     local upstream = chain.is_verbose and upstream_status
         and ("\n        <backendHttpCode>%d</backendHttpCode>"):format(upstream_status) or ""
     ngx.header.content_type = TEXT_XML
-    return answer(500, FAULT:format(SOAP_11, whose, direction, step, details, upstream))
+    return send(500, FAULT:format(SOAP_11, whose, direction, step, details, upstream))
 end
 
 local NOT_PASSED = { ["content-length"] = true, ["transfer-encoding"] = true, connection = true }
 
--- The headers of an answer that came by a subrequest, some by other names; who had such a name before gives way.
+-- The headers of a response to a subrequest, some renamed; a renamed header replaces others of its
+-- new name.
 local function pass_headers(got, renamed)
     for name, value in pairs(got.header) do
         local lower = name:lower()
@@ -376,19 +377,20 @@ local function pass_headers(got, renamed)
     end
 end
 
--- The answer of the upstream is needed whole before its status is sent, so it comes by a subrequest.
+-- The response of the upstream must be complete before its status is sent, so a subrequest fetches
+-- it.
 local function respond(chain, inner, body, renamed)
     local got = ngx.location.capture(inner, {
         method = ngx["HTTP_" .. ngx.req.get_method()],
         body = body,
     })
     pass_headers(got, renamed)
-    if not chain then return answer(got.status, got.body) end
+    if not chain then return send(got.status, got.body) end
     local result, _, _, step, why = run(chain, got.body, false)
     if why then
         return fault(chain, "Response", "Server", step, why, got.status)
     end
-    return answer(got.status, result)
+    return send(got.status, result)
 end
 
 local XSLT = "http://www.w3.org/1999/XSL/Transform"
@@ -396,7 +398,7 @@ local XML_TYPES = { ["text/xml"] = true, ["application/xml"] = true }
 local HTML_DOCUMENT = 13
 local length_out = ffi.new("int[1]")
 
--- A stylesheet for answers, with the values of its parameters and what it says of its results.
+-- A stylesheet for responses, with the values of its parameters and its output settings.
 function soap.stylesheet(text, parameters)
     local doc = assert(parse(text))
     local said = {}
@@ -412,7 +414,7 @@ function soap.stylesheet(text, parameters)
     return said
 end
 
--- The result of a document as text, and whether it is HTML; nothing where it cannot be made.
+-- The result of a document as text, and whether it is HTML; nothing if there is none.
 local function result_of(sheet, doc)
     local context = xslt.xsltNewTransformContext(sheet.style, doc)
     if context == nil then return end
@@ -438,7 +440,7 @@ local function result_type(before, sheet, is_html)
     return charset and kind .. "; charset=" .. charset or kind
 end
 
--- Fetches the answer whole and takes it through stylesheets, in the access phase.
+-- Fetches the complete response and applies stylesheets, in the access phase.
 function soap.transform(sheets, inner, renamed)
     ngx.req.read_body()
     local method = ngx.req.get_method()
@@ -461,11 +463,11 @@ function soap.transform(sheets, inner, renamed)
     end
     pass_headers(got, renamed)
     if #content_type > 0 then ngx.header.content_type = content_type end
-    return answer(got.status, body)
+    return send(got.status, body)
 end
 
--- What a route does with a request, in the rewrite phase. Answers that are processed, and those of another
--- upstream, come from locations of their own.
+-- Processes a request on a route, in the rewrite phase. Responses that are processed, and those of
+-- another upstream, come from separate locations.
 function soap.process(chains, name, renamed)
     ngx.req.read_body()
     local body, target = ngx.req.get_body_data() or "", nil

@@ -23,7 +23,7 @@ local C = ffi.C
 local SHA256_BYTES = 32
 local hash, hash_bytes = ffi.new("unsigned char[?]", SHA256_BYTES), ffi.new("unsigned int[1]")
 
--- Base64 as tokens have it (RFC 4648 section 5), without padding; nil for anything else.
+-- Base64 of tokens (RFC 4648 section 5), without padding; nil for anything else.
 local function decoded(text)
     text = text:gsub("-", "+"):gsub("_", "/")
     return ngx.decode_base64(text .. ("="):rep(-#text % 4))
@@ -110,7 +110,7 @@ function Rules:accepts(claims)
         and (claims.nbf == nil or type(claims.nbf) == "number" and now >= claims.nbf - self.leeway)
 end
 
--- Whose token it is that an Authorization holds, "" where it does not say; nil where it is no good one.
+-- The subject of the token in an Authorization, "" if it has none; nil if the token is not valid.
 function Rules:subject_of(authorization)
     local scheme, text, signature = (authorization or ""):match("^(%a+) +([%w_-]+%.[%w_-]+)%.([%w_-]*)$")
     if not scheme or scheme:lower() ~= "bearer" then

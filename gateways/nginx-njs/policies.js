@@ -1,7 +1,7 @@
-// What nginx asks of each policy: "1" where the request is denied, "" where it may pass.
+// The result of each policy for nginx: "1" if the request is denied, "" if it may pass.
 import hash from 'crypto';
 
-// With a colon before each key no key is the name of something that every object has.
+// With a colon before each key, no key is the name of a property that every object has.
 const known_keys = {
 {% for consumer in consumers %}
 {% for value in consumer["keys"] %}
@@ -14,7 +14,7 @@ function unknown_key(key) {
     return key !== undefined && known_keys[':' + key] !== undefined ? '' : '1';
 }
 
-// A token that holds what the rules ask for, in its parts; nothing where it does not.
+// The parts of a token that satisfies the rules; nothing if it does not.
 function token_of(r, rules) {
     const found = /^bearer +([\w-]+)\.([\w-]+)\.([\w-]*)$/i.exec(r.headersIn.Authorization || '');
     if (!found) {
@@ -40,14 +40,15 @@ function fits(key, head, alg) {
     return key.alg === alg && head.alg === alg && (!key.id || head.kid === undefined || head.kid === key.id);
 }
 
-// Signed with a secret, which is known at once.
+// Signed with a secret; verified synchronously.
 function denied_token(r, rules) {
     const token = token_of(r, rules);
     const signs = key => hash.createHmac('sha256', key.key).update(token.text).digest('base64url') === token.signature;
     return token && rules.keys.some(key => fits(key, token.head, 'HS256') && signs(key)) ? '' : '1';
 }
 
-// Signed with a secret or an RSA key, by WebCrypto, which answers later: asked by auth_request.
+// Signed with a secret or an RSA key; verified by WebCrypto, which is asynchronous, and called by
+// auth_request.
 async function judge_token(r, rules) {
     const token = token_of(r, rules);
     let is_good = token && denied_token(r, rules) === '';
@@ -64,7 +65,7 @@ async function is_signed(pem, token) {
     return crypto.subtle.verify(kind, rsa, Buffer.from(token.signature, 'base64url'), token.text);
 }
 
-// Whose token it is, for who counts requests; only good ones get there.
+// The subject of the token, for counting requests; only valid tokens get here.
 function subject(r) {
     const token = token_of(r, { issuer: null, audience: null, leeway: Infinity });
     return token ? String(token.claims.sub) : '';
@@ -74,7 +75,8 @@ function is_json(content_type) {
     return /^\s*application\/([\w.-]+\+)?json\s*(;|$)/i.test(content_type || '');
 }
 
-// Where a JSON Pointer (RFC 6901) leads to: the object or list around it, and the last part of the way.
+// The target of a JSON Pointer (RFC 6901): the object or list around it, and the last part of the
+// path.
 function place(document, pointer) {
     const path = pointer.slice(1).split('/').map(part => part.replace(/~1/g, '/').replace(/~0/g, '~'));
     const name = path.pop();
@@ -82,7 +84,7 @@ function place(document, pointer) {
     return around !== null && typeof around === 'object' ? { around, name } : null;
 }
 
-// Puts a value in: a member is replaced, an item comes before the one that is there.
+// Adds a value: a member is replaced, an item is inserted before the existing one.
 function put(at, value) {
     if (!Array.isArray(at.around)) {
         at.around[at.name] = value;
@@ -93,7 +95,8 @@ function put(at, value) {
     }
 }
 
-// All places are sought in the document as it came; items leave from the end, so that none moves before it goes.
+// All places refer to the document as received. Items are removed from the end, because a removal
+// moves later items.
 function edited(document, edits) {
     const sought = pointers => pointers.map(pointer => place(document, pointer));
     const names = Object.keys;
@@ -115,7 +118,7 @@ function edited(document, edits) {
     return document;
 }
 
-// The edited request goes on in a named location, which sends the variable in place of the body.
+// The edited request continues in a named location, which sends the variable in place of the body.
 function edit_request(r, name, all) {
     if (!is_json(r.headersIn['Content-Type']) || !r.requestText) {
         return r.internalRedirect(`@plain_${name}`);
@@ -128,18 +131,18 @@ function edit_request(r, name, all) {
     r.internalRedirect(`@edited_${name}`);
 }
 
-// Each request has a virtual machine of its own, and so these.
+// Each request has its own virtual machine, and therefore its own copy of these.
 let held = '';
 let is_edited = false;
 
-function begin_answer(r) {
+function start_response(r) {
     is_edited = is_json(r.headersOut['Content-Type']) && !r.headersOut['Content-Encoding'];
     if (is_edited) {
         delete r.headersOut['Content-Length'];
     }
 }
 
-function edit_answer(r, data, flags, all) {
+function edit_response(r, data, flags, all) {
     if (!is_edited) {
         return r.sendBuffer(data, flags);
     }
@@ -149,17 +152,17 @@ function edit_answer(r, data, flags, all) {
         try {
             text = JSON.stringify(all.reduce(edited, JSON.parse(held)));
         } catch (e) {
-            // What is not JSON passes as it is.
+            // A body that is not JSON passes unchanged.
         }
         r.sendBuffer(text, flags);
     }
 }
 
 export default {
-    begin_answer,
+    start_response,
     subject,
 {% for route in routes %}
-{% set lists = namespace(request=[], answer=[]) %}
+{% set lists = namespace(request=[], response=[]) %}
 {% for policy in route.policies %}
 {% if policy.api_key %}
     denied_{{ route.name | word }}_{{ loop.index }}: r => unknown_key(r.headersIn[{{ policy.api_key.header | tojson }}]),
@@ -177,14 +180,14 @@ export default {
 {% elif policy.request_json %}
 {% set lists.request = lists.request + [policy.request_json] %}
 {% elif policy.response_json %}
-{% set lists.answer = lists.answer + [policy.response_json] %}
+{% set lists.response = lists.response + [policy.response_json] %}
 {% endif %}
 {% endfor %}
 {% if lists.request %}
     request_{{ route.name | word }}: r => edit_request(r, {{ route.name | word | tojson }}, {{ lists.request | tojson }}),
 {% endif %}
-{% if lists.answer %}
-    answer_{{ route.name | word }}: (r, data, flags) => edit_answer(r, data, flags, {{ lists.answer | tojson }}),
+{% if lists.response %}
+    response_{{ route.name | word }}: (r, data, flags) => edit_response(r, data, flags, {{ lists.response | tojson }}),
 {% endif %}
 {% endfor %}
 };

@@ -5,7 +5,7 @@ import vsthrottle;
 {% if routes | settings_of("request_size_limit") %}
 import std;
 {% endif %}
-{# A header beside the one that is there, as a list (RFC 9110 section 5.3). #}
+{# Appends a value to a header, as a list (RFC 9110 section 5.3). #}
 {% macro edits(settings, of) %}
 {% for name in settings.remove %}
         unset {{ of }}.http.{{ name }};
@@ -27,7 +27,7 @@ import std;
         }
 {% endfor %}
 {% endmacro %}
-{# A text of VCL has no escape: vcl_string puts it together from parts. #}
+{# Texts of VCL have no escapes: vcl_string composes them of parts. #}
 {% for upstream in upstreams %}
 {% for target in upstream.targets %}
 
@@ -55,7 +55,7 @@ sub vcl_init {
 {% endif %}
 
 sub vcl_recv {
-    # What this file tells itself on the way; only it may set them.
+    # Internal headers, which only this file may set.
     unset req.http.gatebench-mock;
     unset req.http.gatebench-route;
     unset req.http.gatebench-realm;

@@ -91,6 +91,13 @@ fn long_files_are_refused() {
 }
 
 #[test]
+fn wide_comments_are_refused() {
+    let words = "word ".repeat(20);
+    let text = format!("fn f() {{}}\n/// {words}x\n");
+    bites("crates/net/src/a.rs", &text, 2, "wrap the text at 100");
+}
+
+#[test]
 fn crates_say_what_they_are_for_and_words_have_replacements() {
     bites("crates/net/src/lib.rs", "mod a;\n", 1, "//!");
     bites(

@@ -1,39 +1,39 @@
-//! The illnesses and the loads that go with them.
+//! The pathologies of the upstream and the loads for them.
 
 use std::fmt;
 
 use gatebench_upstream::fault_server::{self, Arrivals, Truth, truth};
 
-/// One illness under one load.
+/// One pathology under one load.
 pub struct Case {
     pub name: &'static str,
-    /// Path and query for a load of so many seconds.
+    /// Returns path and query for a load of this many seconds.
     target: fn(u64) -> String,
     rate_per_second: f64,
-    /// Requests of this case wait for a connection because the upstream stands still: the tail of the
+    /// True if requests wait for a connection because the upstream stalls: then the tail of the
     /// lateness says nothing about the machine.
     pub stands_still: bool,
 }
 
-/// A load that a tool is asked for.
+/// The load that a tool must produce.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Path and query.
     pub target: String,
     pub rate_per_second: f64,
     pub seconds: u64,
-    /// How long gatebench sends before it measures; a second is its default.
+    /// The length of gatebench's warm-up [default: one second].
     pub warm_up_seconds: u64,
-    /// The most connections; the tool's own default where absent.
+    /// The most connections [default: the tool's own].
     pub connections: Option<u32>,
 }
 
-/// What gatebench sends before it measures, by default.
+/// The default length of gatebench's warm-up.
 pub const WARM_UP_SECONDS: u64 = 1;
 const SECONDS: u64 = 14;
 const QUICK_SECONDS: u64 = 3;
 
-/// All cases. No quantile that is looked at lies at the edge of a step, where a single request decides.
+/// All cases. No compared quantile lies at the edge of a step, where a single request would decide.
 pub const CASES: [Case; 7] = [
     Case {
         name: "stall",
@@ -105,7 +105,7 @@ impl Job {
         (self.rate_per_second * self.warm_up_seconds as f64) as u64
     }
 
-    /// What the upstream makes of the target.
+    /// Returns the response time of the upstream for the target.
     pub fn illness(&self) -> Result<fault_server::Case, String> {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         fault_server::Case::parse(path, query)
@@ -140,7 +140,7 @@ mod tests {
                 let truth = case.job(quick).truth().unwrap();
                 for q in [0.5, 0.9, 0.99] {
                     let at = truth.quantile_ns(q) as f64;
-                    // Where equal times end, the next request or a little noise decides.
+                    // At the end of equal times, the next request or a little noise decides.
                     let steps = [0.0005, 0.02_f64.min((1.0 - q) / 2.0)];
                     for (step, width_max) in steps.into_iter().zip([0.1, 0.7]) {
                         let (below, above) =

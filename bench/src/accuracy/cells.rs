@@ -1,4 +1,4 @@
-//! Cells beside the cases: one connection, evenness, and a cap on connections.
+//! Cells in addition to the cases: one connection, evenness, and a cap on connections.
 
 use std::process::Command;
 
@@ -17,15 +17,15 @@ use crate::table::{Table, ms, ms_or_dash};
 /// The cells' names.
 pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
 
-/// At one connection the median may be this much above that of a client that spins.
+/// The largest excess of the median at one connection over that of a client that spins.
 const ONE_CONNECTION_MAX: f64 = 1.05;
-/// Share of uniform arrivals that may come back to back.
+/// The largest share of uniform arrivals that may arrive back to back.
 const BACK_TO_BACK_MAX: f64 = 0.15;
 
 type Found = (&'static str, Verdict);
 type Cell = fn(&Bench<'_>) -> Result<Verdict, String>;
 
-/// Runs those asked for.
+/// Runs the requested cells.
 pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
     let cells: [Cell; 3] = [one_connection, evenness, cap];
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// The engine beside a client that spins on one socket and does nothing else, in turn.
+/// Runs the engine in turn with a client that spins on one socket and does nothing else.
 fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
     let (pairs, seconds) = if bench.options.quick { (3, 1) } else { (7, 3) };
     let server = Server::upstream(bench.programs, &["ping"])?;
@@ -47,7 +47,7 @@ fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
         eprintln!("one-connection: pair {pair} of {pairs}");
         let spinning = spinning_p50_ns(bench, &url, seconds)?;
         let engine = tool::gatebench_closed(bench.programs, &url, seconds)?;
-        // The first pair warms everything up and is not counted.
+        // The first pair is a warm-up and does not count.
         if pair > 0 {
             bare.push(spinning / 1e3);
             ours.push(engine / 1e3);
@@ -64,7 +64,8 @@ fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
     Ok(one_connection_verdict(&ratio))
 }
 
-/// Above what is allowed it is wrong, unless the pairs differ so much that it may be below.
+/// An excess above the limit is wrong, unless the spread of the pairs is so wide that the true
+/// value may be below it.
 fn one_connection_verdict(ratio: &Spread) -> Verdict {
     let median = ratio.median;
     match ratio.interval {
@@ -86,10 +87,10 @@ fn spinning_p50_ns(bench: &Bench<'_>, url: &str, seconds: u64) -> Result<f64, St
         .map_err(|error| format!("the bare client printed no JSON ({error}): {text}"))?;
     value["p50_ns"]
         .as_f64()
-        .ok_or_else(|| "the bare client told no median".into())
+        .ok_or_else(|| "the bare client printed no median".into())
 }
 
-/// How evenly requests come that are due every millisecond.
+/// Measures how evenly requests arrive that are due every millisecond.
 fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     let job = Job {
         target: "/constant?service=1ms".into(),
@@ -142,9 +143,9 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     Ok(judge::excused(reasons, &said, &account, false))
 }
 
-/// Two connections where five are needed. A second of it ends within the drain, and its response times
-/// are the ledger's, the wait for a connection included; three seconds do not, and every arrival must
-/// still be accounted for.
+/// Two connections for a load that needs five. A load of one second ends within the drain, and its
+/// response times must be those of the ledger, including the wait for a connection. A load of three
+/// seconds does not, but every arrival must still be accounted for.
 fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
     let head = ["", "truth", "ledger", "gatebench"];
     let mut table = Table::new(1, head);
@@ -168,7 +169,7 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
         target: "/constant?service=5ms".into(),
         rate_per_second: 1_000.0,
         seconds,
-        // What a warm-up leaves in the queue would be in the way of what counts.
+        // The requests that a warm-up leaves in the queue would delay the measured ones.
         warm_up_seconds: 0,
         connections: Some(CONNECTIONS),
     };
@@ -177,7 +178,7 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
     origin.begin(&job, job.warm_up())?;
     let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
     let (account, arrivals) = (origin.account()?, job.arrivals());
-    // What is under way when the drain ends fails without a reset of the upstream's.
+    // Requests in flight at the end of the drain fail without a reset by the upstream.
     let is_cut = said.dropped + said.failed > 0;
     let counts = counts_off(&said, &account, &job).into_iter();
     let mut reasons: Vec<_> = counts
@@ -188,10 +189,10 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
     }
     let name = |what: &str| format!("{seconds} s: {what}");
     table.row([
-        name("answered + failed + dropped"),
+        name("completed + failed + dropped"),
         arrivals.count.to_string(),
         account.received.to_string(),
-        format!("{} + {} + {}", said.answered, said.failed, said.dropped),
+        format!("{} + {} + {}", said.completed, said.failed, said.dropped),
     ]);
     let queue = said.queued_max.to_string();
     table.row([name("longest queue"), String::new(), String::new(), queue]);
@@ -199,8 +200,8 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
         let truth = truth_through(CONNECTIONS as usize, &job.illness()?, &arrivals);
         for (number, (quantile, q, pick)) in QUANTILES.iter().enumerate() {
             let true_ns = truth.quantile_ns(*q) as f64;
-            let told = ms_or_dash(pick(&said.times));
-            table.row([name(quantile), ms(true_ns), ms(seen[number]), told]);
+            let printed = ms_or_dash(pick(&said.times));
+            table.row([name(quantile), ms(true_ns), ms(seen[number]), printed]);
         }
         let off = judge::quantiles_off(&said.times, arrivals.count, |number| seen[number]);
         reasons.extend(off);

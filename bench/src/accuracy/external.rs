@@ -17,11 +17,11 @@ use crate::table::{Table, ms, ms_or_dash};
 use crate::tools::external::{Load, figures};
 use crate::tools::oha;
 
-/// Connections and users that people begin with.
+/// The usual number of connections and users.
 const CONNECTIONS: u32 = 64;
 const K6_USERS: u32 = 50;
 
-/// An external load generator that is installed.
+/// An installed external load generator.
 pub struct External {
     pub name: &'static str,
     program: PathBuf,
@@ -29,10 +29,10 @@ pub struct External {
 }
 
 /// Runs a program against a URL.
-type Ask = fn(&Path, &str, &Job) -> Result<Answer, String>;
+type Ask = fn(&Path, &str, &Job) -> Result<Response, String>;
 
-/// The figures of an external load generator that are compared.
-pub struct Answer {
+/// The compared figures of an external load generator.
+pub struct Response {
     pub times: Times,
     pub requests: u64,
 }
@@ -62,8 +62,8 @@ pub fn installed(programs: &Programs) -> Vec<External> {
 }
 
 impl External {
-    /// Drives the load, from a new beginning of the upstream.
-    pub fn run(&self, origin: &Origin, job: &Job) -> Result<Answer, String> {
+    /// Restarts the upstream's case and runs the load.
+    pub fn run(&self, origin: &Origin, job: &Job) -> Result<Response, String> {
         eprintln!("  {}", self.name);
         origin.begin(job, 0)?;
         (self.ask)(&self.program, &origin.url(&job.target), job)
@@ -85,7 +85,7 @@ pub fn compare(
     table: &mut Table,
 ) -> Result<(), String> {
     let origin = Origin::start(bench.programs)?;
-    let answers: Vec<Answer> = external
+    let responses: Vec<Response> = external
         .iter()
         .map(|it| it.run(&origin, &trial.job))
         .collect::<Result<_, _>>()?;
@@ -96,7 +96,9 @@ pub fn compare(
             ms(trial.truth.quantile_ns(*q) as f64),
             ms_or_dash(pick(&trial.said.times)),
         ];
-        let theirs = answers.iter().map(|answer| ms_or_dash(pick(&answer.times)));
+        let theirs = responses
+            .iter()
+            .map(|response| ms_or_dash(pick(&response.times)));
         table.row(ours.into_iter().chain(theirs));
     }
     let ours = [
@@ -105,12 +107,14 @@ pub fn compare(
         trial.truth.response_ns.len().to_string(),
         trial.said.sent().to_string(),
     ];
-    let theirs = answers.iter().map(|answer| answer.requests.to_string());
+    let theirs = responses
+        .iter()
+        .map(|response| response.requests.to_string());
     table.row(ours.into_iter().chain(theirs));
     Ok(())
 }
 
-fn with_oha(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Answer, String> {
+fn with_oha(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Response, String> {
     let mut command = Command::new(program);
     command.args(["--no-tui", "--output-format", "json", "-z"]);
     command.arg(format!("{}s", job.seconds));
@@ -119,10 +123,10 @@ fn with_oha(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Answ
         .args(extra)
         .arg(url);
     let figures = oha::figures(&tool::output(&mut command)?)?;
-    Ok(Answer::of(&figures, figures.sent))
+    Ok(Response::of(&figures, figures.sent))
 }
 
-fn with_k6(program: &Path, url: &str, job: &Job) -> Result<Answer, String> {
+fn with_k6(program: &Path, url: &str, job: &Job) -> Result<Response, String> {
     let folder = Folder::new()?;
     let script = folder.write("script.js", k6_script(url, job))?;
     let load = Load {
@@ -136,10 +140,10 @@ fn with_k6(program: &Path, url: &str, job: &Job) -> Result<Answer, String> {
     let text = std::fs::read_to_string(&summary)
         .map_err(|error| format!("{}: {error}", summary.display()))?;
     let figures = figures(Generator::K6, &text)?;
-    Ok(Answer::of(&figures, figures.sent))
+    Ok(Response::of(&figures, figures.sent))
 }
 
-/// What people write: a constant arrival rate with 50 users.
+/// A script as users write it: a constant arrival rate with 50 users.
 fn k6_script(url: &str, job: &Job) -> String {
     let (rate, seconds) = (job.rate_per_second, job.seconds);
     format!(
@@ -153,13 +157,13 @@ fn k6_script(url: &str, job: &Job) -> String {
 }
 
 /// wrk, which cannot hold a rate, and wrk2, which has an option for one.
-fn with_wrk(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Answer, String> {
+fn with_wrk(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Response, String> {
     let folder = Folder::new()?;
     let mut command = Command::new(program);
     command.args(extra);
     command.args(closed(url, job).arguments(Generator::Wrk, &folder)?);
     let figures = figures(Generator::Wrk, &tool::output(&mut command)?)?;
-    Ok(Answer::of(&figures, figures.completed))
+    Ok(Response::of(&figures, figures.completed))
 }
 
 fn closed<'a>(url: &'a str, job: &Job) -> Load<'a> {
@@ -173,7 +177,7 @@ fn closed<'a>(url: &'a str, job: &Job) -> Load<'a> {
     }
 }
 
-impl Answer {
+impl Response {
     fn of(figures: &Figures, requests: u64) -> Self {
         let at = |name: &str| Some(*figures.percentiles_ns.get(name)? as f64);
         Self {
@@ -204,10 +208,10 @@ mod tests {
             max_ns: Some(3_000_000),
             ..Figures::default()
         };
-        let answer = Answer::of(&figures, 10);
-        let times = &answer.times;
+        let response = Response::of(&figures, 10);
+        let times = &response.times;
         assert_eq!((times.p50, times.p99_9), (Some(1e6), Some(2.5e8)));
         assert_eq!((times.p90, times.max), (None, Some(3e6)));
-        assert_eq!(answer.requests, 10);
+        assert_eq!(response.requests, 10);
     }
 }

@@ -1,4 +1,4 @@
-//! What a tool said, held against the truth.
+//! Compares the figures of a tool with the truth.
 
 use std::fmt;
 
@@ -8,26 +8,26 @@ use super::case::{Case, Job};
 use super::tool::{Said, Times};
 use crate::table::{Table, ms, ms_or_dash};
 
-/// A quantile is right within this share of the truth ...
+/// A quantile is right if it differs from the truth by at most this share ...
 const TOLERANCE_SHARE: f64 = 0.02;
-/// ... or this many nanoseconds, whichever is more.
+/// ... or this many nanoseconds, whichever is larger.
 const TOLERANCE_NS: f64 = 100_000.0;
-/// Requests that leave later than this, or answers, say that the machine stood still.
+/// A lateness of requests or responses above this shows that the machine stalled.
 const STOOD_STILL_NS: f64 = 1_000_000.0;
-/// More than an engine waits that has its core for itself.
+/// A longer wait for a core shows that the engine did not have its core to itself.
 const WAITED_SHARE: f64 = 0.01;
 
-/// Whether a cell is right.
+/// The verdict on a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Right,
-    /// The machine stood still, and all that the engine says is the truth or what the ledger says: with what
-    /// shows it.
+    /// The machine stalled, and all figures of the engine agree with the truth or the ledger; with
+    /// the evidence.
     ByLedger(String),
-    /// With what is wrong.
+    /// The cell is wrong; with the wrong figures.
     Wrong(Vec<String>),
-    /// The machine stood still, and the ledger, which does not see the engine wait for a core, says less: the
-    /// quantiles that cannot be judged, and what shows it.
+    /// The machine stalled, and the ledger, which does not contain the engine's wait for a core,
+    /// has lower figures; with the quantiles that cannot be judged, and the evidence.
     Noisy(String),
 }
 
@@ -52,7 +52,7 @@ impl Verdict {
     }
 }
 
-/// One case, what the engine said, and what was true.
+/// One case, the figures of the engine, and the truth.
 pub struct Trial {
     pub name: &'static str,
     pub job: Job,
@@ -110,7 +110,7 @@ impl Trial {
     }
 }
 
-/// The table that trials write to.
+/// The table of all trials.
 pub fn table() -> Table {
     let head = [
         "case",
@@ -126,7 +126,7 @@ pub fn table() -> Table {
 
 type Pick = fn(&Times) -> Option<f64>;
 
-/// What is looked at: name, share, and where a tool tells it.
+/// The compared figures: name, share, and the tool's figure.
 pub const QUANTILES: [(&str, f64, Pick); 5] = [
     ("p50", 0.5, |it| it.p50),
     ("p90", 0.9, |it| it.p90),
@@ -135,14 +135,14 @@ pub const QUANTILES: [(&str, f64, Pick); 5] = [
     ("max", 1.0, |it| it.max),
 ];
 
-/// Every count of the engine that is not the ledger's.
+/// Returns every count of the engine that differs from the ledger's.
 pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
     let due = job.arrivals().count;
     let pairs = [
         ("requests of the warm-up", account.warm_up, job.warm_up()),
         ("requests due", due, said.sent() + said.dropped),
         ("requests received", account.received, said.sent()),
-        ("answers", account.answered, said.answered),
+        ("responses", account.answered, said.completed),
         ("resets", account.reset, said.failed),
     ];
     let off = pairs.iter().filter(|(_, ledger, said)| ledger != said);
@@ -150,7 +150,7 @@ pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
         .collect()
 }
 
-/// Every quantile that is not the truth's; the maximum is shown and not judged.
+/// Returns every quantile that differs from the truth; the maximum is shown but not judged.
 pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     let count = truth.response_ns.len() as u64;
     quantiles_off(times, count, |number| {
@@ -158,14 +158,15 @@ pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     })
 }
 
-/// Every quantile of so many requests that is not near the one of this number in [`QUANTILES`].
+/// Returns every quantile of this many requests that is not near the one of this number in
+/// [`QUANTILES`].
 pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
     let mut off = Vec::new();
     for (number, (name, q, pick)) in QUANTILES[..4].iter().enumerate() {
         let true_ns = true_ns(number);
         let Some(said_ns) = pick(times) else {
             if count as f64 * (1.0 - q) >= 10.0 {
-                off.push(format!("no {name} is told"));
+                off.push(format!("no {name} is printed"));
             }
             continue;
         };
@@ -184,14 +185,14 @@ fn is_near(said_ns: f64, true_ns: f64) -> bool {
     (said_ns - true_ns).abs() <= TOLERANCE_NS.max(true_ns * TOLERANCE_SHARE)
 }
 
-/// The ledger's response times in the order of [`QUANTILES`], where it was told the rate.
+/// Returns the ledger's response times in the order of [`QUANTILES`], if the ledger has the rate.
 pub fn seen(account: &Account) -> Option<[f64; 5]> {
     let it = &account.at_rate.as_ref()?.response_ns;
     Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
 }
 
-/// Counts must be the ledger's in any case. Times must be the truth, or the ledger's where the machine stood
-/// still.
+/// Judges a cell. Counts must always agree with the ledger. Times must agree with the truth, or
+/// with the ledger if the machine stalled.
 fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still: bool) -> Verdict {
     let miscounted = counts_off(said, account, job);
     let off = times_off(&said.times, truth);
@@ -202,8 +203,8 @@ fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still
         return Verdict::Wrong(off);
     };
     let ledger = seen(account).unwrap_or_default();
-    let told = QUANTILES[..4].iter().enumerate();
-    let unclear: Vec<&str> = told
+    let quantiles = QUANTILES[..4].iter().enumerate();
+    let unclear: Vec<&str> = quantiles
         .filter(|(number, (_, q, pick))| {
             let said_ns = pick(&said.times);
             let truths = [truth.quantile_ns(*q) as f64, ledger[*number]];
@@ -218,12 +219,12 @@ fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still
     }
 }
 
-/// What shows that the machine stood still. Where the upstream stands still on purpose, the tail of both
-/// figures says nothing.
+/// Returns the evidence that the machine stalled. If the upstream stalls on purpose, the tail of
+/// both figures says nothing.
 fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
     let (over_ns, lag_ns) = (&account.overshoot_ns, lag(account));
     let percent = said.waited_share * 100.0;
-    let waited = format!("the engine waited for its core {percent:.1} % of the time");
+    let waited = format!("the load generator waited for its core {percent:.1} % of the time");
     let waited = (said.waited_share > WAITED_SHARE).then_some(waited);
     let lateness = &said.lateness;
     waited.or_else(|| {
@@ -235,13 +236,14 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
     })
 }
 
-/// From due to received: what left in time and came late shows that the upstream had no core.
+/// Compares due times with arrivals. A request that left in time and arrived late shows that the
+/// upstream had no core.
 fn lag(account: &Account) -> Quantiles {
     let at_rate = account.at_rate.clone().unwrap_or_default();
     at_rate.lag_ns
 }
 
-/// The verdict on what is off, unless the machine may be to blame for it.
+/// Returns the verdict on deviations, unless the machine may have caused them.
 pub fn excused(
     reasons: Vec<String>,
     said: &Said,
@@ -254,11 +256,11 @@ pub fn excused(
     }
 }
 
-fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, answered_ns: u64) -> Option<String> {
+fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, responded_ns: u64) -> Option<String> {
     let found = [
         ("requests left", sent_ns.unwrap_or(0.0)),
         ("requests came", received_ns as f64),
-        ("answers left", answered_ns as f64),
+        ("responses left", responded_ns as f64),
     ];
     let (what, late_ns) = found
         .into_iter()
@@ -274,7 +276,7 @@ mod tests {
     use super::super::case::CASES;
     use super::*;
 
-    /// An engine that says exactly the truth of the stall.
+    /// An engine with exactly the true figures of the stall.
     fn honest() -> (Said, Account, Truth) {
         let truth = CASES[0].job(false).truth().unwrap();
         let at = |q: f64| Some(truth.quantile_ns(q) as f64);
@@ -287,7 +289,7 @@ mod tests {
         };
         let said = Said {
             times,
-            answered: 14_000,
+            completed: 14_000,
             ..Said::default()
         };
         let account = Account {
@@ -323,7 +325,7 @@ mod tests {
     #[test]
     fn a_request_too_few_is_wrong() {
         let (mut said, account, _) = honest();
-        said.answered -= 1;
+        said.completed -= 1;
         let Verdict::Wrong(reasons) = verdict(&said, &account) else {
             panic!("a request is missing");
         };
@@ -335,7 +337,8 @@ mod tests {
         let (mut said, mut account, _) = honest();
         said.times.p99_9 = Some(2e9);
         assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));
-        // Waiting for a core spoils nothing that is right; what is off needs the ledger as its witness.
+        // A wait for a core does not invalidate correct figures; deviations need the evidence of
+        // the ledger.
         said.waited_share = 0.02;
         assert!(matches!(verdict(&said, &account), Verdict::Noisy(_)));
         let at = |pick: fn(&Times) -> Option<f64>| pick(&said.times).unwrap() as u64;
@@ -351,7 +354,7 @@ mod tests {
             ..AtRate::default()
         });
         assert!(matches!(verdict(&said, &account), Verdict::ByLedger(_)));
-        said.answered -= 1;
+        said.completed -= 1;
         assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));
         let (mut said, account, _) = honest();
         said.waited_share = 0.02;

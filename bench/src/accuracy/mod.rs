@@ -1,11 +1,13 @@
-//! Is the engine right? It is driven at a fixed rate, with default flags, against an upstream whose true
-//! latency distribution is known by construction, and its quantiles are held against the truth.
+//! The accuracy of the engine. It sends at a fixed rate, with default flags, to an upstream whose
+//! true latency distribution is known by construction, and its quantiles are compared with the
+//! truth.
 //!
-//! Two truths stand beside what a tool says. *Truth* is worked out before the run, from the case and the
-//! schedule. *Ledger* is what the upstream saw: from when the n-th arrival was due, counted from the first,
-//! until its answer left. The verdict is about the truth, unless the machine is seen to have stood still: then
-//! requests left and answers came later than they were meant to, and the ledger, which saw that too, is what the
-//! engine has to say.
+//! The figures of a tool are compared with two truths. *Truth* is computed before the run, from the
+//! case and the schedule. *Ledger* is the record of the upstream: the time from the due time of the
+//! n-th arrival, counted from the first, until its response left. The engine must print the truth,
+//! unless there is evidence that the machine stalled. Then requests left and responses arrived
+//! later than planned. The ledger contains this delay, and the engine must print the figures of the
+//! ledger.
 
 mod case;
 mod cells;
@@ -25,7 +27,7 @@ use self::judge::Verdict;
 use crate::programs::Programs;
 use crate::table::Table;
 
-/// How often a case is tried while the machine stands still in it.
+/// The number of attempts at a case in which the machine stalls.
 const TRIES: usize = 3;
 
 /// The options of the command.
@@ -56,14 +58,14 @@ fn cell_names() -> impl Iterator<Item = &'static str> {
     cases.chain(cells::NAMES)
 }
 
-/// Where everything is that a cell needs.
+/// The programs and folders of a cell.
 struct Bench<'a> {
     programs: &'a Programs,
     options: &'a Options,
 }
 
-/// Runs the cells asked for: success when all are right, 1 when one is wrong, 4 when the machine was too
-/// noisy to say.
+/// Runs the requested cells. The exit code is 0 if all are right, 1 if one is wrong, and 4 if the
+/// machine was too noisy to decide.
 pub fn run(options: &Options, root: &Path) -> Result<ExitCode, String> {
     let programs = Programs::build(root)?;
     let bench = Bench {
@@ -101,7 +103,7 @@ impl Bench<'_> {
             verdicts.push((case.name, trial.verdict));
         }
         if !verdicts.is_empty() {
-            self.print("The engine against the truth", &truths);
+            self.print("The load generator against the truth", &truths);
         }
         if let Some(table) = others {
             self.print(
@@ -112,8 +114,7 @@ impl Bench<'_> {
         Ok(verdicts)
     }
 
-    /// Runs a case until the machine did not stand still in it, or so often that it shall not be
-    /// called right.
+    /// Runs a case until the machine does not stall in it, or until the attempts are used up.
     fn settled(&self, case: &Case) -> Result<judge::Trial, String> {
         let mut trial = self.attempt(case)?;
         for _ in 1..TRIES {

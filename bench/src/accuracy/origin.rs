@@ -1,4 +1,4 @@
-//! `gatebench upstream pathology` on a core of its own, and its control path.
+//! `gatebench upstream pathology` on a separate core, and its control path.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::SERVER_CORE;
 use crate::programs::Programs;
 use crate::server::Server;
 
-/// A running upstream, ended with its guard.
+/// A running upstream. Dropping it ends the upstream.
 pub struct Origin(Server);
 
 impl Origin {
@@ -24,7 +24,7 @@ impl Origin {
         format!("http://{}{target}", self.0.address)
     }
 
-    /// Number, time and account begin anew, for this load after a warm-up of so many requests.
+    /// Restarts the number, time and ledger for this load, after a warm-up of this many requests.
     pub fn begin(&self, job: &Job, warm_up: u64) -> Result<(), String> {
         let rate_per_second = job.rate_per_second;
         self.ask(&format!(
@@ -45,7 +45,7 @@ impl Origin {
         match status {
             200 => Ok(body),
             _ => Err(format!(
-                "the upstream answered '{line}' with {status}: {body}"
+                "the upstream responded to '{line}' with {status}: {body}"
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! What a load tool is asked, and what it says.
+//! Runs a load tool and reads its figures.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use super::case::{Job, WARM_UP_SECONDS};
 use crate::CLIENT_CORE;
 use crate::programs::Programs;
 
-/// Response times in nanoseconds as a tool tells them; absent where it does not tell.
+/// Response times in nanoseconds as a tool prints them; absent if it prints none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     pub p50: Option<f64>,
@@ -18,32 +18,32 @@ pub struct Times {
     pub max: Option<f64>,
 }
 
-/// What gatebench says.
+/// The figures that gatebench prints.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
     pub times: Times,
     pub lateness: Times,
-    /// Requests that were answered.
-    pub answered: u64,
+    /// Requests with a response.
+    pub completed: u64,
     /// Requests that failed after they were sent.
     pub failed: u64,
     /// Arrivals that were never sent.
     pub dropped: u64,
-    /// Arrivals that waited for a connection at the same time, at most.
+    /// The most arrivals that waited for a connection at the same time.
     pub queued_max: u64,
-    /// Share of the time that the engine was ready and had no core.
+    /// The share of the time in which the engine was ready but had no core.
     pub waited_share: f64,
 }
 
 impl Said {
     pub fn sent(&self) -> u64 {
-        self.answered + self.failed
+        self.completed + self.failed
     }
 }
 
-/// Drives the load with gatebench's default flags.
+/// Runs the load with gatebench's default flags.
 pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, String> {
-    // Failed requests and dropped arrivals have an exit code of their own: the output says it better.
+    // The exit code is ignored, because the output shows failed requests and dropped arrivals.
     read_gatebench(&output(&mut at_rate(programs, url, job))?)
 }
 
@@ -61,7 +61,8 @@ fn at_rate(programs: &Programs, url: &str, job: &Job) -> Command {
     command
 }
 
-/// As many requests as one connection carries: the median response time in nanoseconds.
+/// Sends requests on one connection without a pause, and returns the median response time in
+/// nanoseconds.
 pub fn gatebench_closed(programs: &Programs, url: &str, seconds: u64) -> Result<f64, String> {
     let mut command = Command::new(&programs.gatebench);
     command.args([
@@ -76,7 +77,7 @@ pub fn gatebench_closed(programs: &Programs, url: &str, seconds: u64) -> Result<
     let said = read_gatebench(&output(&mut command)?)?;
     said.times
         .p50
-        .ok_or_else(|| "gatebench told no median".into())
+        .ok_or_else(|| "gatebench printed no median".into())
 }
 
 fn read_gatebench(text: &str) -> Result<Said, String> {
@@ -84,16 +85,16 @@ fn read_gatebench(text: &str) -> Result<Said, String> {
         .map_err(|error| format!("gatebench load printed no JSON ({error}): {text}"))?;
     let kinds = value["errors"]
         .as_object()
-        .ok_or("gatebench load told no errors")?;
+        .ok_or("gatebench load printed no errors")?;
     let errors = kinds.values().filter_map(Value::as_u64).sum();
     let count = |name: &str| {
         let number = value[name].as_u64();
-        number.ok_or_else(|| format!("gatebench load told no '{name}': {text}"))
+        number.ok_or_else(|| format!("gatebench load printed no '{name}': {text}"))
     };
     Ok(Said {
         times: times(&value["response_time_ns"]),
         lateness: times(&value["lateness_ns"]),
-        answered: count("completed")?,
+        completed: count("completed")?,
         failed: errors,
         dropped: count("dropped")?,
         queued_max: count("queued_max")?,
@@ -114,7 +115,7 @@ fn times(value: &Value) -> Times {
     }
 }
 
-/// Runs a program on the core of the load tools and answers what it printed, however it ended.
+/// Runs a program on the core of the load tools and returns its output, whatever its exit code.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let mut pinned = Command::new("taskset");
     pinned.args(["-c", CLIENT_CORE]).arg(command.get_program());
@@ -146,7 +147,7 @@ mod tests {
             "response_time_ns": {"p50": 1000, "p99_9": null}, "lateness_ns": {"p99": 20},
             "engine": {"run_queue_wait_share": 0.25}}"#;
         let said = read_gatebench(text).unwrap();
-        assert_eq!((said.answered, said.failed, said.dropped), (990, 10, 3));
+        assert_eq!((said.completed, said.failed, said.dropped), (990, 10, 3));
         assert_eq!((said.queued_max, said.waited_share), (4, 0.25));
         assert_eq!((said.times.p50, said.times.p99_9), (Some(1_000.0), None));
         assert_eq!((said.lateness.p99, said.sent()), (Some(20.0), 1_000));

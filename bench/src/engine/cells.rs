@@ -1,4 +1,4 @@
-//! The cells of the matrix: what is asked of every tool at once, and what of ours.
+//! The cells of the matrix: the loads of all tools, and the requirements for ours.
 
 use crate::tools::ab::AB;
 use crate::tools::bare::BARE;
@@ -7,25 +7,25 @@ use crate::tools::oha::OHA;
 use crate::tools::ours::OURS;
 use crate::tools::{Method, Protocol, Tool, Work};
 
-/// One kind of load with the tools that can make it, ours first.
+/// One kind of load with the tools that support it, ours first.
 pub struct Cell {
     pub name: &'static str,
     pub title: String,
     pub work: Work,
     pub tools: Vec<&'static Tool>,
     pub goals: Vec<Goal>,
-    /// The least length of a run: opening many connections must not be most of a short one.
+    /// The least length of a run, so that opening many connections does not take most of it.
     pub seconds_min: u32,
 }
 
-/// What is asked of the engine: a peer's CPU per request is at least so many times ours.
+/// The requirement for the engine: a peer's CPU per request is at least this many times ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     pub peer: &'static str,
     pub at_least: f64,
 }
 
-/// Within 15 % of the client that parses nothing.
+/// At most 15 % above the client that parses nothing.
 const NEAR_BARE: Goal = Goal {
     peer: "bare",
     at_least: 1.0 / 1.15,
@@ -33,7 +33,7 @@ const NEAR_BARE: Goal = Goal {
 
 const PLAIN: Work = Work::plain(64);
 
-/// The whole matrix, in the order it is run.
+/// The whole matrix, in the order of the runs.
 pub fn all() -> Vec<Cell> {
     let mut cells = vec![
         get(

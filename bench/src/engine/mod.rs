@@ -20,7 +20,7 @@ use super::settings::Settings;
 use super::tools::{Job, Method, Protocol};
 use super::{CLIENT_CORE, SERVER_CORE};
 
-/// Descriptors that a tool needs besides its connections.
+/// Descriptors that a tool needs in addition to its connections.
 const SPARE_DESCRIPTORS: u64 = 100;
 
 /// Prints the names of the cells.
@@ -75,7 +75,7 @@ fn choose(names: &[String]) -> Result<Vec<Cell>, String> {
     Ok(cells)
 }
 
-/// One cell with a fresh upstream; an error says why it cannot be measured here.
+/// Measures a cell with a fresh upstream; the error states why it cannot be measured here.
 fn measure(
     cell: &Cell,
     settings: &Settings,
@@ -109,7 +109,7 @@ fn measure(
     Ok(rounds::measure(cell, settings, &job, &server, counter))
 }
 
-/// The embedded origin that has a canned answer for the cell's request.
+/// Returns the embedded origin with a canned response for the cell's request.
 fn upstream(cell: &Cell, programs: &Programs) -> Result<Server, String> {
     let kind = if cell.work.method == Method::Post {
         "httpbin"
@@ -130,7 +130,7 @@ fn path(cell: &Cell) -> &'static str {
     }
 }
 
-/// What every figure below it rests on.
+/// The versions and settings on which all figures depend.
 fn heading(
     settings: &Settings,
     chosen: &[Cell],
@@ -170,7 +170,7 @@ fn left(began: Instant, done: usize, all: usize) -> String {
     format!(", about {minutes:.0} min left")
 }
 
-/// Raises the limit of descriptors, which children inherit, as far as it goes, and answers it.
+/// Raises the limit of descriptors, which children inherit, as far as possible, and returns it.
 fn raise_descriptors() -> u64 {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return 0;

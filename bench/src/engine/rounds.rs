@@ -12,35 +12,35 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::tools::{Job, Tool};
 
-/// What a cell came to: one row per tool that can do the work, ours first if it can.
+/// The result of a cell: one row per tool that can do the work, ours first if it can.
 pub struct Measured {
     pub rows: Vec<Row>,
-    /// Tools that have no row, and why.
+    /// Tools without a row, with the reason.
     pub absent: Vec<(&'static str, String)>,
 }
 
 /// The runs of one tool.
 pub struct Row {
     pub name: &'static str,
-    /// One per round; none where the run did not count.
+    /// One run per round; none if the run did not count.
     pub rounds: Vec<Option<Sample>>,
-    /// Why runs did not count.
+    /// The reasons why runs did not count.
     pub lost: Vec<String>,
     pub syscalls: Option<Syscalls>,
 }
 
-/// One run with what happened beside it.
+/// One run with the disturbances during it.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub run: Run,
-    /// CPU time of the upstream in terms of the time it was asked.
+    /// CPU time of the upstream as a share of the run's time.
     pub upstream_busy: f64,
     /// Share of the two cores that neither the tool nor the upstream used.
     pub foreign: f64,
 }
 
-/// Measures a cell: a round of short runs that is not counted, the rounds, and a run that counts system
-/// calls. Each round begins with the next tool, so that none always follows the same one.
+/// Measures a cell: a warm-up round of short runs, the rounds, and a run that counts system calls.
+/// Each round begins with the next tool, so that no tool always runs after the same one.
 pub fn measure(
     cell: &Cell,
     settings: &Settings,
@@ -65,7 +65,7 @@ pub fn measure(
     let mut rows: Vec<Row> = able.iter().map(row).collect();
     let short = Job { seconds: 1, ..*job };
     for tool in &able {
-        // What fails here fails again below, and is told there.
+        // A tool that fails here fails again below and is reported there.
         let _ = client::run(tool, &short);
     }
     for round in 0..settings.rounds {
@@ -103,8 +103,8 @@ fn sample(tool: &Tool, job: &Job<'_>, server: &Server) -> Result<Sample, String>
     })
 }
 
-/// Busy and stolen time of both cores so far, seconds. Interrupts are left out, since no process is
-/// charged for them.
+/// Busy and stolen time of both cores so far, seconds. Interrupts are excluded, because no process
+/// is charged for them.
 fn busy_seconds(machine: &MachineSample) -> f64 {
     let charged_ns = machine.busy_ns(&CORES) + machine.steal_ns(&CORES);
     let interrupts_ns = machine.irq_ns(&CORES) + machine.softirq_ns(&CORES);

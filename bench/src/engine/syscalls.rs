@@ -1,4 +1,4 @@
-//! System calls per request, counted in a run of their own: counting costs time.
+//! System calls per request. They are counted in a separate run, because counting costs time.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use crate::tools::{Job, Tool};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Syscalls {
     pub all: f64,
-    /// Of these, `io_uring_enter`.
+    /// The calls of `io_uring_enter` among them.
     pub io_uring_enter: f64,
 }
 
-/// What counts.
+/// The counted events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// perf, at the kernel's tracepoints: about as fast as without.
+    /// perf, at the kernel's tracepoints, which hardly slows the tool.
     Perf,
-    /// strace, which stops the tool at every call and so makes its batches larger.
+    /// strace, which stops the tool at every call and therefore makes its batches larger.
     Strace,
 }
 
-/// Below this the calls are those of starting up.
+/// Fewer calls than this belong to the start of the tool.
 const REQUESTS_MIN: u64 = 1000;
 
 /// The file that the counter writes.
@@ -32,7 +32,7 @@ const CALLS: &str = "calls";
 
 const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_io_uring_enter";
 
-/// The counter that works here, or what to install.
+/// Returns the counter that works here, or the program to install.
 pub fn counter() -> Result<Counter, String> {
     let works = |counter: Counter| {
         let Ok(folder) = Folder::new() else {
@@ -51,7 +51,7 @@ pub fn counter() -> Result<Counter, String> {
     })
 }
 
-/// Runs a tool once more, shortly, under the counter.
+/// Runs a tool once more, for a short time, under the counter.
 pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, String> {
     let folder = Folder::new()?;
     let file = word(&folder.path(CALLS));
@@ -72,7 +72,7 @@ pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, S
     })
 }
 
-/// A path as a word of a command line.
+/// Returns a path as a word of a command line.
 fn word(path: &Path) -> String {
     path.display().to_string()
 }
@@ -89,16 +89,16 @@ fn prefix(counter: Counter, file: &str) -> Vec<String> {
     words.iter().map(|word| (*word).into()).collect()
 }
 
-/// All calls, and those of `io_uring_enter`.
+/// Returns the number of all calls and of those of `io_uring_enter`.
 fn read(counter: Counter, text: &str) -> Result<(u64, u64), String> {
     let counts = match counter {
         Counter::Perf => read_perf(text),
         Counter::Strace => read_strace(text),
     };
-    counts.ok_or_else(|| "the counter of system calls said nothing".into())
+    counts.ok_or_else(|| "the counter of system calls printed nothing".into())
 }
 
-/// Lines `COUNT,UNIT,EVENT,…`; `<not supported>` stands where there is no count.
+/// Lines `COUNT,UNIT,EVENT,…`; `<not supported>` replaces a missing count.
 fn read_perf(text: &str) -> Option<(u64, u64)> {
     let of = |event: &str| {
         let fields = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -106,11 +106,12 @@ fn read_perf(text: &str) -> Option<(u64, u64)> {
         lines.next()?[0].parse().ok()
     };
     let (all, enter) = EVENTS.split_once(',')?;
-    // A kernel without io_uring has no event for it.
+    // A kernel without io_uring has no such event.
     Some((of(all)?, of(enter).unwrap_or(0)))
 }
 
-/// A table whose fourth column counts the calls of the last; `total` stands at its end.
+/// Reads a table. Its fourth column counts the calls of the system call in its last column, and
+/// `total` is in its last line.
 fn read_strace(text: &str) -> Option<(u64, u64)> {
     let of = |name: &str| {
         let rows = text

@@ -7,9 +7,9 @@ use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 use crate::tools::ours::OURS;
 
-/// Above this the upstream, not the tool, limits the rate.
+/// Above this CPU use the upstream limits the rate, not the tool.
 const UPSTREAM_BUSY_MAX: f64 = 0.9;
-/// Above this other processes disturbed the run.
+/// Above this share other processes disturbed the run.
 const FOREIGN_MAX: f64 = 0.05;
 
 const HEAD: [&str; 7] = [
@@ -77,7 +77,7 @@ fn line(row: &Row, first: &Row) -> Option<[String; 7]> {
     ])
 }
 
-/// A row's figure in terms of ours, round by round; none where ours has no run.
+/// A row's figure as a multiple of ours, round by round; none if ours has no run.
 fn paired(row: &Row, first: &Row, pick: fn(&Run) -> f64) -> Option<Spread> {
     if first.name != OURS.name {
         return None;
@@ -142,7 +142,7 @@ fn notes(cell: &Cell, measured: &Measured) -> Vec<String> {
     notes
 }
 
-/// A goal holds where the whole interval does, and fails where none of it does.
+/// A goal is met if the whole interval meets it, and missed if no part of it does.
 fn goal_note(goal: Goal, measured: &Measured) -> Option<String> {
     let row = measured.rows.iter().find(|row| row.name == goal.peer)?;
     let ratio = paired(row, &measured.rows[0], Run::cpu_us_per_request)?;

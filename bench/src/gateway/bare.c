@@ -1,12 +1,12 @@
-/* The bare work of a SOAP/XML chain: libxml2 and libxslt called directly, one message after the other, with
- * definitions that are compiled once. It prints the CPU time of one round in microseconds. A step that fails
- * ends it, so that what is timed is the work that the scenario asks for.
+/* The bare work of a SOAP/XML chain: calls libxml2 and libxslt directly, one message after the other, with
+ * definitions that are compiled once, and prints the CPU time of one round in microseconds. A failed step
+ * ends the program, so that the time is that of the scenario's complete work.
  *
  *   bare SECONDS MESSAGE STEP...
  *
  * parse, envelope FILE (a schema for the document), body FILE (a schema or a WSDL, for the first element of
- * the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialise, answer FILE (the upstream's, in place of the
- * message). */
+ * the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialise, response FILE (the upstream's response replaces
+ * the message). */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@
 #include <libxslt/transform.h>
 #include <libxslt/xsltInternals.h>
 
-/* As the gateway parses: entities replaced, CDATA as text, nothing fetched. */
+/* The gateway's options: entities are replaced, CDATA is text, nothing is fetched. */
 #define OPTIONS (XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT)
 #define STEPS_MAX 32
 
-enum kind { PARSE, ENVELOPE, BODY, XSLT, XPATH, SERIALISE, ANSWER };
+enum kind { PARSE, ENVELOPE, BODY, XSLT, XPATH, SERIALISE, RESPONSE };
 
 struct step {
     enum kind kind;
@@ -37,7 +37,7 @@ struct step {
     int length;
 };
 
-/* What a round works on: a text, and the tree that was made of it. */
+/* The state of a round: a text and the tree that was parsed from it. */
 static struct {
     xmlChar *text;
     int length;
@@ -63,7 +63,7 @@ static xmlNodePtr child_named(xmlNodePtr parent, const char *name) {
     return child;
 }
 
-/* The schema in a WSDL as a document of its own, with the namespaces that are in scope there. */
+/* Returns the schema in a WSDL as a separate document, with the namespaces in scope there. */
 static xmlDocPtr schema_of(xmlDocPtr document) {
     xmlNodePtr types = child_named(xmlDocGetRootElement(document), "types");
     xmlNodePtr schema = types == NULL ? NULL : child_named(types, "schema");
@@ -96,7 +96,7 @@ static char *read_text(const char *path, int *length) {
     return text;
 }
 
-/* Reads one step from the words; answers how many it took. */
+/* Reads one step from the words; returns the number of words that it took. */
 static int read_step(char **words, int count, struct step *step) {
     const char *name = words[0];
     memset(step, 0, sizeof *step);
@@ -117,8 +117,8 @@ static int read_step(char **words, int count, struct step *step) {
     }
     if (count < 2)
         fail(name);
-    if (strcmp(name, "answer") == 0) {
-        step->kind = ANSWER;
+    if (strcmp(name, "response") == 0) {
+        step->kind = RESPONSE;
         step->text = read_text(words[1], &step->length);
         return 2;
     }
@@ -179,7 +179,7 @@ static void work(struct step *step) {
     case XPATH:
         route(step);
         break;
-    case ANSWER:
+    case RESPONSE:
         xmlFree(now.text);
         now.length = step->length;
         now.text = xmlStrndup(BAD_CAST step->text, step->length);

@@ -1,5 +1,5 @@
-//! The bare work of chains: the steps of a scenario's policies for a C program that calls the libraries
-//! directly, on the gateway's core, while the other core is as busy as it is in a trial.
+//! The bare work of chains. A C program calls the libraries directly for the steps of a scenario's
+//! policies, on the gateway's core, while the other core is as busy as in a trial.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,11 +17,11 @@ const PROGRAM: &str = include_str!("bare.c");
 const SAXON: &str = include_str!("bare_saxon.py");
 const ENVELOPE: &str = include_str!("../../../crates/xml/src/soap/soap-1.1.xsd");
 
-/// What the calculator answers to 5 and 7.
-const ANSWER: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
+/// The calculator's response to 5 and 7.
+const RESPONSE: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
 
-/// The file that it is put into.
-const ANSWER_FILE: &str = "answer";
+/// The name of its file.
+const RESPONSE_FILE: &str = "upstream-response";
 
 /// CPU time of one measurement.
 const SECONDS: &str = "0.5";
@@ -33,7 +33,8 @@ pub struct Bare<'a> {
 }
 
 impl<'a> Bare<'a> {
-    /// Compiles it as the gateway's shim is: with the system's compiler, against the libraries' headers.
+    /// Compiles it in the same way as the gateway's shim: with the system's compiler, against the
+    /// libraries' headers.
     pub fn compile(folder: &Path, programs: &'a Programs) -> Result<Self, String> {
         let (source, program) = (folder.join("bare.c"), folder.join("bare"));
         let wrote = std::fs::write(&source, PROGRAM);
@@ -50,15 +51,16 @@ impl<'a> Bare<'a> {
         Ok(Self { program, programs })
     }
 
-    /// The command that does what libxml2 and libxslt do of a chain, if anything.
+    /// Returns the command for the part of a chain that uses libxml2 and libxslt, if there is one.
     fn by_libxml2(&self, chain: &Chain) -> Option<Vec<String>> {
         let steps = chain.of_libxml2();
-        let is_empty = !steps.iter().any(|step| step[0] != "answer");
+        let is_empty = !steps.iter().any(|step| step[0] != "response");
         let fixed = [word(&self.program), SECONDS.into(), chain.message.clone()];
         (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
     }
 
-    /// CPU µs of one message in each scenario that has a chain: the least of so many trials.
+    /// Returns the CPU µs of one message in each scenario with a chain: the least of several
+    /// trials.
     pub fn measure(
         &self,
         ran: &Ran,
@@ -75,7 +77,7 @@ impl<'a> Bare<'a> {
             if neighbour.is_none() {
                 neighbour = Some(Busy::start(self.programs)?);
             }
-            // What saxon makes is validated by libxml2: it comes first.
+            // saxon runs first, because libxml2 validates its results.
             let mut cost = 0.0;
             if let Some(words) = chain.by_saxon(&between(scenario, &chain.folder))? {
                 cost += least(&words, trials)?;
@@ -89,7 +91,7 @@ impl<'a> Bare<'a> {
     }
 }
 
-/// The least of what so many runs of a command print.
+/// Returns the least figure that this many runs of a command print.
 fn least(words: &[String], trials: usize) -> Result<f64, String> {
     let mut least = f64::INFINITY;
     for _ in 0..trials {
@@ -100,24 +102,25 @@ fn least(words: &[String], trials: usize) -> Result<f64, String> {
     Ok(least)
 }
 
-/// What the upstream makes of a message, for saxon: httpbin tells it back, and the calculator answers a sum.
+/// Returns the upstream's response to a message, for saxon: httpbin sends it back, and the
+/// calculator sends a sum.
 fn between(scenario: &Value, folder: &Path) -> String {
     match scenario["upstream"].as_str() {
         Some("httpbin") => "ECHO".into(),
-        _ => format!("ANSWER={}", word(&folder.join(ANSWER_FILE))),
+        _ => format!("RESPONSE={}", word(&folder.join(RESPONSE_FILE))),
     }
 }
 
-/// A scenario's work: what one message goes through.
+/// The work of a scenario for one message.
 struct Chain {
     folder: PathBuf,
     message: String,
-    /// Each is a name and its words, as bare.c reads them; `saxon` is no step of its.
+    /// Each step is a name with its arguments, as bare.c reads them, except `saxon`.
     steps: Vec<Vec<String>>,
 }
 
 impl Chain {
-    /// None where the scenario's first route has no chain.
+    /// Returns the chain of the scenario's first route, if it has one.
     fn of(scenario: &Value, folder: &Path) -> Result<Option<Self>, String> {
         let policies = scenario["routes"][0]["policies"].as_array();
         let soap = policies.and_then(|all| all.iter().find_map(|policy| policy.get("soap")));
@@ -127,13 +130,13 @@ impl Chain {
         std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
         let request = &scenario["requests"][0];
         let message = file(folder, "message", request["body"].as_str().unwrap_or(""))?;
-        let answer = file(folder, ANSWER_FILE, ANSWER)?;
+        let response = file(folder, RESPONSE_FILE, RESPONSE)?;
         let mut steps = Vec::new();
         for direction in ["request", "response"] {
             let chain = &soap[direction];
             if chain.is_object() {
                 if direction == "response" {
-                    steps.push(vec!["answer".to_owned(), answer.clone()]);
+                    steps.push(vec!["response".to_owned(), response.clone()]);
                 }
                 steps.extend(of_chain(chain, &folder.join(direction))?);
             }
@@ -145,8 +148,8 @@ impl Chain {
         }))
     }
 
-    /// Its steps for bare.c: what saxon makes is a text to go on with, which lies in a file, and what only
-    /// saxon reads is not parsed.
+    /// Returns the steps for bare.c. A result of saxon is the input of the next step, read from a
+    /// file, and text that only saxon reads is not parsed.
     fn of_libxml2(&self) -> Vec<Vec<String>> {
         let mut steps: Vec<Vec<String>> = Vec::new();
         let mut made = 0;
@@ -157,8 +160,8 @@ impl Chain {
                 "saxon" => {
                     made += 1;
                     let text = word(&self.folder.join(made.to_string()));
-                    steps.push(vec!["answer".into(), text]);
-                    if next.is_some_and(|next| next != "answer") {
+                    steps.push(vec!["response".into(), text]);
+                    if next.is_some_and(|next| next != "response") {
                         steps.push(vec!["parse".into()]);
                     }
                 }
@@ -168,8 +171,8 @@ impl Chain {
         steps
     }
 
-    /// The command that does what saxon does of it, if anything. Where the chain has two stylesheets,
-    /// `between` is what the upstream makes of the first one's result.
+    /// Returns the command for the part of the chain that uses saxon, if there is one. With two
+    /// stylesheets, `between` is the upstream's response to the result of the first.
     fn by_saxon(&self, between: &str) -> Result<Option<Vec<String>>, String> {
         let of_saxon = self.steps.iter().filter(|step| step[0] == "saxon");
         let mut styles: Vec<String> = of_saxon.map(|step| step[1].clone()).collect();
@@ -205,7 +208,7 @@ fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
         true => "saxon",
         false => "xslt",
     };
-    // Without a schema of the user's the envelope's own is on.
+    // If the user gives no schema, the built-in schema of the envelope applies.
     let envelope = chain["xsd_soap_schema"].as_str().or(Some(ENVELOPE));
     let parts = [
         (xslt, "before", chain["xslt_transform_before"].as_str()),
@@ -234,7 +237,7 @@ fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     Ok(steps)
 }
 
-/// Writes a text, and answers its path.
+/// Writes a text, and returns its path.
 fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
     let path = folder.join(name);
     std::fs::write(&path, text)
@@ -242,7 +245,7 @@ fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
     Ok(word(&path))
 }
 
-/// What a command prints.
+/// Returns the output of a command.
 fn printed(command: &mut Command) -> Result<String, String> {
     let output = command
         .output()
@@ -275,7 +278,7 @@ mod tests {
                 "parse",
                 "envelope company.xsd",
                 "saxon to-json",
-                "answer echo",
+                "response echo",
                 "parse",
                 "saxon from-json",
                 "envelope company.xsd",
@@ -286,9 +289,9 @@ mod tests {
         let expected = [
             "parse",
             "envelope company.xsd",
-            "answer made/1",
-            "answer echo",
-            "answer made/2",
+            "response made/1",
+            "response echo",
+            "response made/2",
             "parse",
             "envelope company.xsd",
         ];

@@ -1,11 +1,11 @@
-"""The bare work of Saxon's chains: its own Python interface in a loop, with stylesheets compiled once. Prints
-the CPU time of one round in microseconds.
+"""The bare work of Saxon's chains: calls its Python interface in a loop, with stylesheets compiled once, and
+prints the CPU time of one round in microseconds.
 
   bare_saxon.py PACKAGE SECONDS MADE MESSAGE STYLESHEET...
 
 A JSON message is the text of an element; the result of a stylesheet is the input of the next, from text to
-text. ECHO in the place of a stylesheet wraps a JSON text as httpbin tells it back; ANSWER=FILE is what a file
-says. The stylesheets' results are put into the folder MADE, numbered from 1."""
+text. ECHO in place of a stylesheet wraps a JSON text as httpbin does in its response; RESPONSE=FILE is the text
+of a file. The results of the stylesheets are written into the folder MADE, numbered from 1."""
 import sys
 import time
 from xml.sax.saxutils import escape
@@ -24,9 +24,9 @@ def read(path):
 def compiled(path):
     if path == "ECHO":
         return lambda text: '{"json":' + text + "}"
-    if path.startswith("ANSWER="):
-        answer = read(path.removeprefix("ANSWER="))
-        return lambda text: answer
+    if path.startswith("RESPONSE="):
+        response = read(path.removeprefix("RESPONSE="))
+        return lambda text: response
     return saxon.new_xslt30_processor().compile_stylesheet(stylesheet_text=read(path))
 
 

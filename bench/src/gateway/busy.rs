@@ -1,8 +1,8 @@
-//! What keeps the core of engine and upstream busy while bare work is measured.
+//! Keeps the core of engine and upstream busy while bare work is measured.
 //!
-//! Cores share a cache and the way to memory, and some are two threads of one: beside a neighbour that works the
-//! same work costs more than beside one that idles, most of all where it allocates much. A gateway is
-//! never measured beside an idle neighbour, so neither is its bare work.
+//! Cores share a cache and the path to memory, and some are two threads of one core. The same work
+//! costs more next to a busy neighbour than next to an idle one, most of all if it allocates much.
+//! A gateway is never measured next to an idle neighbour, so neither is its bare work.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,20 +11,20 @@ use crate::CLIENT_CORE;
 use crate::programs::Programs;
 use crate::server::Server;
 
-/// CPU time of the upstream by which the load is under way.
+/// The CPU time of the upstream that shows that the load runs.
 const UNDER_WAY_US: f64 = 50_000.0;
 
-/// Longest wait for that.
+/// The longest wait for it.
 const START_MAX: Duration = Duration::from_secs(10);
 
-/// An engine and an upstream on their core, until this is dropped.
+/// A running engine and upstream on their core. Dropping it ends both.
 pub struct Busy {
     load: Child,
     upstream: Server,
 }
 
 impl Busy {
-    /// Starts both, and waits until they work.
+    /// Starts both and waits until they work.
     pub fn start(programs: &Programs) -> Result<Self, String> {
         let upstream = Server::upstream_on(CLIENT_CORE, programs, &["ping"])?;
         let load = Command::new("taskset")

@@ -1,33 +1,35 @@
-//! What is measured with what.
+//! The cells: each measures a scenario with certain gateways.
 
-/// Scenarios that are set side by side at several gateways.
+/// Scenarios that are compared between several gateways.
 pub struct Cell {
     pub name: &'static str,
     pub title: &'static str,
-    /// The scenario without policies; what the others cost beyond it is their policies'.
+    /// The scenario without policies. The additional cost of the other scenarios is that of their
+    /// policies.
     pub plain: &'static str,
     pub scenarios: &'static [&'static str],
     pub peers: Peers,
-    /// Trials of each scenario in a round, of which the one of least CPU counts: what disturbs a trial only
-    /// adds to it. More than one where what is looked for is small beside what disturbs.
+    /// Trials of each scenario in a round. The trial with the least CPU counts, because
+    /// disturbances only add to it. There is more than one if the effect is small compared to the
+    /// noise.
     pub trials: usize,
-    /// What is asked: ours over the peer's CPU, or what a chain adds over its bare work.
+    /// The compared figure: ours over the peer's CPU, or the cost of a chain over its bare work.
     pub asked: Asked,
 }
 
-/// What ours is set beside.
+/// The figure with which ours is compared.
 pub enum Peers {
     Named(&'static [&'static str]),
-    /// Every gateway that is found here and whose folder has a policy of these scenarios.
+    /// Every installed gateway whose folder has a policy of these scenarios.
     WithAPolicy,
 }
 
-/// What a ratio may be at most.
+/// The highest permitted ratio.
 #[derive(Clone, Copy)]
 pub enum Asked {
     /// Ours over each peer's.
     OfPeers(f64),
-    /// What a chain adds over its bare work.
+    /// The cost of a chain over its bare work.
     OfBareWork(f64),
 }
 

@@ -1,5 +1,6 @@
-//! Scenario 5 on a hundred routes that differ, whose definitions are compiled anew every minute: no answer of
-//! another route, no restart, and memory that does not leak, all of it judged by `gatebench soak`.
+//! Runs scenario 5 on a hundred different routes, whose definitions are compiled again every
+//! minute. `gatebench soak` checks that no response belongs to another route, that nothing restarts
+//! and that memory does not leak.
 
 use std::process::{Command, Stdio};
 
@@ -15,10 +16,10 @@ const EVERY_MINUTE: Variant = Variant {
     routes: 100,
 };
 
-/// Growth that does not matter, in an hour: more than a huge page in fifteen minutes.
+/// The permitted growth per hour: more than a huge page in fifteen minutes.
 const GROWTH: &str = "12MiB";
 
-/// Soaks it for so many minutes, and refuses what the soak calls wrong or cannot tell.
+/// Runs the soak for this many minutes. It is an error if the soak finds a fault or cannot decide.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;
     link_definitions(folder.at())?;
@@ -41,11 +42,11 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     match status.code() {
         Some(0) => Ok(()),
         Some(1) => {
-            Err("the reference gateway leaks, ended, or gave wrong answers: see above".into())
+            Err("the reference gateway leaks, ended, or sent wrong responses: see above".into())
         }
-        Some(4) => {
-            Err("whether memory leaks was not to be told: see above how long it would take".into())
-        }
+        Some(4) => Err(
+            "the soak cannot decide whether memory leaks: see above how long it would take".into(),
+        ),
         _ => Err(format!("gatebench soak did not come to an end: {status}")),
     }
 }

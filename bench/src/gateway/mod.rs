@@ -1,9 +1,10 @@
-//! CPU time of the gateway's processes per request: the plain proxy and the common policies beside other
-//! gateways, and SOAP/XML chains beside the bare work of their libraries.
+//! CPU time of the gateway's processes per request: the plain proxy and the common policies
+//! compared with other gateways, and SOAP/XML chains compared with the bare work of their
+//! libraries.
 //!
-//! Every round is a run of `gatebench run` with one block: each scenario with each gateway in random order,
-//! with fresh processes that prove their policies before and after the load. The gateway has core 1, engine
-//! and upstream have core 0.
+//! Every round is a run of `gatebench run` with one block: each scenario with each gateway in
+//! random order, with fresh processes that prove their policies before and after the load. The
+//! gateway has core 1, engine and upstream have core 0.
 
 mod bare;
 mod busy;
@@ -27,7 +28,7 @@ use super::folder::Folder;
 use super::programs::Programs;
 use super::settings::Settings;
 
-/// What one cell came to, by rounds.
+/// The results of one cell, by rounds.
 pub struct Measured {
     pub chosen: Chosen,
     pub costs: Vec<Costs>,

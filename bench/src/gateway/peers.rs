@@ -1,5 +1,5 @@
-//! Which gateways a cell sets beside ours, and by what means each has a policy: asked of gatebench, which asks
-//! their folders.
+//! The gateways that a cell compares with ours, and whether each implements a policy natively or by
+//! a script. gatebench reads both from their folders.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -12,14 +12,14 @@ use crate::programs::Programs;
 /// The gateways of a cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
-    /// Ours first.
+    /// The names, ours first.
     pub gateways: Vec<String>,
-    /// Those that have a policy of a scenario by a script, by scenario.
+    /// The gateways that implement a policy by a script, by scenario.
     scripted: BTreeMap<String, Vec<String>>,
 }
 
 impl Chosen {
-    /// Asks for the gateways of a cell.
+    /// Finds the gateways of a cell.
     pub fn of(cell: &Cell, programs: &Programs) -> Result<Self, String> {
         let named = match cell.peers {
             Peers::Named(names) => Some(names.iter().map(|name| (*name).to_owned()).collect()),
@@ -42,14 +42,15 @@ impl Chosen {
         }
     }
 
-    /// Whether a gateway has what a scenario asks for only by a script.
+    /// Reports whether a gateway meets the needs of a scenario only by a script.
     pub fn is_by_script(&self, scenario: &str, gateway: &str) -> bool {
         let gateways = self.scripted.get(scenario);
         gateways.is_some_and(|all| all.iter().any(|one| one == gateway))
     }
 }
 
-/// The gateways of those names, or without names all that are found and have a policy of the plan's scenarios.
+/// Returns the gateways with these names [default: all installed ones with a policy of the plan's
+/// scenarios].
 fn choose(named: Option<Vec<String>>, listed: &Value, plan: &Value) -> Chosen {
     let empty = Vec::new();
     let folders = listed["gateways"].as_array().unwrap_or(&empty);
@@ -93,7 +94,7 @@ fn policies(scenario: &Value) -> impl Iterator<Item = String> {
     policies.filter_map(|policy| policy.as_object()?.keys().next().cloned())
 }
 
-/// What a command of gatebench prints as JSON.
+/// Returns the JSON that a command of gatebench prints.
 fn asked(programs: &Programs, words: &[&str]) -> Result<Value, String> {
     let output = Command::new(&programs.gatebench)
         .args(words)

@@ -5,13 +5,13 @@ use super::{Measured, verdicts};
 use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 
-/// In the place of a figure that there is not.
+/// The text for a missing figure.
 const NONE: &str = "–";
 
-/// Behind the ratio to a gateway that has the policy by a script, and not natively.
+/// The mark of a ratio to a gateway that implements the policy by a script instead of natively.
 const BY_SCRIPT: &str = "(script)";
 
-/// The table of a cell, under its title, with what was asked and why figures are missing below it.
+/// The title and table of a cell, with the requirement and the reasons for missing figures.
 pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     let columns = columns(cell, measured);
     let titles = columns.iter().map(|column| column.title(measured));
@@ -43,8 +43,8 @@ enum Column {
     AddedOverBare,
 }
 
-/// A peer's cost stands beside the ratio where there is one peer; many have a ratio each. A gateway without any
-/// figure has no column.
+/// With one peer, its cost has a column next to the ratio; with several, each has a ratio only. A
+/// gateway without any figure has no column.
 fn columns(cell: &Cell, measured: &Measured) -> Vec<Column> {
     let has_figures = |at: &usize| {
         let gateway = &measured.chosen.gateways[*at];
@@ -103,13 +103,13 @@ impl Column {
     }
 }
 
-/// Ours over a peer's, of the rounds that have both.
+/// The ratios of ours to a peer's, for the rounds with both figures.
 pub(super) fn over_peer(measured: &Measured, scenario: &str, gateway: &str) -> Vec<f64> {
     let ours = of_rounds(measured, scenario, OURS);
     quotients(&ours, &of_rounds(measured, scenario, gateway))
 }
 
-/// What a chain adds over its bare work, of the rounds that have both.
+/// Returns the ratios of a chain's cost to its bare work, for the rounds with both figures.
 pub(super) fn over_bare(cell: &Cell, measured: &Measured, scenario: &str) -> Vec<f64> {
     quotients(&added(cell, measured, scenario), &bare(measured, scenario))
 }
@@ -142,7 +142,7 @@ fn known(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().flatten().copied().collect()
 }
 
-/// Quotients of the rounds that have both figures.
+/// Returns the quotients for the rounds with both figures.
 fn quotients(over: &[Option<f64>], under: &[Option<f64>]) -> Vec<f64> {
     let pairs = over.iter().zip(under);
     pairs
@@ -154,7 +154,7 @@ fn shown(spread: Option<Spread>) -> String {
     spread.map_or(NONE.into(), |spread| spread.to_string())
 }
 
-/// Each reason once; a gateway that does not have a policy is no surprise.
+/// Returns each reason once, except that a gateway does not support a policy.
 fn missing(measured: &Measured) -> Vec<String> {
     let all = measured.costs.iter().flatten();
     let mut reasons: Vec<String> = all
@@ -177,7 +177,7 @@ mod tests {
     use crate::gateway::peers::Chosen;
 
     #[test]
-    fn what_a_chain_adds_is_set_beside_its_bare_work() {
+    fn what_a_chain_adds_is_compared_with_its_bare_work() {
         let cell = CELLS.iter().find(|cell| cell.name == "soap").unwrap();
         let costs = [
             ("soap-0", "reference", 10.0),

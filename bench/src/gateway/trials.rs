@@ -1,4 +1,4 @@
-//! One round: a run of `gatebench run`, and what its records say.
+//! One round: a run of `gatebench run`, and the figures in its records.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,13 +11,13 @@ use super::peers::Chosen;
 use super::word;
 use crate::programs::Programs;
 
-/// CPU µs per request of each scenario at each gateway, or why there is no figure.
+/// CPU µs per request of each scenario at each gateway, or the reason why there is no figure.
 pub type Costs = BTreeMap<(String, String), Result<f64, String>>;
 
 /// A round.
 pub struct Ran {
     pub costs: Costs,
-    /// The scenarios as they were planned, with all their definitions.
+    /// The planned scenarios, with all their definitions.
     pub scenarios: Vec<Value>,
 }
 
@@ -71,7 +71,7 @@ fn costs(out: &Path) -> Result<Costs, String> {
     Ok(costs)
 }
 
-/// The lesser of two costs; one that is known before one that is not.
+/// Returns the lesser of two costs, or the known one.
 fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64, String> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok(one.min(*other)),
@@ -80,8 +80,8 @@ fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64,
     }
 }
 
-/// CPU time of the gateway's process tree per answer in the same window. A trial that did not complete, or
-/// had an answer that failed, has no figure.
+/// CPU time of the gateway's process tree per response in the same window. A trial that did not
+/// complete, or with a failed response, has no figure.
 pub fn cost(record: &Value) -> Result<f64, String> {
     let outcome = &record["outcome"];
     if outcome["kind"] != "completed" {
@@ -97,10 +97,10 @@ pub fn cost(record: &Value) -> Result<f64, String> {
             return Err(format!("{bad}: {}", counts[bad]));
         }
     }
-    let answers = counts["completed_in_window"].as_f64().unwrap_or(0.0);
+    let responses = counts["completed_in_window"].as_f64().unwrap_or(0.0);
     let cpu_ns = phase["usage"]["gateway"]["cpu_ns"].as_f64();
     match cpu_ns {
-        Some(cpu_ns) if answers > 0.0 => Ok(cpu_ns / 1e3 / answers),
+        Some(cpu_ns) if responses > 0.0 => Ok(cpu_ns / 1e3 / responses),
         _ => Err("its record has no CPU time".into()),
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_is_cpu_over_answers_and_failures_have_none() {
+    fn a_cost_is_cpu_over_responses_and_failures_have_none() {
         let mut record = serde_json::json!({
             "outcome": {"kind": "completed"},
             "phases": [{

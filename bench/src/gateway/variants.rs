@@ -2,19 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-const SCENARIO: &str = include_str!("../../../scenarios/soap-5-routes.yaml");
+const SCENARIO: &str = include_str!("../../../scenarios/published/soap/soap-5-routes.yaml");
 
 /// A variant of scenario soap-5-routes.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     pub name: &'static str,
-    /// How long definitions are kept.
+    /// The time for which definitions are kept.
     pub ttl: &'static str,
     pub routes: u32,
 }
 
 impl Variant {
-    /// Writes its file into a folder, which [`link_definitions`] has prepared, and answers its path.
+    /// Writes its file into a folder, which [`link_definitions`] has prepared, and returns its
+    /// path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, String> {
         let path = folder.join(format!("{}.yaml", self.name));
         std::fs::write(&path, self.text())
@@ -33,10 +34,11 @@ impl Variant {
     }
 }
 
-/// Puts the definitions that the scenario names beside its variants.
+/// Links the definitions that the scenario names into the folder of its variants.
 pub fn link_definitions(folder: &Path) -> Result<(), String> {
-    let definitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/soap");
-    std::os::unix::fs::symlink(definitions, folder.join("soap"))
+    let definitions =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/published/soap/definitions");
+    std::os::unix::fs::symlink(definitions, folder.join("definitions"))
         .map_err(|error| format!("{} cannot be written: {error}", folder.display()))
 }
 

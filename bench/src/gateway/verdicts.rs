@@ -1,19 +1,19 @@
-//! Whether a cell holds what is asked of it, by the intervals of its ratios.
+//! Decides by the intervals of its ratios whether a cell meets its requirement.
 
 use super::Measured;
 use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::spread::ratios;
 
-/// The fewest rounds that decide held or missed, as blocks in a run's verdicts.
+/// The fewest rounds that can decide, like the blocks of a run's verdicts.
 const ROUNDS_MIN: usize = 10;
 
-/// What ratios say of the most that they may be.
+/// The verdict on ratios with a highest permitted value.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
     Held,
     Missed,
-    /// The interval has the bound in it, or there are too few rounds for one.
+    /// The interval contains the bound, or there are too few rounds.
     Open,
 }
 
@@ -27,7 +27,8 @@ impl Verdict {
     }
 }
 
-/// A line for what is held, one for each ratio that is not.
+/// Returns a line for all requirements that are met, and one for each ratio that misses its
+/// requirement.
 pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
     let mut held = Vec::new();
     let mut lines = Vec::new();
@@ -54,8 +55,8 @@ pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
     lines
 }
 
-/// Each ratio of which something is asked: what it is of, its rounds, and the most it may be. Whatever else is asked,
-/// ours costs less than any other.
+/// Returns each required ratio: its name, its rounds, and its highest permitted value. Ours must
+/// always cost less than any other gateway.
 fn ratios_asked(cell: &Cell, measured: &Measured) -> Vec<(String, Vec<f64>, f64)> {
     let (of_peers, of_bare_work) = match cell.asked {
         Asked::OfPeers(most) => (most, None),

@@ -38,7 +38,7 @@ impl Truth {
     }
 }
 
-/// The end of a comparison, as a line of the file of results.
+/// The result of a comparison, as a line of the file of results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome(pub Value);
 
@@ -129,7 +129,7 @@ fn verdict(found: &Value) -> Result<Value, String> {
     let judged = deciding("candidate", "baseline");
     let own = deciding("baseline", "again");
     let (Some(judged), Some(own)) = (judged, own) else {
-        // Its time was over before the tenth block: an outcome like any other.
+        // The time ended before the tenth block, which is an ordinary outcome.
         let is_open = ab_test["decision"] == "open";
         let open = is_open.then(|| json!({"verdict": "too_few_blocks"}));
         return open.ok_or_else(|| "gatebench ab gave no verdict, and no reason".into());

@@ -15,7 +15,7 @@ const SHARE: f64 = 0.05;
 /// The slowed gateway's name.
 pub const NAME: &str = "handicapped";
 
-/// Responses of a bare loop: enough for a tenth of a second.
+/// The responses of a bare loop, which take a tenth of a second.
 const RESPONSES: u64 = 500_000;
 
 /// Turns of the loop and system calls for each response, to measure the cost of one.
@@ -24,7 +24,7 @@ const TRIED_CALLS: f64 = 1.0;
 
 /// The extra work for each response; the same in all comparisons of a folder.
 pub struct Handicap {
-    /// As the gateway has it: turns of a loop, system calls.
+    /// The gateway's setting: turns of a loop and system calls.
     word: String,
     /// The folder of the gateway that it slows. Both start the same program, so that only the
     /// handicap differs.

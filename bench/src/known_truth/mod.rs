@@ -1,8 +1,8 @@
-//! Is the verdict of `gatebench ab` right? This compares the reference gateway with itself, and
-//! with itself made to do a known amount of extra work, each time with fresh processes, on the
-//! default scenario; and it counts every verdict.
+//! The correctness of the verdicts of `gatebench ab`. This benchmark compares the reference gateway
+//! with itself, and with itself slowed by a known amount of extra work, each time with fresh
+//! processes, on the default scenario. It counts every verdict.
 //!
-//! Each comparison stands alone: no two share a block. Its result is appended to a file, so the
+//! Each comparison is independent: no two share a block. Its result is appended to a file, so the
 //! command resumes an earlier run and adds comparisons to it. The size of the extra work is
 //! measured apart from gatebench, as the processor time that the system accounts to a process that
 //! does nothing else.

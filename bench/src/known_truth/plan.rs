@@ -23,7 +23,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The folder in which runs are left, made where it is not there.
+    /// The folder of the runs, which is created if it does not exist.
     pub fn folder(&self) -> Result<PathBuf, String> {
         fs::create_dir_all(&self.out)
             .and_then(|()| fs::canonicalize(&self.out))

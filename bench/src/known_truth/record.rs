@@ -11,7 +11,7 @@ use crate::programs::Programs;
 /// The gateway that is compared with itself.
 pub const GATEWAY: &str = "reference";
 
-/// The scenarios that are recorded.
+/// The recorded scenarios.
 const SCENARIOS: [&str; 3] = ["proxy-json", "api-key", "soap-5"];
 
 /// Blocks of the run that measures the cost of a request.
@@ -20,7 +20,7 @@ const PILOT_BLOCKS: &str = "10";
 /// The folder of the recording.
 const RECORDED: &str = "recorded";
 
-/// Columns of a run's summary that are read, by name.
+/// The names of the columns that are read in a run's summary.
 const COLUMNS: [&str; 6] = ["scenario", "phase", "variant", "metric", "block", "value"];
 
 /// Scenario, phase and metric.
@@ -72,7 +72,7 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
 }
 
 fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
-    // Limited trials and open verdicts have exit codes of their own, so the folder decides.
+    // The exit code is not 0 if trials are limited or verdicts open, so the folder decides.
     Command::new(&programs.gatebench)
         .args(words)
         .arg("--dir")
@@ -84,7 +84,7 @@ fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
         .map_err(|error| format!("gatebench cannot be started: {error}"))
 }
 
-/// The recording of a folder; none where there is none.
+/// The recording in a folder, if there is one.
 pub fn read(folder: &Path) -> Result<Option<Values>, String> {
     let run = folder.join(RECORDED);
     run.exists().then(|| Values::read(&run)).transpose()

@@ -88,7 +88,7 @@ impl Results {
         let (worse, better) = (count("worse"), count("better"));
         let (no_change, refused) = (count("no_change"), count("refused"));
         let open = own.len() - worse - better - no_change - refused;
-        // Of equals nothing can be found, and either verdict is false.
+        // Between equal gateways there is no difference to find, so either verdict is false.
         let (found, wrong) = match truth {
             Truth::Same => ("–".to_owned(), worse + better),
             Truth::Slower => (rate(worse, own.len()), better),

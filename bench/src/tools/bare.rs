@@ -1,8 +1,8 @@
-//! The client that parses nothing: how far the engine is from what the kernel allows.
+//! The client that parses nothing, which shows the distance of the engine from the kernel's limit.
 
 use super::{Job, Made, Method, Protocol, Tool};
 
-/// The engine's loop with nothing in it.
+/// The engine's loop without any work in it.
 pub static BARE: Tool = Tool {
     name: "bare",
     words,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gatebench_external::{Figures, Generator, Part, UNCHECKED_ANSWERS, parse, translate};
+use gatebench_external::{Figures, Generator, Part, UNCHECKED_RESPONSES, parse, translate};
 use gatebench_model::load::Closed;
 use gatebench_model::{HumanDuration, Phase, Scenario, Shape};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{Job, Made, Method, Protocol, Tool, after};
 use crate::files;
 use crate::folder::Folder;
 
-/// HTTP/1.1 over epoll: the generator that most figures in the field come from.
+/// HTTP/1.1 over epoll. Most published figures come from this generator.
 pub static WRK: Tool = Tool {
     name: "wrk",
     words: |job| words(Generator::Wrk, job),
@@ -28,7 +28,7 @@ pub static H2LOAD: Tool = Tool {
     version: Some(["h2load", "--version"]),
 };
 
-/// wrk's own default: a request without a response after this long has failed.
+/// wrk's default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A closed load of one request with one thread.
@@ -39,7 +39,7 @@ pub struct Load<'a> {
     pub body: Option<String>,
     pub connections: u32,
     pub seconds: u64,
-    /// A script with a request and a load of its own, in place of these.
+    /// A script that defines the request and the load instead of these fields.
     pub script: Option<&'a Path>,
 }
 
@@ -131,7 +131,7 @@ fn words(generator: Generator, job: &Job<'_>) -> Result<Vec<String>, String> {
     let mut words = vec![job.programs.find(generator.as_str())?];
     words.extend(load.arguments(generator, &job.files.folder)?);
     if let Protocol::Http2 { streams } = work.protocol {
-        // gatebench drives h2load over HTTP/1.1 alone.
+        // gatebench runs h2load over HTTP/1.1 only.
         for word in words.iter_mut().filter(|word| word.as_str() == "--h1") {
             *word = format!("-m{streams}");
         }
@@ -162,16 +162,16 @@ fn read_h2load(protocol: Protocol, output: &str) -> Result<Made, String> {
     made(&figures(Generator::H2load, output)?)
 }
 
-/// The result of a run in which every response was 2xx and no request failed; an error for others.
+/// The result of a run; an error if a response was not 2xx or a request failed.
 pub fn made(figures: &Figures) -> Result<Made, String> {
     let classes = figures.by_class.iter().filter(|(class, _)| *class != "2xx");
     if let Some((kind, count)) = figures.errors.iter().chain(classes).next() {
         return Err(format!("{count} {kind}"));
     }
-    let unchecked = figures.metrics.get(UNCHECKED_ANSWERS);
+    let unchecked = figures.metrics.get(UNCHECKED_RESPONSES);
     let unchecked = unchecked.and_then(|counts| counts.get("count"));
     if let Some(count) = unchecked.filter(|count| **count > 0.0) {
-        return Err(format!("{count} {UNCHECKED_ANSWERS}"));
+        return Err(format!("{count} {UNCHECKED_RESPONSES}"));
     }
     Ok(Made {
         requests: figures.completed,
@@ -212,7 +212,8 @@ mod tests {
             Protocol::Http2 { streams: 10 },
             include_str!("samples/h2load-h2c.txt"),
         );
-        // One response more than h2load calls succeeded: its last bytes came after the end.
+        // One response more than h2load counts as succeeded, because its last bytes arrived after
+        // the end.
         assert!(http2.is_ok_and(|made| made.requests == 65_363));
     }
 
@@ -220,7 +221,7 @@ mod tests {
     fn other_statuses_and_errors_are_no_run() {
         let clean = wrk();
         let statuses = clean.replace("above\":0", "above\":87621");
-        let expected = format!("87621 {UNCHECKED_ANSWERS}");
+        let expected = format!("87621 {UNCHECKED_RESPONSES}");
         assert_eq!(read_wrk(&statuses), Err(expected));
         let errors = clean.replace("\"read\":0", "\"read\":3003");
         assert_eq!(read_wrk(&errors), Err("3003 read".into()));

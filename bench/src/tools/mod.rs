@@ -1,7 +1,7 @@
-//! The load generators that are compared: the command line of each for a job, and its result.
+//! The compared load generators: the command line of each for a job, and its result.
 //!
-//! Reading is strict. A tool that reports an error, an answer that is not 2xx, or a protocol that was not
-//! asked for has not done the job, and its run does not count.
+//! Output is read strictly. A run does not count if the tool reports an error, a response that is
+//! not 2xx, or another protocol than the job's.
 
 pub mod ab;
 pub mod bare;
@@ -17,15 +17,15 @@ use super::programs::Programs;
 /// A load tool.
 pub struct Tool {
     pub name: &'static str,
-    /// Its command line for a job, or why it cannot do it.
+    /// Its command line for a job, or the reason why it cannot do the job.
     pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
-    /// What it made, from what it printed; an error where the run does not count.
+    /// Reads its result from its output; an error if the run does not count.
     pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
     /// Program and words that print its version; none for the project's own.
     pub version: Option<[&'static str; 2]>,
 }
 
-/// What a tool is asked to do.
+/// The work that a tool must do.
 pub struct Job<'a> {
     pub work: Work,
     pub url: &'a str,
@@ -40,13 +40,13 @@ pub struct Work {
     pub connections: u32,
     pub protocol: Protocol,
     pub method: Method,
-    /// Whether a connection serves many requests.
+    /// True if a connection serves many requests.
     pub keep_alive: bool,
-    /// Whether ours runs on epoll where it would take io_uring.
+    /// True if ours must use epoll instead of io_uring.
     pub epoll: bool,
 }
 
-/// What the connections speak.
+/// The protocol of the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     Http1,
@@ -58,15 +58,15 @@ pub enum Protocol {
     },
 }
 
-/// What is asked for.
+/// The method of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     Get,
-    /// With [`Files::body`].
+    /// POST with [`Files::body`].
     Post,
 }
 
-/// What a tool says it did.
+/// The result that a tool reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Made {
     pub requests: u64,
@@ -74,7 +74,7 @@ pub struct Made {
 }
 
 impl Work {
-    /// GET over HTTP/1.1 in cleartext on connections that stay.
+    /// GET over HTTP/1.1 in cleartext on persistent connections.
     pub const fn plain(connections: u32) -> Self {
         Self {
             connections,
@@ -117,7 +117,7 @@ fn split(line: &str) -> Vec<String> {
     line.split(' ').map(Into::into).collect()
 }
 
-/// What stands after a label at the begin of a line, up to the next space.
+/// Returns the word after a label at the beginning of a line, up to the next space.
 fn after<T: std::str::FromStr>(output: &str, label: &str) -> Result<T, String> {
     let mut lines = output
         .lines()

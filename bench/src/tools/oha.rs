@@ -16,7 +16,7 @@ pub static OHA: Tool = Tool {
     version: Some(["oha", "--version"]),
 };
 
-/// What oha calls the requests that were under way when the time was over.
+/// oha's name for the requests in flight at the end.
 const CUT_OFF: &str = "aborted due to deadline";
 
 fn words(job: &Job<'_>) -> Result<Vec<String>, String> {
@@ -50,8 +50,8 @@ fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
     counted(figures(output)?, u64::from(job.work.connections * streams))
 }
 
-/// The result of a run in which `under_way` requests may be cut off at the end; nothing else may be
-/// wrong.
+/// The result of a run. It is an error if anything fails but the `under_way` requests that are cut
+/// off at the end.
 fn counted(mut figures: Figures, under_way: u64) -> Result<Made, String> {
     let may_be_cut_off = |error: &str, count: u64| error == CUT_OFF && count <= under_way;
     figures

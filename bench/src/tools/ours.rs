@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Job, Made, Method, Protocol, Tool, split};
 
-/// The engine with everything a real load has: latency recorded, status checked.
+/// The engine with the work of a real load: it records latency and checks the status.
 pub static OURS: Tool = Tool {
     name: "gatebench",
     words,
@@ -68,7 +68,7 @@ fn parse(output: &str, backend: &str) -> Result<Made, String> {
     if used != backend {
         return Err(format!("ran on {used}, not {backend}"));
     }
-    // What was under way at the end is counted, so its time is too.
+    // Requests in flight at the end count, so the time for them counts too.
     let nanoseconds = number("/window/measured_ns")? + number("/window/drained_ns")?;
     Ok(Made {
         requests: number("/completed")?,

@@ -1,8 +1,8 @@
-//! What is found in a table.
+//! The findings of an audit.
 
 use serde::Serialize;
 
-/// How bad it is.
+/// How far a finding puts the document's figures in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -10,7 +10,7 @@ pub enum Severity {
     Impossible,
     /// It may be true, but does not mean what a reader takes it for.
     Misleading,
-    /// What a reader needs to judge the figures is not told.
+    /// A figure or a fact that a reader needs is missing.
     Missing,
 }
 
@@ -21,7 +21,7 @@ pub enum Numbering {
     /// Lines of the document.
     #[default]
     Line,
-    /// Items of a JSON list, which may all stand on one line.
+    /// Items of a JSON list, which may all be on one line.
     Item,
 }
 
@@ -53,9 +53,8 @@ pub struct Cell {
 pub struct Finding {
     /// The rule that found it: a short name that stays the same.
     pub rule: &'static str,
-    /// How bad it is.
     pub severity: Severity,
-    /// The heading that the table stands under.
+    /// The heading above the table.
     pub table: String,
     /// Line or item of the row, or of the first of several rows; of the headings where the whole
     /// table is meant. From 1.
@@ -68,11 +67,11 @@ pub struct Finding {
     pub columns: Vec<String>,
     /// Every cell that the finding rests on; empty only where something is missing from the table.
     pub cells: Vec<Cell>,
-    /// What is wrong, with the figures.
+    /// The mistake, with its figures.
     pub says: String,
 }
 
-/// What an audit came to.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
     /// Tables and printed results that were judged.

@@ -1,13 +1,13 @@
-//! What a column is, by its heading.
+//! The meaning of a column, by its heading.
 
 use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-/// What the numbers below a heading are.
+/// The meaning of the numbers below a heading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
-    /// Words that say what the row is.
+    /// The name of the row.
     Label,
     /// Requests per second.
     Rate,
@@ -20,26 +20,26 @@ pub(crate) enum Meaning {
     /// Connections or virtual users.
     Users,
     Requests,
-    /// How many went wrong, or which share of them.
+    /// The number or the share of failed requests.
     Errors,
-    /// How long the load lasted.
+    /// The length of the load.
     Duration,
     Memory,
     /// CPU time of a request.
     CpuPerRequest,
     Cores,
-    /// How often it was measured, or how far the measurements lie apart.
+    /// The number of repetitions, or the distance between them.
     Repetition,
     Other,
 }
 
 impl Meaning {
-    /// Whether it is a time that a request takes.
+    /// Reports whether it is a time that a request takes.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
     }
 
-    /// Where it stands among the times of a request, from the shortest to the longest.
+    /// The rank among the times of a request, from 0 for the shortest to 1 for the longest.
     pub(crate) fn rank(self) -> Option<f64> {
         match self {
             Self::Min => Some(0.0),
@@ -58,82 +58,42 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// A meaning and the words that stand for it. The first that fits holds.
-const WORDS: [(Meaning, &[&str]); 14] = [
+/// Meanings and the words of headings that have them, separated by commas. The first match decides.
+const WORDS: [(Meaning, &str); 14] = [
     (
         Meaning::Repetition,
-        &[
-            "runs",
-            "repetitions",
-            "repeats",
-            "range",
-            "interval",
-            "spread",
-            "±",
-            "ci",
-            "blocks",
-        ],
+        "runs, repetitions, repeats, range, interval, spread, ±, ci, blocks",
     ),
     (
         Meaning::CpuPerRequest,
-        &[
-            "cpu per request",
-            "cpu/req",
-            "µs/req",
-            "us/req",
-            "cpu_ns_per_request",
-        ],
+        "cpu per request, cpu/req, µs/req, us/req, cpu_ns_per_request",
     ),
     (
         Meaning::Rate,
-        &[
-            "requests per second",
-            "request rate",
-            "transaction rate",
-            "req/s",
-            "reqs/s",
-            "requests/s",
-            "requests/sec",
-            "req/sec",
-            "rps",
-            "qps",
-            "tps",
-            "throughput",
-            "rate_per_second",
-            "rate",
-        ],
+        "requests per second, request rate, transaction rate, req/s, reqs/s, requests/s, requests/sec, \
+         req/sec, rps, qps, tps, throughput, rate_per_second, rate",
     ),
     (
         Meaning::Errors,
-        &[
-            "errors",
-            "error rate",
-            "failed",
-            "failures",
-            "timeouts",
-            "non-2xx",
-        ],
+        "errors, error rate, failed, failures, timeouts, non-2xx",
     ),
-    (
-        Meaning::Deviation,
-        &["stdev", "stddev", "std dev", "sd", "deviation"],
-    ),
-    (Meaning::Mean, &["avg", "average", "mean", "response time"]),
-    (Meaning::Max, &["max", "maximum", "longest", "slowest"]),
-    (Meaning::Min, &["min", "minimum", "shortest", "fastest"]),
+    (Meaning::Deviation, "stdev, stddev, std dev, sd, deviation"),
+    (Meaning::Mean, "avg, average, mean, response time"),
+    (Meaning::Max, "max, maximum, longest, slowest"),
+    (Meaning::Min, "min, minimum, shortest, fastest"),
     (
         Meaning::Users,
-        &["users", "vus", "connections", "concurrency", "clients"],
+        "users, vus, connections, concurrency, clients",
     ),
-    (Meaning::Memory, &["memory", "mem", "rss"]),
-    (Meaning::Duration, &["duration", "elapsed"]),
-    (Meaning::Requests, &["requests", "transactions", "samples"]),
-    (Meaning::Cores, &["cores", "vcpu", "vcpus", "cpus"]),
-    (Meaning::Quantile(0.5), &["median"]),
+    (Meaning::Memory, "memory, mem, rss"),
+    (Meaning::Duration, "duration, elapsed"),
+    (Meaning::Requests, "requests, transactions, samples"),
+    (Meaning::Cores, "cores, vcpu, vcpus, cpus"),
+    (Meaning::Quantile(0.5), "median"),
 ];
 
-/// What a heading says, and of what: `K6 p95` is the p95 of `k6`. Times are compared only with times of the
-/// same thing.
+/// Returns the meaning of a heading and the measured thing: `K6 p95` is the p95 of `k6`. Times are
+/// compared only with times of the same thing.
 pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
     let text = heading.to_lowercase().replace("<br/>", " ");
     if let Some(found) = PERCENTILE.captures(&text) {
@@ -142,7 +102,7 @@ pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
         return (Meaning::Quantile(share(digits)), rest(&text, whole));
     }
     for (meaning, words) in WORDS {
-        if let Some(word) = words.iter().find(|word| has_word(&text, word)) {
+        if let Some(word) = words.split(", ").find(|word| has_word(&text, word)) {
             return (meaning, rest(&text, word));
         }
     }
@@ -170,30 +130,15 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// What a heading names besides the statistic and its unit.
+/// The words of a heading that do not name the measured thing.
+const FILLERS: &str = "ms us µs ns s sec percentile of the time latency duration req response";
+
+/// The words of a heading besides the statistic and its unit.
 fn rest(text: &str, found: &str) -> String {
     let left = text.replacen(found, " ", 1);
     let words = left.split(|it: char| !it.is_alphanumeric() && it != '-');
-    let telling = words.filter(|word| {
-        ![
-            "",
-            "ms",
-            "us",
-            "µs",
-            "ns",
-            "s",
-            "sec",
-            "percentile",
-            "of",
-            "the",
-            "time",
-            "latency",
-            "duration",
-            "req",
-            "response",
-        ]
-        .contains(word)
-    });
+    let telling =
+        words.filter(|word| !word.is_empty() && !FILLERS.split(' ').any(|it| it == *word));
     telling.collect::<Vec<_>>().join(" ")
 }
 

@@ -1,9 +1,9 @@
-//! Tests a published table of results for what cannot be true, what does not mean what it seems to, and what
-//! is not told.
+//! Tests a published table of results for impossible figures, misleading figures and missing
+//! information.
 //!
-//! Only the table is judged: nothing is run, and nothing outside of it is believed. A rule speaks where the
-//! figures contradict each other or arithmetic (Little's law, the order of percentiles, the bounds that
-//! percentiles set to a mean), and where they have the signature of an artefact.
+//! Only the table is judged: nothing is run, and nothing outside of it is believed. A rule speaks
+//! where the figures contradict each other or arithmetic (Little's law, the order of percentiles,
+//! the bounds that percentiles set to a mean), and where they have the signature of an artefact.
 
 mod finding;
 mod heading;
@@ -23,7 +23,7 @@ pub use read::Form;
 pub struct AuditError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The mistake.
     pub what: String,
 }
 
@@ -51,9 +51,9 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     })
 }
 
-/// Judges figures that are not in a document yet: the program's own, before anybody reads them. Cells are
-/// written as in a document, with headings and units. Their mean times are those of the requests
-/// sent, and their users are the limit of requests in flight.
+/// Judges figures that are not in a document yet: the program's own, before anybody reads them.
+/// Cells are written as in a document, with headings and units. Their mean times are those of the
+/// requests sent, and their users are the limit of requests in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
     let numbered = (1..).zip(rows).collect();
     let table = table::Table::of(title, headings, numbered);

@@ -1,10 +1,9 @@
-//! What a cell of a table says: a number with its unit, and how finely it was written.
+//! The content of a cell: a number with its unit and the step in which it was written.
 
 use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-/// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Unit {
     Seconds,
@@ -26,7 +25,7 @@ pub(crate) struct Quantity {
 }
 
 impl Quantity {
-    /// Whether two numbers differ by more than their writing explains.
+    /// Reports whether two numbers differ by more than their writing explains.
     pub(crate) fn is_above(&self, other: &Self) -> bool {
         self.value - other.value > (self.step + other.step) / 2.0
     }
@@ -70,7 +69,7 @@ fn unit_of(name: &str) -> Option<(Unit, f64)> {
     })
 }
 
-/// Units of memory. Powers of 1024 are told from powers of 1000 by their `i`; `Gib` is taken for GiB.
+/// Units of memory. An `i` marks powers of 1024; `Gib` is taken for GiB.
 fn sized(name: &str) -> Option<(Unit, f64)> {
     let factor = match name {
         "B" | "bytes" => 1.0,
@@ -86,33 +85,20 @@ fn sized(name: &str) -> Option<(Unit, f64)> {
     Some((Unit::Bytes, factor))
 }
 
+/// Names of requests per second.
+const RATES: &str = "rps qps tps /s req/s reqs/s r/s req/sec requests/s requests/sec trans/sec";
+
 fn rate_of(name: &str) -> Option<(Unit, f64)> {
-    let (prefix, name) = match name.split_once(' ') {
-        Some((prefix @ ("k" | "m"), rest)) => (prefix, rest),
+    let (factor, name) = match name.split_once(' ') {
+        Some(("k", rest)) => (1e3, rest),
+        Some(("m", rest)) => (1e6, rest),
         _ => match name.strip_prefix('k') {
-            Some(rest) => ("k", rest),
-            None => ("", name),
+            Some(rest) => (1e3, rest),
+            None => (1.0, name),
         },
     };
-    let factor = match prefix {
-        "k" => 1e3,
-        "m" => 1e6,
-        _ => 1.0,
-    };
-    let names = [
-        "rps",
-        "qps",
-        "tps",
-        "/s",
-        "req/s",
-        "reqs/s",
-        "r/s",
-        "req/sec",
-        "requests/s",
-        "requests/sec",
-        "trans/sec",
-    ];
-    names.contains(&name).then_some((Unit::PerSecond, factor))
+    let is_rate = RATES.split(' ').any(|it| it == name);
+    is_rate.then_some((Unit::PerSecond, factor))
 }
 
 /// Reads a cell. `default` is the unit of a bare number, as the column's heading says it.

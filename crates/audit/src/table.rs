@@ -1,4 +1,4 @@
-//! A table of results, whatever it was written in.
+//! A table of results, independent of its source format.
 
 use crate::finding::Numbering;
 use crate::heading::{Meaning, meaning};
@@ -8,7 +8,7 @@ use crate::tool::Mean;
 /// A table of results.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The heading that it stands under, or what made it.
+    /// The heading above it, or the tool that printed it.
     pub(crate) title: String,
     /// The line of the headings, or of the first row in a table without headings.
     pub(crate) line: usize,
@@ -21,10 +21,10 @@ pub(crate) struct Table {
 
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// As it stands in the document.
+    /// The text in the document.
     pub(crate) heading: String,
     pub(crate) meaning: Meaning,
-    /// What the statistic is of, where the heading says it.
+    /// The measured thing, if the heading names it.
     pub(crate) family: String,
     unit: Option<(Unit, f64)>,
 }
@@ -35,13 +35,13 @@ pub(crate) struct Row {
     pub(crate) line: usize,
     /// The row's label, or `row 5` without one.
     pub(crate) name: String,
-    /// By column, as the document has it.
+    /// By column, as in the document.
     written: Vec<String>,
     /// By column; none where there is no number.
     cells: Vec<Option<Quantity>>,
-    /// Whether a cell says how far its value may be off.
+    /// True if a cell says how far its value may be off.
     pub(crate) has_spread: bool,
-    /// Users that the row's name tells, as in `150 VUs`.
+    /// Users in the row's name, as in `150 VUs`.
     named_users: Option<f64>,
 }
 
@@ -106,14 +106,18 @@ impl Table {
         }
     }
 
-    /// Whether it has figures that can be judged.
+    /// Reports whether it has figures that can be judged.
     pub(crate) fn is_about_load(&self) -> bool {
-        let has = |wanted: fn(Meaning) -> bool| self.columns.iter().any(|it| wanted(it.meaning));
-        (has(Meaning::is_time) || has(|it| it == Meaning::Rate))
+        (self.columns.iter().any(|it| it.meaning.is_time()) || self.has(Meaning::Rate))
             && self
                 .rows
                 .iter()
                 .any(|row| row.cells.iter().any(Option::is_some))
+    }
+
+    /// Reports whether a column has this meaning.
+    pub(crate) fn has(&self, meaning: Meaning) -> bool {
+        self.columns.iter().any(|it| it.meaning == meaning)
     }
 
     /// The columns of a meaning.
@@ -127,7 +131,18 @@ impl Table {
             .map(|(at, _)| at)
     }
 
-    /// What times are of, each once, in the order of their columns.
+    /// The ranks and columns of the times of a family, from the shortest time to the longest.
+    pub(crate) fn ranked_times(&self, family: &str) -> Vec<(f64, usize)> {
+        let columns = self.columns.iter().enumerate();
+        let mut ranked: Vec<(f64, usize)> = columns
+            .filter(|(_, it)| it.family == family)
+            .filter_map(|(at, it)| Some((it.meaning.rank()?, at)))
+            .collect();
+        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ranked
+    }
+
+    /// The things whose times are measured, each once, in the order of their columns.
     pub(crate) fn families(&self) -> Vec<&str> {
         let mut families: Vec<&str> = Vec::new();
         for column in self.columns.iter().filter(|it| it.meaning.is_time()) {
@@ -138,7 +153,8 @@ impl Table {
         families
     }
 
-    /// The figure of a row with this meaning, and its column. Of several the first that has a number.
+    /// The figure of a row with this meaning, and its column. Of several the first that has a
+    /// number.
     pub(crate) fn figure(&self, row: &Row, wanted: Meaning) -> Option<(usize, Quantity)> {
         self.columns_of(|it| it == wanted)
             .find_map(|at| Some((at, row.figure(at)?)))
@@ -150,7 +166,7 @@ impl Table {
         (found.1.unit == Unit::Seconds).then_some(found)
     }
 
-    /// Connections or users of a row, and their column where it is not the label that says it.
+    /// Connections or users of a row, and their column unless the label states them.
     pub(crate) fn users(&self, row: &Row) -> Option<(Option<usize>, f64)> {
         let in_column = self.figure(row, Meaning::Users);
         let in_column = in_column.map(|(at, users)| (Some(at), users.value));

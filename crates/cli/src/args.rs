@@ -1,15 +1,15 @@
-//! The words a user types.
+//! The command line.
 
 use std::process::ExitCode;
 
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    ab, audit, baseline, capacity, check, compare, doctor, export, flame, gateway, history,
-    install, isolation, list, load, new, remote_end, report, run, schema, soak, spec, splice,
-    supervise, upstream,
+    ab, audit, baseline, capacity, check, compare, completions, doctor, export, flame, gateway,
+    history, import, install, isolation, list, load, new, remote_end, report, run, schema, soak,
+    spec, splice, supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,13 +29,24 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Compare", &["ab", "compare", "history", "baseline", "spec"]),
     ("Inspect", &["report", "export", "audit", "list"]),
-    ("Author", &["new", "check", "schema", "install", "doctor"]),
+    (
+        "Author",
+        &[
+            "import",
+            "new",
+            "check",
+            "schema",
+            "install",
+            "doctor",
+            "completions",
+        ],
+    ),
     ("Parts", &["upstream", "gateway"]),
 ];
 
 /// A laboratory for API gateways: start a gateway, verify its policies, measure what it adds
 #[derive(Debug, Parser)]
-#[command(version, styles = STYLES, max_term_width = 100, help_template = help_template(),
+#[command(version = crate::VERSION, styles = STYLES, max_term_width = 100, help_template = help_template(),
           after_help = exit_codes())]
 pub struct Cli {
     /// The command to run.
@@ -59,6 +70,7 @@ pub enum Command {
     History(history::History),
     Baseline(baseline::Baseline),
     List(list::List),
+    Import(import::Import),
     Install(install::Install),
     Check(check::Check),
     New(new::New),
@@ -68,6 +80,9 @@ pub enum Command {
     Schema(schema::PrintSchema),
     Upstream(upstream::Upstream),
     Gateway(gateway::Gateway),
+    Completions(completions::Completions),
+    #[command(hide = true)]
+    Manual(completions::Manual),
     #[command(hide = true)]
     Splice(splice::Splice),
     #[command(hide = true)]
@@ -93,6 +108,7 @@ impl Command {
             Self::History(command) => command.run(),
             Self::Baseline(command) => command.run(),
             Self::List(command) => command.run(),
+            Self::Import(command) => command.run(),
             Self::Install(command) => command.run(),
             Self::Check(command) => command.run(),
             Self::New(command) => command.run(),
@@ -102,6 +118,8 @@ impl Command {
             Self::Schema(command) => command.run(),
             Self::Upstream(command) => command.run(),
             Self::Gateway(command) => command.run(),
+            Self::Completions(command) => command.run(&Cli::command()),
+            Self::Manual(command) => command.run(&Cli::command()),
             Self::Splice(command) => command.run(),
             Self::RemoteEnd(command) => command.run(),
             Self::Supervise(command) => return Ok(command.run()),
@@ -136,7 +154,7 @@ fn help_template() -> String {
 }
 
 fn exit_codes() -> String {
-    let lines = Exit::ALL.map(|exit| format!("  {:<4}{}\n", exit.code(), exit.meaning()));
+    let lines = Exit::ALL.map(|(exit, meaning)| format!("  {:<4}{meaning}\n", exit.code()));
     format!(
         "Run `gatebench COMMAND --help` for the options and examples of a command.\n\n\
          Exit codes:\n{}",
@@ -146,10 +164,6 @@ fn exit_codes() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
@@ -162,28 +176,11 @@ mod tests {
         let command = Cli::command();
         let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
         let mut shown: Vec<&str> = shown.map(clap::Command::get_name).collect();
-        let mut grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, names)| *names)
-            .copied()
-            .collect();
+        let grouped = GROUPS.iter().flat_map(|(_, names)| *names);
+        let mut grouped: Vec<&str> = grouped.copied().collect();
         shown.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(grouped, shown);
-    }
-
-    #[test]
-    fn the_run_directory_has_a_hidden_alias() {
-        for flag in ["--dir", "--out"] {
-            let words = ["gatebench", "run", flag, "made"];
-            let matches = Cli::command().try_get_matches_from(words).expect(flag);
-            let run = matches.subcommand_matches("run").expect(flag);
-            assert_eq!(
-                run.get_one::<PathBuf>("dir"),
-                Some(&PathBuf::from("made")),
-                "{flag}"
-            );
-        }
     }
 
     #[test]

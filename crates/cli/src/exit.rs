@@ -1,62 +1,68 @@
-//! What the exit code says.
+//! Exit codes.
 
 use std::process::ExitCode;
 
 use gatebench_model::Culprit;
+use gatebench_studies::common::facts::Decision;
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// As it should.
-    Fine,
-    /// Something measured or checked is not as it should be.
-    CheckFailed,
-    /// The words or the files are wrong.
-    WrongWords,
-    /// The machine is not able.
-    Environment,
-    /// There is nothing that may be said.
-    Inconclusive,
-    /// Someone stopped it.
-    Interrupted,
+    /// Success.
+    Fine = 0,
+    /// A verdict is worse, or a check failed.
+    CheckFailed = 1,
+    /// The command line or an input file is invalid.
+    WrongWords = 2,
+    /// The environment lacks something.
+    Environment = 3,
+    /// A verdict is inconclusive, or nothing valid was measured.
+    Inconclusive = 4,
+    /// A signal stopped it.
+    Interrupted = 130,
 }
 
 impl Exit {
-    /// All of them, in the order of their codes.
-    pub const ALL: [Self; 6] = [
-        Self::Fine,
-        Self::CheckFailed,
-        Self::WrongWords,
-        Self::Environment,
-        Self::Inconclusive,
-        Self::Interrupted,
+    /// All of them in the order of their codes, each with its meaning for `--help`.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Fine, "success"),
+        (
+            Self::CheckFailed,
+            "a verdict is worse, or a check, a parity case or a trial failed",
+        ),
+        (
+            Self::WrongWords,
+            "the command line or an input file is invalid",
+        ),
+        (
+            Self::Environment,
+            "the environment lacks something that the command needs",
+        ),
+        (
+            Self::Inconclusive,
+            "a verdict is inconclusive, or nothing valid was measured",
+        ),
+        (
+            Self::Interrupted,
+            "interrupted; finished trials are kept and reported",
+        ),
     ];
 
-    /// The number a shell sees.
+    /// The number of the exit code.
     pub fn code(self) -> u8 {
-        match self {
-            Self::Fine => 0,
-            Self::CheckFailed => 1,
-            Self::WrongWords => 2,
-            Self::Environment => 3,
-            Self::Inconclusive => 4,
-            Self::Interrupted => 130,
+        self as u8
+    }
+
+    /// The exit code of a verdict.
+    pub fn of_decision(decision: Decision) -> Self {
+        match decision {
+            Decision::Fine => Self::Fine,
+            Decision::Worse => Self::CheckFailed,
+            Decision::Open => Self::Inconclusive,
         }
     }
 
-    /// What it means, for `--help`.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Fine => "success",
-            Self::CheckFailed => "a verdict is worse, or a check, a parity case or a trial failed",
-            Self::WrongWords => "the command line or an input file is invalid",
-            Self::Environment => "the environment lacks something that the command needs",
-            Self::Inconclusive => "a verdict is inconclusive, or nothing valid was measured",
-            Self::Interrupted => "interrupted; finished trials are kept and reported",
-        }
-    }
-
-    /// What the fault of somebody means for the exit code.
+    /// The exit code of a fault of this culprit.
     pub fn of(culprit: &Culprit) -> Self {
         match culprit {
             Culprit::Gateway(_) | Culprit::Upstream | Culprit::Engine => Self::CheckFailed,

@@ -1,66 +1,76 @@
-//! Errors as a user reads them: whose fault, what happened, what to do.
+//! Errors as a user reads them: culprit, error and remedy.
 
 use gatebench_config::Diagnostics;
+use gatebench_import::ImportError;
 use gatebench_model::{Blame, Culprit};
 use gatebench_net::workers::WorkersError;
+use gatebench_report::text::clean_lines;
 use gatebench_runner::RunnerError;
 use gatebench_store::StoreError;
 use gatebench_testbed::DriverError;
 
 use crate::exit::Exit;
 
-/// Why a command did not do what it was asked.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Somebody's fault.
+    /// An error with its culprit.
     Said {
-        /// Whose, as in `gateway nginx`.
+        /// The culprit, as in `gateway nginx`.
         culprit: String,
-        /// What happened.
+        /// The error.
         what: String,
-        /// What to do.
         remedy: String,
-        /// What the shell hears.
+        /// The exit code.
         exit: Exit,
     },
-    /// Files with mistakes, all of them.
+    /// All files with mistakes.
     Mistakes(Vec<Diagnostics>),
-    /// Nobody reads what is printed any more.
+    /// The reader of standard output has closed it.
     PipeClosed,
 }
 
 impl Failure {
-    /// Somebody's fault; the exit code follows from whose.
+    /// A failure of `culprit` with its exit code.
+    pub fn said(
+        exit: Exit,
+        culprit: impl Into<String>,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self::Said {
+            culprit: culprit.into(),
+            what: what.into(),
+            remedy: remedy.into(),
+            exit,
+        }
+    }
+
+    /// A failure whose exit code follows from the culprit.
     pub fn of(culprit: &Culprit, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Said {
-            culprit: culprit.to_string(),
-            what: what.into(),
-            remedy: remedy.into(),
-            exit: Exit::of(culprit),
-        }
+        Self::said(Exit::of(culprit), culprit.to_string(), what, remedy)
     }
 
-    /// A word on the command line that cannot be followed.
-    pub fn words(word: &str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Said {
-            culprit: word.into(),
-            what: what.into(),
-            remedy: remedy.into(),
-            exit: Exit::WrongWords,
-        }
+    /// An argument or an input file that is not valid.
+    pub fn words(
+        word: impl Into<String>,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self::said(Exit::WrongWords, word, what, remedy)
     }
 
-    /// The fault that an error names.
+    /// A failure of the culprit that an error names.
     pub fn blamed(error: &impl Blame) -> Self {
         Self::of(&error.culprit(), error.to_string(), error.remedy())
     }
 
-    /// The machine's fault.
+    /// A failure of the environment.
     pub fn environment(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(&Culprit::Environment, what, remedy)
     }
 
-    /// What the shell hears.
+    /// The exit code.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Said { exit, .. } => *exit,
@@ -69,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// What happened, without whose fault it is and what to do.
+    /// The error without its culprit and its remedy.
     pub fn what(&self) -> String {
         match self {
             Self::Said { what, .. } => what.clone(),
@@ -79,11 +89,13 @@ impl Failure {
     }
 }
 
-/// A message without the name of its culprit in front, which is said already.
-pub fn without_culprit<'a>(message: &'a str, culprit: &str) -> &'a str {
-    message
-        .strip_prefix(culprit)
-        .map_or(message, |rest| rest.trim_start_matches([' ', ':']))
+/// The lines of a message without the name of its culprit, the second and later ones indented.
+pub fn indented_reason(message: &str, culprit: &str, indent: usize) -> String {
+    let rest = message.strip_prefix(culprit);
+    let message = rest.map_or(message, |rest| rest.trim_start_matches([' ', ':']));
+    clean_lines(message)
+        .trim_end()
+        .replace('\n', &format!("\n{:indent$}", ""))
 }
 
 impl From<WorkersError> for Failure {
@@ -99,12 +111,10 @@ impl From<DriverError> for Failure {
             DriverError::UnknownGateway { .. } | DriverError::NoFolder { .. } => {
                 Self::words("--gateway", error.to_string(), error.remedy())
             }
-            DriverError::Attach { .. } => Self::Said {
-                culprit: "--attach".into(),
-                what: error.to_string(),
-                remedy: error.remedy(),
-                exit: Exit::Environment,
-            },
+            DriverError::Attach { .. } => {
+                let (what, remedy) = (error.to_string(), error.remedy());
+                Self::said(Exit::Environment, "--attach", what, remedy)
+            }
             error => Self::blamed(&error),
         }
     }
@@ -117,12 +127,25 @@ impl From<RunnerError> for Failure {
             (RunnerError::Mistakes(files), _) => Self::Mistakes(files),
             (RunnerError::Driver(error), _) => error.into(),
             (RunnerError::Store(error), _) => error.into(),
-            (RunnerError::Words { .. }, what) => Self::words("the command line", what, remedy),
+            (RunnerError::Words { .. } | RunnerError::Study(_), what) => {
+                Self::words("the command line", what, remedy)
+            }
             (error, what) => Self::of(
                 &error.culprit().unwrap_or(Culprit::Environment),
                 what,
                 remedy,
             ),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        let (what, remedy) = (error.to_string(), error.remedy());
+        let file = error.file().unwrap_or_default().to_owned();
+        match error {
+            ImportError::Mistakes(mistakes) => Self::Mistakes(vec![*mistakes]),
+            _ => Self::words(file, what, remedy),
         }
     }
 }

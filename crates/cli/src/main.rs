@@ -1,5 +1,5 @@
-//! The `gatebench` command: words in, words and exit codes out. The only crate that prints; what it
-//! prints is decided elsewhere.
+//! The `gatebench` command: reads the command line, prints, and returns exit codes. Only this crate
+//! prints; other crates decide the content.
 
 mod args;
 mod commands;
@@ -14,8 +14,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// The version with the commit that the program was built from.
+const VERSION: &str = env!("GATEBENCH_VERSION");
+
 fn main() -> ExitCode {
-    panic::say_that_it_is_our_fault();
+    panic::report_panics_as_defects();
     match args::Cli::parse().command.run() {
         Ok(exit) => exit,
         Err(failure) => {

@@ -1,10 +1,10 @@
-//! A panic is a defect of gatebench and says so. It unwinds, so that the guards still end what was
-//! started; the supervisors would do it anyway.
+//! The message of a panic, which is a defect of gatebench. A panic unwinds, so that the guards end
+//! all processes that were started; the supervisors would also end them.
 
 use crate::terminal;
 
-/// Replaces the standard library's words for a panic.
-pub fn say_that_it_is_our_fault() {
+/// Replaces the standard library's message for a panic.
+pub fn report_panics_as_defects() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic
             .location()
@@ -18,7 +18,7 @@ pub fn say_that_it_is_our_fault() {
             "error: gatebench: this is a bug in gatebench, not in what it measures: {message} \
              ({place}, version {})\n  \
              → report it with this message; gatebench stops everything that it started",
-            env!("CARGO_PKG_VERSION")
+            crate::VERSION
         ));
     }));
 }

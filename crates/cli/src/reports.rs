@@ -5,15 +5,16 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use gatebench_analysis::{Findings, analyse};
 use gatebench_model::Plan;
-use gatebench_report::redact::Redaction;
-use gatebench_report::{CostRecords, TerminalOptions, csv, flame, html, json, markdown, terminal};
+use gatebench_report::{TerminalOptions, csv, html, json, markdown, terminal};
 use gatebench_store::Run;
+use gatebench_studies::policy_cost::records::CostRecords;
+use gatebench_studies::run::redact::Redaction;
+use gatebench_studies::{Findings, analyse};
 
 use crate::failure::Failure;
 
-/// The page that a person opens.
+/// Name of the HTML report in a run directory.
 pub const PAGE: &str = "report.html";
 
 /// A file of the run directory and how it is written.
@@ -24,15 +25,17 @@ const FILES: [Form; 5] = [
     ("report.md", markdown::render),
     ("report.json", json::render),
     ("summary.csv", csv::render),
-    ("costs.csv", |it| csv::render(&CostRecords(it))),
+    ("costs.csv", |it| {
+        csv::render(&CostRecords(it.costs.as_ref()))
+    }),
 ];
 
-/// Who may read the files of a report, before the user's mask is taken off.
+/// The readers of the files of a report, before the umask applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// It is made to be shown.
+    /// Everyone: secrets are masked.
     All,
-    /// Secrets are in it.
+    /// The user alone: the report contains secrets.
     User,
 }
 
@@ -45,7 +48,7 @@ impl Readers {
     }
 }
 
-/// What the run in `dir` says, as far as it came, with the secrets of its scenarios masked.
+/// Returns the findings of the run in `dir`, finished or not, without the secrets of its scenarios.
 pub fn findings(dir: &Path) -> Result<Findings, Failure> {
     let run = Run::open(dir)?;
     let mut findings = analyse(&run)?;
@@ -53,7 +56,7 @@ pub fn findings(dir: &Path) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// Masks what a plan's scenarios keep secret, and the configurations that its variants were given.
+/// Masks the secrets of a plan's scenarios, and the user's own configurations of its variants.
 pub fn redaction(plan: &Plan) -> Redaction {
     let has_own = |setup: &gatebench_model::Setup| setup.config.is_some();
     let own = plan
@@ -63,40 +66,43 @@ pub fn redaction(plan: &Plan) -> Redaction {
     Redaction::of(plan.secrets(), own.map(|it| it.label().to_owned()))
 }
 
-/// Writes every file of the report into the run directory and answers with the page's path.
+/// Writes every file of the report into the run directory. Returns the path of the page.
 pub fn write(dir: &Path, findings: &Findings, readers: Readers) -> Result<PathBuf, Failure> {
     for (name, render) in FILES {
         replace(&dir.join(name), &render(findings), readers)?;
     }
     for graph in findings.sections.iter().flat_map(|it| &it.graphs) {
         // A profile without a single stack has no graph.
-        if let Ok(drawn) = flame::svg(graph) {
+        if let Ok(drawn) = graph.svg() {
             replace(&dir.join(&graph.file), &drawn, readers)?;
         }
     }
     Ok(dir.join(PAGE))
 }
 
-/// The report for this terminal.
-pub fn for_terminal(findings: &Findings) -> String {
-    terminal::render(findings, terminal_options())
-        .trim_end()
-        .to_owned()
+/// The report for this terminal, or its first screen.
+pub fn for_terminal(findings: &Findings, brief: bool) -> String {
+    let options = TerminalOptions {
+        brief,
+        ..terminal_options()
+    };
+    terminal::render(findings, options).trim_end().to_owned()
 }
 
-/// How this terminal is written on.
+/// The properties of this terminal.
 pub fn terminal_options() -> TerminalOptions {
     TerminalOptions {
         colour: crate::terminal::stdout_colors(),
         columns: crate::terminal::stdout_width(),
+        brief: false,
     }
 }
 
-/// Writes beside the file and renames, so that a page that is open in a browser is never half written. Neither is a link
-/// followed: the directory may come from somebody else.
+/// Writes a temporary file and renames it, so that a page that is open in a browser is never half
+/// written. It follows no link, because the directory may come from another user.
 fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
     let temporary = path.with_extension("tmp");
-    // One that is there was left by a process that was killed. What cannot be removed cannot be made anew either.
+    // A killed process may have left one. If it cannot be removed, creating it fails below.
     let _ = fs::remove_file(&temporary);
     let mut options = File::options();
     let written = options
@@ -107,12 +113,12 @@ fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
-        // What could not be written whole must not take up what little space there is.
+        // A partial file must not use the space that is left.
         let _ = fs::remove_file(&temporary);
         Failure::environment(
             format!("cannot write {}: {error}", path.display()),
             format!(
-                "free disk space or allow writing, then run `gatebench report {}`",
+                "free disk space or make the directory writable, then run `gatebench report {}`",
                 path.parent().unwrap_or(path).display()
             ),
         )

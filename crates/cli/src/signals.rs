@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives.
+//! Signals.
 
 use std::fs;
 use std::io;
@@ -14,9 +14,9 @@ use signal_hook::iterator::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Calls `on_signal` for each SIGINT, SIGTERM and SIGHUP, on a thread of its own.
+/// Calls `on_signal` for each SIGINT, SIGTERM and SIGHUP, on a separate thread.
 pub fn on_signal(mut on_signal: impl FnMut() + Send + 'static) -> Result<(), Failure> {
-    // What was started with `nohup` shall outlive its terminal.
+    // A process that was started with `nohup` must outlive its terminal.
     let wanted = [SIGINT, SIGTERM, SIGHUP]
         .into_iter()
         .filter(|&signal| signal != SIGHUP || !is_ignored(signal));
@@ -34,13 +34,13 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// What serves is given so long to see a flag, before the process ends without it.
+/// The time that a server has to see the flag before the process ends.
 const FLAG_SEEN_MAX: Duration = Duration::from_millis(250);
 
-/// Returns a flag that the second SIGINT or SIGTERM sets. The process ends soon after, whether the flag was seen or
-/// not. The first of them calls `on_first`. Each SIGHUP calls `on_hangup` on a thread of its own, so that a long call
-/// delays no other signal; hang-ups that arrive during a call lead to one more call.
-pub fn stop_flag_beside(
+/// Returns a flag that the second SIGINT or SIGTERM sets; the process ends soon after. The first of
+/// them calls `on_first`. Each SIGHUP calls `on_hangup` on a separate thread, because a long call
+/// must not delay other signals. Hang-ups that arrive during a call lead to one more call.
+pub fn second_stop_flag(
     mut on_first: impl FnMut() + Send + 'static,
     mut on_hangup: impl FnMut() + Send + 'static,
 ) -> Result<Arc<AtomicBool>, Failure> {
@@ -54,13 +54,13 @@ pub fn stop_flag_beside(
     let handle = move || {
         let mut is_first = true;
         signals.forever().for_each(|signal| match signal {
-            // The channel is full if a call is due that will see everything that this one would.
+            // If the channel is full, a call that is already due also serves this signal.
             SIGHUP => drop(hangup.try_send(())),
             _ if std::mem::take(&mut is_first) => on_first(),
             _ => {
                 flag.store(true, Ordering::Relaxed);
                 thread::sleep(FLAG_SEEN_MAX);
-                // A worker may be in the middle of something long. What it would still write is not waited for.
+                // A worker may be busy for long, so the process does not wait for it.
                 signal_hook::low_level::exit(i32::from(Exit::Fine.code()));
             }
         });
@@ -74,13 +74,14 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure
     builder.spawn(body).map(drop).map_err(cannot)
 }
 
-/// Makes writing beyond the limit on file sizes an error like a full disk, instead of the end of the process.
+/// Makes writing beyond the limit on file sizes an error like a full disk, instead of the end of
+/// the process.
 pub fn survive_file_size_limit() -> Result<(), Failure> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(cannot)?;
     Ok(())
 }
 
-/// Whether whoever started this process made it ignore a signal.
+/// Reports whether this process was started with a signal ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,5 +1,6 @@
-//! Printing. A reader that has gone away (`| head`) is no error and no panic. All that goes to a terminal comes
-//! through here, where what could make it act is taken out: gateways, upstreams and files have their say in it.
+//! Printing. A closed standard output (`| head`) is neither an error nor a panic. All text for a
+//! terminal passes through here, which removes escape sequences that gateways, upstreams and files
+//! may contain.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
@@ -7,9 +8,9 @@ use std::io::{self, ErrorKind, Write as _};
 use console::{Style, Term, measure_text_width};
 use gatebench_report::text::{clean_lines, for_terminal};
 
-use crate::failure::{Failure, without_culprit};
+use crate::failure::{Failure, indented_reason};
 
-/// Width where there is no terminal to ask, and the most that is used where there is one.
+/// The width without a terminal, and the largest width on one.
 pub const WIDTH: usize = 100;
 
 /// Prints text for people and a line end on standard output.
@@ -17,7 +18,7 @@ pub fn say(text: &str) -> Result<(), Failure> {
     write_out(&for_terminal(text, stdout_colors()))
 }
 
-/// Prints what programs read, and a line end, on standard output: byte for byte, unless that is a terminal.
+/// Prints data and a line end on standard output: byte for byte, unless that is a terminal.
 pub fn say_data(text: &str) -> Result<(), Failure> {
     let text = match stdout_is_terminal() {
         true => Cow::Owned(for_terminal(text, stdout_colors())),
@@ -38,7 +39,7 @@ fn write_out(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints text and a line end on standard error; where that is closed there is nobody to tell.
+/// Prints text and a line end on standard error. If it is closed, the text is lost.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", in_progress(text));
 }
@@ -54,9 +55,7 @@ impl Failure {
                 ..
             } => {
                 let paint = stderr_style();
-                let what = clean_lines(without_culprit(what, culprit))
-                    .trim_end()
-                    .replace('\n', "\n    ");
+                let what = indented_reason(what, culprit, 4);
                 let (culprit, remedy) = (clean_lines(culprit), clean_lines(remedy));
                 complain(&format!(
                     "{} {culprit}: {what}\n  → {remedy}",
@@ -73,12 +72,12 @@ impl Failure {
     }
 }
 
-/// What a bar on standard error may show.
+/// Returns the text in a form that a bar on standard error can show.
 pub fn in_progress(text: &str) -> String {
     for_terminal(text, stderr_colors())
 }
 
-/// Whether standard output shows colours: a terminal, unless NO_COLOR is set.
+/// Reports whether standard output shows colours: it is a terminal and NO_COLOR is not set.
 pub fn stdout_colors() -> bool {
     wants_colors(&Term::stdout())
 }
@@ -88,12 +87,12 @@ pub fn stderr_colors() -> bool {
     wants_colors(&Term::stderr())
 }
 
-/// Whether standard output is a terminal.
+/// Reports whether standard output is a terminal.
 pub fn stdout_is_terminal() -> bool {
     Term::stdout().is_term()
 }
 
-/// Whether standard error is a terminal that can show progress.
+/// Reports whether standard error is a terminal that can show progress.
 pub fn stderr_is_terminal() -> bool {
     Term::stderr().is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
@@ -123,8 +122,8 @@ fn width(term: &Term) -> usize {
         .map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH))
 }
 
-/// Text broken between words so that it fits `width` columns, of which colours take none; further lines
-/// begin with `indent` spaces.
+/// Text broken between words so that it fits `width` columns, of which colours take none; further
+/// lines begin with `indent` spaces.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
@@ -144,7 +143,14 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     out
 }
 
-/// The same for text that begins at column `indent`, on its first line as on all others; none goes beyond `width`.
+/// The width of the longest name, in characters.
+pub fn widest<'a>(names: impl IntoIterator<Item = &'a str>) -> usize {
+    let widths = names.into_iter().map(|it| it.chars().count());
+    widths.max().unwrap_or(0)
+}
+
+/// Wraps text whose first line begins at column `indent`, so that all lines begin there and none
+/// exceeds `width`.
 pub fn column(text: &str, width: usize, indent: usize) -> String {
     let lines = wrapped(text, width.saturating_sub(indent), 0);
     lines.replace('\n', &format!("\n{:indent$}", ""))

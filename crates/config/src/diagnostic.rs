@@ -96,7 +96,8 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
+    /// The mistakes of a text. `problems` must not be empty.
+    pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
         // A value used again through an alias has its mistakes once.
         problems
@@ -138,7 +139,8 @@ impl Diagnostics {
                 out.push('\n');
             }
             let source = NamedSource::new(&self.file, self.text.clone());
-            // Writing to a string fails only if a formatter says so; the one-line form is then still true.
+            // Writing to a string fails only if a formatter says so; the one-line form is then
+            // still true.
             if handler
                 .render_report(&mut out, &Snippet { diagnostic, source })
                 .is_err()

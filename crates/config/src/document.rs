@@ -1,8 +1,8 @@
 //! Turns users' files into types, and reports all mistakes of a file at once.
 //!
 //! Text → [`Node`] with places → checked against the schema of the type → completed, and checked
-//! against the rules that a schema cannot express → the type. The types are the one source of truth: the schema is
-//! generated from them.
+//! against the rules that a schema cannot express → the type. The types are the one source of
+//! truth: the schema is generated from them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::Node;
 use crate::{conform, yaml};
 
-/// Reads a file whose path is seen from the file that names it.
+/// Reads a file whose path is relative to the file that names it.
 pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// A type that users write as a file.
@@ -31,8 +31,14 @@ pub trait Document: DeserializeOwned {
     /// The JSON Schema that a file is checked against.
     fn schema() -> Value;
 
-    /// Writes out the parts of the tree that the file only names, and adds the mistakes that a schema
-    /// cannot find. `text` is the text that `root` was read from.
+    /// The trees of the documents that a file describes. Most kinds of files describe one.
+    fn expand(root: Node, read_file: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {
+        let _ = (read_file, problems);
+        vec![root]
+    }
+
+    /// Writes out the parts of the tree that the file only names, and adds the mistakes that a
+    /// schema cannot find. `text` is the text that `root` was read from.
     fn complete(
         root: &mut Node,
         text: &str,
@@ -51,7 +57,7 @@ pub trait Document: DeserializeOwned {
     }
 }
 
-/// Why a file could not be had.
+/// The reasons why a file could not be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// It cannot be read.
@@ -59,7 +65,6 @@ pub enum ReadError {
     Io {
         /// The kind of file that was expected, in words.
         kind: &'static str,
-        /// Its path.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -69,26 +74,63 @@ pub enum ReadError {
     Mistakes(#[from] Diagnostics),
 }
 
-/// Reads a YAML file.
+/// Reads a YAML file that describes one document.
 ///
 /// # Errors
 /// The file cannot be read, or has mistakes: then all of them.
 pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ReadError::Io {
+    let text = text_of::<T>(path)?;
+    let name = path.display().to_string();
+    Ok(parse_with_files(&name, &text, &next_to(path))?)
+}
+
+/// Reads a YAML file and returns the documents that it describes.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_all<T: Document>(path: &Path) -> Result<Vec<T>, ReadError> {
+    let text = text_of::<T>(path)?;
+    let name = path.display().to_string();
+    Ok(parse_all(&name, &text, &next_to(path))?)
+}
+
+fn text_of<T: Document>(path: &Path) -> Result<String, ReadError> {
+    std::fs::read_to_string(path).map_err(|source| ReadError::Io {
         kind: T::TITLE,
         path: path.into(),
         source,
-    })?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let read_file = |path: &Path| std::fs::read(folder.join(path));
-    Ok(parse_with_files(
-        &path.display().to_string(),
-        &text,
-        &read_file,
-    )?)
+    })
 }
 
-/// Reads YAML text that stands alone: files that it names are not found. `file` is the name that
+/// Reads files whose paths are relative to the folder of `path`.
+fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    move |path| std::fs::read(folder.join(path))
+}
+
+/// Reads YAML text of any kind as a tree. `file` is the name that mistakes are reported under.
+///
+/// # Errors
+/// All mistakes of the text as YAML, each with its place and its remedy.
+pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
+    let (root, mut problems) = yaml::load(text);
+    match root {
+        Some(root) if problems.is_empty() => Ok(root),
+        _ => {
+            if problems.is_empty() {
+                problems.push(Problem::new(0..0, "the file is empty", "name another file"));
+            }
+            Err(Diagnostics::new(file, text, problems))
+        }
+    }
+}
+
+/// The tree of a text, if it is YAML; its mistakes are those that [`parse`] reports.
+pub fn tree(text: &str) -> Option<Node> {
+    yaml::load(text).0
+}
+
+/// Reads YAML text of one document. Files that it names are not found. `file` is the name that
 /// mistakes are reported under.
 ///
 /// # Errors
@@ -97,7 +139,7 @@ pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
     parse_with_files(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
 }
 
-/// Reads YAML text. `read_file` reads the files that the text names.
+/// Reads YAML text of one document. `read_file` reads the files that the text names.
 ///
 /// # Errors
 /// All mistakes of the text and of these files, each with its place in the text and its remedy.
@@ -106,28 +148,56 @@ pub fn parse_with_files<T: Document>(
     text: &str,
     read_file: ReadFile<'_>,
 ) -> Result<T, Diagnostics> {
+    let mut documents = parse_all(file, text, read_file)?;
+    match documents.pop() {
+        Some(document) if documents.is_empty() => Ok(document),
+        _ => {
+            let message = format!("the file describes several documents, not one {}", T::TITLE);
+            let problem = Problem::new(0..0, message, "name one of them");
+            Err(Diagnostics::new(file, text, vec![problem]))
+        }
+    }
+}
+
+/// Reads YAML text and returns the documents that it describes, at least one. `read_file` reads the
+/// files that the text names.
+///
+/// # Errors
+/// All mistakes of the text, and those of the first document that has any.
+pub fn parse_all<T: Document>(
+    file: &str,
+    text: &str,
+    read_file: ReadFile<'_>,
+) -> Result<Vec<T>, Diagnostics> {
     let (root, mut problems) = yaml::load(text);
-    let Some(mut root) = root else {
+    let Some(root) = root else {
         if problems.is_empty() {
             problems.push(Problem::new(0..0, "the file is empty", T::beginning()));
         }
         return Err(Diagnostics::new(file, text, problems));
     };
-    problems.extend(conform::conform(&mut root, &T::schema(), T::TITLE, text));
-    let attachments = T::complete(&mut root, text, read_file, &mut problems);
-    if !problems.is_empty() {
-        return Err(Diagnostics::new(file, text, problems));
+    let mut documents = Vec::new();
+    let schema = T::schema();
+    for mut root in T::expand(root, read_file, &mut problems) {
+        problems.extend(conform::conform(&mut root, &schema, T::TITLE, text));
+        let attachments = T::complete(&mut root, text, read_file, &mut problems);
+        if !problems.is_empty() {
+            break;
+        }
+        match serde_json::from_value::<T>(root.to_json()) {
+            Ok(mut document) => {
+                document.attach(attachments);
+                documents.push(document);
+            }
+            Err(error) => {
+                let help = format!("compare it with `gatebench schema {}`", T::WORD);
+                problems.push(Problem::new(root.head(), error.to_string(), help));
+            }
+        }
     }
-    match serde_json::from_value::<T>(root.to_json()) {
-        Ok(mut document) => {
-            document.attach(attachments);
-            Ok(document)
-        }
-        Err(error) => {
-            let help = format!("compare it with `gatebench schema {}`", T::WORD);
-            let problem = Problem::new(root.head(), error.to_string(), help);
-            Err(Diagnostics::new(file, text, vec![problem]))
-        }
+    match problems.is_empty() {
+        true => Ok(documents),
+        false => Err(Diagnostics::new(file, text, problems)),
     }
 }
 

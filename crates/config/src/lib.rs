@@ -1,5 +1,5 @@
-//! Reads the YAML files that users write: each value with its place in the text, checked against a JSON
-//! Schema. Reports all mistakes of a file at once. It knows no particular kind of file.
+//! Reads the YAML files that users write: each value with its place in the text, checked against a
+//! JSON Schema. Reports all mistakes of a file at once. It knows no particular kind of file.
 
 mod conform;
 mod diagnostic;
@@ -12,7 +12,10 @@ pub mod suggest;
 mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Problem};
-pub use document::{Document, ReadError, ReadFile, parse, parse_with_files, read};
+pub use document::{
+    Document, ReadError, ReadFile, parse, parse_all, parse_with_files, read, read_all, read_tree,
+    tree,
+};
 pub use duration::HumanDuration;
 pub use node::{Data, Entry, Node};
 pub use sheet::{Sheet, SheetKind, yaml_value};

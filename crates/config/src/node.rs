@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::diagnostic::Problem;
+
 /// A value and its bytes in the text.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -24,9 +26,7 @@ pub enum Data {
     Integer(i64),
     /// A number with a fraction; always finite.
     Float(f64),
-    /// Text.
     Text(String),
-    /// A list.
     List(Vec<Node>),
     /// A mapping, in the order of the text; no key occurs twice.
     Map(Vec<Entry>),
@@ -35,12 +35,17 @@ pub enum Data {
 /// A key, its place and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key.
     pub key: String,
     /// Bytes of the key in the text.
     pub key_span: Range<usize>,
-    /// The value.
     pub value: Node,
+}
+
+impl Entry {
+    /// A mistake in the key.
+    pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
+        Problem::new(self.key_span.clone(), message, help)
+    }
 }
 
 impl Node {
@@ -63,6 +68,15 @@ impl Node {
                 .map(|entry| &mut entry.value),
             _ => None,
         }
+    }
+
+    /// Removes the entry under a key of a mapping, and returns its value.
+    pub fn take(&mut self, key: &str) -> Option<Node> {
+        let Data::Map(entries) = &mut self.data else {
+            return None;
+        };
+        let at = entries.iter().position(|entry| entry.key == key)?;
+        Some(entries.remove(at).value)
     }
 
     /// The items of the list under a key, to be changed; else none.
@@ -94,6 +108,32 @@ impl Node {
         self.get(key).map_or(&[], Node::items)
     }
 
+    /// The entries of the mapping under a key, else none.
+    pub fn mapping(&self, key: &str) -> &[Entry] {
+        self.get(key).map_or(&[], Node::entries)
+    }
+
+    /// The entries of the mapping under a key, to be changed; else none.
+    pub fn mapping_mut(&mut self, key: &str) -> &mut [Entry] {
+        match self.get_mut(key).map(|node| &mut node.data) {
+            Some(Data::Map(entries)) => entries,
+            _ => &mut [],
+        }
+    }
+
+    /// The value of true or false, if it is one.
+    pub fn flag(&self) -> Option<bool> {
+        match self.data {
+            Data::Bool(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    /// A mistake in the value.
+    pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
+        Problem::new(self.span.clone(), message, help)
+    }
+
     /// The text, if it is text.
     pub fn text(&self) -> Option<&str> {
         match &self.data {
@@ -118,7 +158,7 @@ impl Node {
         1 + items + entries.sum::<usize>()
     }
 
-    /// Where a caret goes that means the whole value: a mapping is pointed at by its first key.
+    /// The place of a caret for the whole value: the first key of a mapping.
     pub fn head(&self) -> Range<usize> {
         match &self.data {
             Data::Map(entries) => entries

@@ -3,7 +3,8 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-/// A name: lower case, digits and hyphens, so that it can be a file name and a word on a command line.
+/// A name: lower case, digits and hyphens, so that it can be a file name and a word on a command
+/// line.
 pub fn name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
@@ -21,7 +22,7 @@ pub fn name_template(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A path of a URL, with or without a query, in which values of `data` may stand.
+/// A path of a URL, with or without a query, which may contain values of `data`.
 pub fn path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
@@ -31,7 +32,7 @@ pub fn path(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A [`path`] in which no values stand.
+/// A [`path`] without values.
 pub fn plain_path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",

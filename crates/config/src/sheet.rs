@@ -28,13 +28,13 @@ pub struct Sheet {
     schema: Value,
     root: Node,
     problems: Vec<Problem>,
-    /// How many of them are of form.
+    /// The number of problems of form.
     of_form: usize,
 }
 
 impl Sheet {
-    /// Reads YAML text and holds it against its schema. `file` is the name that mistakes are reported
-    /// under.
+    /// Reads YAML text and checks it against its schema. `file` is the name that mistakes are
+    /// reported under.
     ///
     /// # Errors
     /// Where the text is not YAML, so that there is nothing to look at.
@@ -59,8 +59,9 @@ impl Sheet {
         })
     }
 
-    /// What it says. Where its form does not allow to tell, what it would say without those mistakes, so that its
-    /// meaning can be looked at; or nothing, which is a mistake then.
+    /// Returns the value of the file. If the file has mistakes of form, returns its value without
+    /// them, so that its meaning can be checked; none if that is impossible, which is a mistake
+    /// then.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),
@@ -79,9 +80,9 @@ impl Sheet {
         }
     }
 
-    /// Adds a mistake at a place, a JSON Pointer (RFC 6901). Where the place is not in the file, it is
-    /// told of what should hold it; where its form is wrong already, nothing more is told. Without a
-    /// remedy, the schema of the file is named as one.
+    /// Adds a mistake at a place, a JSON Pointer (RFC 6901). If the place is not in the file, the
+    /// mistake is reported at the value that should hold it. If the place has a mistake of form,
+    /// nothing is added. Without a remedy, the message names the schema of the file.
     pub fn report(&mut self, pointer: &str, message: &str, help: Option<&str>) {
         let span = found(&self.root, pointer);
         if self.problems[..self.of_form]
@@ -113,7 +114,7 @@ impl Sheet {
     }
 }
 
-/// A YAML document as JSON, where nobody asks for places.
+/// A YAML document as JSON, without places.
 ///
 /// # Errors
 /// The first mistake, in words that end with what to do.

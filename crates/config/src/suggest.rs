@@ -16,7 +16,8 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Slips that still leave a word recognisable: one in a short word, a third of the letters in a long one.
+/// Slips that still leave a word recognisable: one in a short word, a third of the letters in a
+/// long one.
 fn tolerance(candidate: &str) -> usize {
     (candidate.chars().count() / 3).max(1)
 }

@@ -12,14 +12,14 @@ use crate::node::{Data, Entry, Node};
 
 /// Deeper than any file of ours needs; bounds the recursion of everything that walks the tree.
 const DEPTH_MAX: usize = 32;
-/// Nodes that aliases may add, so that a few lines cannot grow to gigabytes. It bounds the depth that
-/// nested aliases can reach as well: n levels cost about n²/2 nodes.
+/// Nodes that aliases may add, so that a few lines cannot grow to gigabytes. It bounds the depth
+/// that nested aliases can reach as well: n levels cost about n²/2 nodes.
 const ALIAS_NODES_MAX: usize = 10_000;
-/// A file that a person wrote is smaller.
+/// The maximum size of a file; files that people write are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Reads the one document of a text. Mistakes that leave a tree to look at (a key given twice) are
-/// reported beside it; after others there is none.
+/// reported as well; after others there is none.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
         let problem = Problem::new(
@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
         let Some(node) = self.anchors.get(&anchor).cloned() else {
             return Err(Problem::new(
                 span,
-                "this alias stands inside its own anchor",
+                "this alias is inside its own anchor",
                 "write the value out",
             ));
         };
@@ -301,7 +301,7 @@ impl<'a> Builder<'a> {
                 ..
             }) => {
                 if let Some((key, key_span)) = key.take() {
-                    // After a key given twice the first value stands.
+                    // If a key is given twice, the first value counts.
                     if !entries.iter().any(|entry| entry.key == key) {
                         entries.push(Entry {
                             key,

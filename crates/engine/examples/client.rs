@@ -1,7 +1,9 @@
-//! The smallest program that drives the engine, and what the benchmarks run as a process of its own.
+//! The smallest program that drives the engine; the benchmarks run it as a separate process.
 //!
-//! `client URL CONNECTIONS SECONDS [RATE]` prints one line of JSON: what was sent, answered, and how
-//! long it took. Latency is recorded and the status is checked, as in every real load.
+//! `client URL CONNECTIONS SECONDS [RATE]` prints one line of JSON: the requests sent and
+//! completed, and how long it took. Latency is recorded and the status is checked, as in every real
+//! load. With `GATEBENCH_REQUESTS`, a closed load ends after that number of requests, so that
+//! instructions per request can be counted.
 
 use std::net::ToSocketAddrs;
 use std::time::Duration;
@@ -26,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "requests": counts.completed,
         "errors": counts.errors.iter().sum::<u64>(),
         "dropped": counts.dropped,
-        "failing_checks": counts.answers_failing_checks,
+        "failing_checks": counts.responses_failing_checks,
         "window_ns": outcome.window_ns.1 - outcome.window_ns.0,
         "worker_cpu_ns": outcome.workers.iter().map(|it| it.cpu_ns).sum::<u64>(),
         "response_p50_ns": quantile(0.5),
@@ -50,8 +52,12 @@ fn load(
         .to_socket_addrs()?
         .next()
         .ok_or("the host has no address")?;
+    let requests = std::env::var("GATEBENCH_REQUESTS").ok();
     let shape = match rate {
-        None => Shape::Closed(Closed::new(connections)),
+        None => Shape::Closed(Closed {
+            requests_max: requests.and_then(|it| it.parse().ok()),
+            ..Closed::new(connections)
+        }),
         Some(rate) => Shape::Open(Open {
             connections_max: connections,
             ..Open::new(rate.parse()?)

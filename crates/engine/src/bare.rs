@@ -1,4 +1,5 @@
-//! What the network carries at most: messages of a size back and forth, with nobody who reads what is in them.
+//! The highest rate of the network: messages of one size back and forth, whose contents neither
+//! side reads.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,52 +8,52 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, pin_to_core};
+use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, joined, pin_to_core};
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
 
 use crate::load::nanos;
 
-/// How long connecting may take.
+/// The longest time for connecting.
 const CONNECT_NS: u64 = 5_000_000_000;
 
-/// Messages over loopback TCP, by the event loops that engine and upstream have: a client that sends so many bytes
-/// on each connection and, when so many have come back, sends them again; and a server that counts and answers.
+/// Messages over loopback TCP, by the event loops of engine and upstream: a client that sends a
+/// message on each connection and, when a whole one has come back, sends it again; and a server
+/// that counts and responds.
 #[derive(Clone, Debug)]
 pub struct Bare {
-    /// Bytes there.
+    /// Bytes of a request message.
     pub asked_bytes: usize,
-    /// Bytes back.
+    /// Bytes of a response message.
     pub answered_bytes: usize,
     /// Connections, over all cores of the client.
     pub connections: u32,
-    /// Discarded first part.
+    /// The discarded first part.
     pub warm_up: Duration,
-    /// Measured part.
+    /// The measured part.
     pub measure: Duration,
-    /// Cores of the client, a worker on each; empty means one that is not pinned.
+    /// Cores of the client, a worker on each; empty means one worker that is not pinned.
     pub client_cores: Vec<usize>,
-    /// Cores of the server.
     pub server_cores: Vec<usize>,
-    /// Whether the client watches for answers instead of sleeping until they come.
+    /// True if the client polls for responses instead of sleeping until they come.
     pub spin: bool,
     /// Kernel interface; `None` takes the best the kernel grants.
     pub backend: Option<Backend>,
 }
 
-/// What was carried.
+/// The messages that were carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
     /// Messages that came back within the measurement.
     pub exchanges: u64,
-    /// Its length.
+    /// The length of the measurement.
     pub measure_ns: u64,
 }
 
 impl Bare {
-    /// Carries messages for as long as was asked.
+    /// Carries messages for the warm-up and the measurement.
     ///
     /// # Errors
-    /// What the kernel refuses: a core, an address, the event loop, a connection.
+    /// The kernel refuses a core, an address, the event loop or a connection.
     pub fn carry(&self) -> io::Result<Carried> {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -67,21 +68,18 @@ impl Bare {
                     stop: &stop,
                 };
                 let at = move |bound: &[SocketAddr]| {
-                    // Nobody hears it where the client has failed meanwhile.
+                    // Ignored where the client has failed meanwhile.
                     let _ = heard.send(bound[0]);
                 };
                 workers.serve(&Echo(self), at).map_err(io::Error::other)
             });
             let carried = match listening.recv() {
                 Ok(address) => self.clients(address),
-                // The server's own error is told.
+                // The caller gets the server's own error.
                 Err(_) => Err(io::ErrorKind::NotConnected.into()),
             };
             stop.store(true, Ordering::Relaxed);
-            let served = server
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            served.and(carried)
+            joined(server).and(carried)
         })
     }
 
@@ -102,12 +100,7 @@ impl Bare {
                 })
             };
             let threads: Vec<_> = (0..workers).map(client).collect();
-            let joined = threads.into_iter().map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            joined.sum()
+            threads.into_iter().map(joined).sum()
         });
         Ok(Carried {
             exchanges: exchanges?,
@@ -122,7 +115,7 @@ struct Side {
     missing: usize,
     /// The message to send; with the loop while it is being sent.
     message: Option<Vec<u8>>,
-    /// Messages that are due.
+    /// Messages that are still to be sent.
     owed: u64,
 }
 
@@ -147,7 +140,7 @@ impl Side {
         whole
     }
 
-    /// Sends what is due, as far as the loop takes it.
+    /// Sends the messages that are due, as far as the loop takes them.
     fn send<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         while self.owed > 0
             && let Some(message) = self.message.take()
@@ -252,7 +245,7 @@ impl IoTask for Client<'_> {
 }
 
 impl Client<'_> {
-    /// Its connections, all of them up.
+    /// Makes all its connections.
     fn connected<I: Io>(&self, io: &mut I) -> io::Result<Vec<(ConnId, Side)>> {
         for _ in 0..self.connections {
             io.connect(self.server, None)?;
@@ -278,7 +271,7 @@ impl Client<'_> {
     }
 }
 
-/// The error of a connection that is no more.
+/// The error of a connection that has ended.
 fn lost(event: Event) -> io::Result<()> {
     match event {
         Event::Failed { error, .. } => Err(error),
@@ -293,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_counted_whole_however_they_come() {
+    fn fragmented_messages_are_counted_whole() {
         let mut side = Side::new(10, 3);
         assert_eq!(side.took(4, 10), 0);
         assert_eq!(side.took(5, 10), 0);
@@ -302,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_there_and_back_on_every_connection() {
+    fn messages_are_echoed_on_every_connection() {
         for backend in [Backend::Epoll, gatebench_net::choose(None)] {
             for (asked_bytes, answered_bytes, spin) in [(81, 181, false), (100_000, 200_000, true)]
             {

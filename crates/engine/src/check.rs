@@ -1,11 +1,11 @@
-//! Checks on answers, compiled before the start.
+//! Checks on responses, compiled before the start.
 
 use gatebench_model::Check;
 use gatebench_net::{http1, http2};
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-/// The head of an answer, of whichever protocol.
+/// The head of a response in either protocol.
 pub(crate) trait Head {
     fn status(&self) -> u16;
     fn field(&self, name: &str) -> Option<&[u8]>;
@@ -31,8 +31,8 @@ impl Head for http2::Head<'_> {
     }
 }
 
-/// The checks that one answer fails, in words, as [`crate::Outcome::checks`] has them: for answers
-/// outside a load. `body_bytes` is how long the body was as it came.
+/// The checks that one response fails, in words, as [`crate::Outcome::checks`] has them: for
+/// responses outside a load. `body_bytes` is the length of the body as it came.
 pub fn failed_checks(
     checks: &[Check],
     head: &http1::Head<'_>,
@@ -81,46 +81,37 @@ impl Checks {
             bodies: Vec::new(),
         };
         for (number, check) in (first..).zip(checks) {
+            let mut body = |check| compiled.bodies.push((number, check));
             match check {
                 Check::Status(status) => compiled.statuses.push((number, vec![*status])),
                 Check::StatusIn(statuses) => compiled.statuses.push((number, statuses.clone())),
                 Check::HeaderAbsent(name) => compiled.absent.push((number, name.clone())),
-                Check::JsonAbsent(path) => {
-                    compiled
-                        .bodies
-                        .push((number, BodyCheck::JsonAbsent(path.clone())));
-                }
+                Check::JsonAbsent(path) => body(BodyCheck::JsonAbsent(path.clone())),
                 Check::Header(header) => {
                     let value = header.equals.clone().into_bytes();
                     compiled.headers.push((number, header.name.clone(), value));
                 }
-                Check::BodyEquals(text) => {
-                    compiled
-                        .bodies
-                        .push((number, BodyCheck::Equals(text.clone().into_bytes())));
-                }
+                Check::BodyEquals(text) => body(BodyCheck::Equals(text.clone().into_bytes())),
                 Check::BodyBytes(bytes) => compiled.lengths.push((number, *bytes)),
                 Check::BodyContains(text) => {
                     let finder = Finder::new(text.as_bytes()).into_owned();
-                    compiled.bodies.push((number, BodyCheck::Contains(finder)));
+                    body(BodyCheck::Contains(finder));
                 }
                 Check::Json(json) => {
                     let (path, equals) = (json.path.clone(), json.equals.clone());
-                    compiled
-                        .bodies
-                        .push((number, BodyCheck::Json { path, equals }));
+                    body(BodyCheck::Json { path, equals });
                 }
             }
         }
         compiled
     }
 
-    /// Whether the body has to be kept until the answer is complete.
+    /// Reports whether the body must be kept until the response is complete.
     pub(crate) fn need_body(&self) -> bool {
         !self.bodies.is_empty()
     }
 
-    /// Checks what the head says; `failed` gets the number of each check that does not hold.
+    /// Checks a head; `failed` gets the number of each check that fails.
     pub(crate) fn head(&self, head: &impl Head, mut failed: impl FnMut(usize)) {
         for (number, statuses) in &self.statuses {
             if !statuses.contains(&head.status()) {
@@ -199,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_as_long_as_it_came() {
+    fn the_length_of_a_body_is_checked() {
         let checks = Checks::compile(&[Check::Status(200), Check::BodyBytes(3)], 7);
         assert!(!checks.need_body());
         let failed = |bytes| {
@@ -214,15 +205,15 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_there_and_one_of_several_statuses() {
+    fn absence_checks_and_lists_of_statuses() {
         let checks = [
             Check::StatusIn(vec![200, 429]),
             Check::HeaderAbsent("X-Secret".into()),
             Check::JsonAbsent("/a/b".into()),
         ];
-        let failed = |answer: &str, body: &str| {
+        let failed = |response: &str, body: &str| {
             let mut decoder = Decoder::responses(Limits::default());
-            let mut input = answer.as_bytes();
+            let mut input = response.as_bytes();
             match decoder.next(&mut input).unwrap().unwrap() {
                 Event::Head(head) => {
                     failed_checks(&checks, &head, body.as_bytes(), body.len() as u64)

@@ -34,7 +34,7 @@ pub(crate) struct Route {
     pub(crate) checks: Checks,
 }
 
-/// Where workers wait for each other before the start.
+/// The point at which workers wait for each other before the start.
 #[derive(Default)]
 pub(crate) struct Gate {
     pub(crate) ready: AtomicUsize,

@@ -1,15 +1,15 @@
-//! Why a target cannot be connected to.
+//! Errors of connecting to a target.
 
 use std::fmt;
 
 use gatebench_net::tls::{SessionError, SettingsError};
 
-/// Why one of the first connections to a target was not made.
+/// The reason that one of the first connections to a target was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectError {
     /// The kernel's reason.
     Kernel(String),
-    /// Nothing came of the connections within this number of seconds.
+    /// No further connection was made within this number of seconds.
     Late {
         /// The connections that were made before.
         made: u32,
@@ -102,33 +102,5 @@ impl From<SettingsError> for ConnectError {
             what: format!("{place}{}", error.what()),
             remedy: error.remedy(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_remedy_follows_what_happened() {
-        let late = |made| ConnectError::Late {
-            made,
-            wanted: 9,
-            limit_s: 5,
-        };
-        assert_eq!(late(0).to_string(), "no connection was made within 5 s");
-        assert_eq!(
-            late(2).to_string(),
-            "2 of 9 connections were made, and no other within 5 s; open fewer, or fewer per second"
-        );
-        let refused = ConnectError::Kernel("Connection refused; or not".into());
-        assert_eq!(
-            (refused.remedy(), refused.to_string()),
-            (None, refused.what())
-        );
-        let tls = SessionError::NotTls;
-        let error = ConnectError::from(tls.clone());
-        assert_eq!(error.to_string(), tls.to_string());
-        assert_eq!(error.remedy(), Some(tls.remedy()));
     }
 }

@@ -4,16 +4,16 @@ use std::net::IpAddr;
 
 use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 
-use crate::answer::{Answer, Exchange};
 use crate::check::Checks;
 use crate::http2::Http2;
 use crate::kept_body::Allowance;
 use crate::layer::Layer;
+use crate::response::{Exchange, Response};
 
-/// Whether a request says that it is its connection's last.
+/// True if a request says that it is its connection's last.
 pub(crate) type Last = bool;
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Until requests may be sent: TLS is part of it.
@@ -24,36 +24,35 @@ pub(crate) enum State {
 }
 
 pub(crate) struct Connection {
-    /// Number of its group.
     pub(crate) group: usize,
     pub(crate) state: State,
-    pub(crate) answer: Answer,
+    pub(crate) response: Response,
     /// The request's bytes while they are not with the kernel, and which route they hold.
     pub(crate) buffer: Option<Vec<u8>>,
     pub(crate) buffer_holds: Option<(usize, Last)>,
-    /// Between HTTP and the socket; nothing where bytes go as they are.
+    /// The layer between HTTP and the socket; `None` if bytes pass unchanged.
     pub(crate) layer: Option<Box<Layer>>,
-    /// Its streams, where it speaks HTTP/2; what else is said of requests here is then not used.
+    /// The streams of an HTTP/2 connection; the other fields about requests are then unused.
     pub(crate) http2: Option<Box<Http2>>,
-    /// Whether its answer is complete and its request has not left whole: it is not idle before.
+    /// True if the response is complete and the request has not left whole: it is not idle before.
     pub(crate) waits_to_send: bool,
-    /// Whether it takes no further request, since there are too many of them.
+    /// True if it takes no further request, because there are too many connections.
     pub(crate) leaving: bool,
-    /// The local address it was made from, where one was asked for.
+    /// The local address of the connection, if one was configured.
     pub(crate) source: Option<IpAddr>,
-    /// When it was asked for.
+    /// The time at which opening began.
     pub(crate) begun_ns: u64,
     /// Requests begun on it.
     pub(crate) requests: u64,
     decoder: Decoder,
 }
 
-/// How far an answer has come.
+/// The progress of a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Incomplete,
     Complete,
-    /// Complete, and followed by bytes that nobody asked for.
+    /// Complete, and followed by bytes without a request.
     Excess,
 }
 
@@ -67,7 +66,7 @@ impl Connection {
         Self {
             group,
             state: State::Connecting,
-            answer: Answer::new(allowance),
+            response: Response::new(allowance),
             buffer: Some(Vec::new()),
             buffer_holds: None,
             layer: None,
@@ -84,12 +83,12 @@ impl Connection {
     /// Begins an exchange.
     pub(crate) fn begin(&mut self, exchange: Exchange, is_head: bool) {
         self.state = State::Busy;
-        self.answer.begin(exchange);
+        self.response.begin(exchange);
         self.requests += 1;
         self.decoder.expect(is_head);
     }
 
-    /// Takes bytes of the answer.
+    /// Takes bytes of the response.
     pub(crate) fn receive(
         &mut self,
         mut input: &[u8],
@@ -99,10 +98,10 @@ impl Connection {
         while let Some(event) = self.decoder.next(&mut input)? {
             match event {
                 Event::Informational(_) => {}
-                Event::Head(head) => self.answer.head(&head, checks, traced),
-                Event::Body(bytes) => self.answer.body(bytes, checks),
+                Event::Head(head) => self.response.head(&head, checks, traced),
+                Event::Body(bytes) => self.response.body(bytes, checks),
                 Event::End => {
-                    self.answer.end(checks);
+                    self.response.end(checks);
                     return Ok(if input.is_empty() {
                         Progress::Complete
                     } else {
@@ -114,21 +113,21 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// The server closed its side. `Complete` where that ends the answer.
+    /// The server closed its side. `Complete` if that ends the response.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);
         }
-        self.answer.end(checks);
+        self.response.end(checks);
         Ok(Progress::Complete)
     }
 
-    /// Whether all that was written has been taken by the kernel.
+    /// Reports whether the kernel has taken all that was written.
     pub(crate) fn has_sent(&self) -> bool {
         self.buffer.is_some() && self.layer.as_ref().is_none_or(|it| it.has_sent())
     }
 
-    /// Whether another request may follow on this connection.
+    /// Reports whether another request may follow on this connection.
     pub(crate) fn keep_alive(&self) -> bool {
         self.decoder.keep_alive()
     }

@@ -17,9 +17,9 @@ pub struct Control {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Live {
-    /// Answers so far, warm-up included.
+    /// Responses so far, warm-up included.
     pub completed: AtomicU64,
-    /// Requests without an answer so far.
+    /// Requests without a response so far.
     pub failed: AtomicU64,
     /// Arrivals waiting for a connection.
     pub queued: AtomicU64,
@@ -36,19 +36,19 @@ impl Control {
         }
     }
 
-    /// Ends the load early; what was measured so far is its outcome.
+    /// Ends the load early; its outcome is the measurement so far.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was stopped.
+    /// Reports whether it was stopped.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// When the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all connections are
-    /// up: the measurement begins after the warm-up from then, and whoever samples what the load
-    /// costs can do so at its edges.
+    /// The time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all
+    /// connections are up. The measurement begins after the warm-up that starts then, so a sampler
+    /// of the load's costs can take samples at its boundaries.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }

@@ -1,10 +1,10 @@
-//! What the worker's own thread costs.
+//! The cost of the worker's own thread.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use rustix::time::{ClockId, clock_gettime};
+use gatebench_net::clock;
 
 /// Reads the calling thread's CPU time and run-queue wait.
 pub(crate) struct ThreadCost {
@@ -32,14 +32,11 @@ impl ThreadCost {
         since
     }
 
-    /// CPU time of the calling thread so far, nanoseconds.
-    pub(crate) fn cpu_ns() -> u64 {
-        let cpu = clock_gettime(ClockId::ThreadCPUTime);
-        cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64
-    }
-
     fn read(&self) -> (u64, u64) {
-        (Self::cpu_ns(), self.run_queue_wait_ns().unwrap_or(0))
+        (
+            clock::thread_cpu_ns(),
+            self.run_queue_wait_ns().unwrap_or(0),
+        )
     }
 
     /// The second field of `schedstat` (proc(5)): time spent waiting on a run queue.

@@ -1,4 +1,4 @@
-//! What is counted of a load.
+//! The counts of a load.
 
 use crate::kind::{Class, ErrorKind};
 
@@ -7,44 +7,45 @@ use crate::kind::{Class, ErrorKind};
 pub struct Counts {
     /// Arrivals due in the measured window.
     pub intended: u64,
-    /// Of these, sent.
+    /// Of these, those that were sent.
     pub sent: u64,
-    /// Of these, answered.
+    /// Of these, those that got a response.
     pub completed: u64,
-    /// Answers that arrived within the window, whenever their request was due: what throughput is
-    /// counted from.
+    /// Responses that arrived within the window, whenever their request was due: throughput is
+    /// computed from them.
     pub completed_in_window: u64,
-    /// Answers by [`Class`].
+    /// Responses by [`Class`].
     pub by_class: [u64; Class::ALL.len()],
-    /// Requests without an answer, by [`ErrorKind`].
+    /// Requests without a response, by [`ErrorKind`].
     pub errors: [u64; ErrorKind::ALL.len()],
     /// Arrivals dropped because the queue was full.
     pub dropped: u64,
     /// The longest the queue was.
     pub queued_max: u64,
-    /// Answers that failed a check, by the check's number.
+    /// Responses that failed a check, by the check's number.
     pub checks_failed: Vec<u64>,
-    /// Answers of which at least one check failed.
-    pub answers_failing_checks: u64,
+    /// Responses that failed at least one check.
+    pub responses_failing_checks: u64,
     /// Connections established.
     pub connections_opened: u64,
-    /// Attempts to connect that failed, by [`ErrorKind`]. They are no requests: a connection is made before
-    /// a request is given to it. Where connections are what is loaded, they are, and stand in `errors`.
+    /// Attempts to connect that failed, by [`ErrorKind`]. They are not requests: a connection is
+    /// made before a request is given to it. In a load of connections they are requests, and count
+    /// in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
     /// Bytes of requests, heads included.
     pub bytes_sent: u64,
-    /// Bytes of answers, heads included.
+    /// Bytes of responses, heads included.
     pub bytes_received: u64,
-    /// Answers whose four times are known.
+    /// Responses whose four times are known.
     pub traced: u64,
-    /// Answers without the times, though the request carried a nonce.
+    /// Responses without the times, though the request carried a nonce.
     pub untimed: u64,
-    /// Answers that carry another request's nonce.
+    /// Responses that carry another request's nonce.
     pub foreign: u64,
 }
 
 impl Counts {
-    /// Adds another worker's or second's counts; of the queue's length the greater stands.
+    /// Adds another worker's or second's counts; keeps the greater length of the queue.
     pub fn add(&mut self, other: &Self) {
         self.intended += other.intended;
         self.sent += other.sent;
@@ -57,7 +58,7 @@ impl Counts {
         self.checks_failed
             .resize(self.checks_failed.len().max(other.checks_failed.len()), 0);
         add_each(&mut self.checks_failed, &other.checks_failed);
-        self.answers_failing_checks += other.answers_failing_checks;
+        self.responses_failing_checks += other.responses_failing_checks;
         self.connections_opened += other.connections_opened;
         add_each(&mut self.connections_failed, &other.connections_failed);
         self.bytes_sent += other.bytes_sent;
@@ -68,7 +69,7 @@ impl Counts {
     }
 }
 
-fn add_each(to: &mut [u64], from: &[u64]) {
+pub(crate) fn add_each(to: &mut [u64], from: &[u64]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += from;
     }

@@ -1,5 +1,5 @@
-//! The values that requests are filled with, resolved: names are numbers, and every law is ready to be
-//! drawn from. Shared by all workers, changed by none.
+//! The values that requests are filled with, resolved: names are numbers, and every law is ready to
+//! be drawn from. Shared by all workers, changed by none.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,31 +9,27 @@ use gatebench_model::data::{List, Pick, Rows};
 use gatebench_model::template::Reference;
 use rand_distr::{Normal, Uniform, Zipf};
 
-/// Why values or requests cannot be made ready.
+/// The reason that values or requests cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// A template names a source that is not there.
-    NoSource {
-        /// The name.
-        name: String,
-    },
-    /// A template names a column that is not there, or none where there are several.
+    /// A template names a source that does not exist.
+    NoSource { name: String },
+    /// A template names a column that does not exist, or no column although there are several.
     NoColumn {
-        /// The source.
         source_name: String,
         /// The column; empty where none was named.
         column: String,
-        /// Those there are.
+        /// The columns of the source.
         columns: String,
     },
     /// A law has parameters for which it is not defined.
     Undefined {
         /// The source.
         name: String,
-        /// What is wrong with them.
+        /// The description of the mistake.
         reason: String,
     },
-    /// A text is no template.
+    /// A text is not a valid template.
     Template(#[from] gatebench_model::template::TemplateError),
     /// A value would break the head of a request.
     Unsafe {
@@ -41,7 +37,6 @@ pub enum DataError {
         name: String,
         /// The part of the request.
         place: &'static str,
-        /// The value.
         value: String,
     },
 }
@@ -118,7 +113,7 @@ pub(crate) struct Table {
 pub(crate) enum Choice {
     InTurn,
     Uniform(Uniform<usize>),
-    /// Drawn again where it falls outside.
+    /// Values outside the range are drawn again.
     Normal(Normal<f64>),
     Zipf(Zipf<f64>),
 }
@@ -151,7 +146,7 @@ impl DataSet {
         })
     }
 
-    /// The number of what a template names.
+    /// The number of the source that a template names.
     pub(crate) fn resolve(&self, reference: &Reference) -> Result<Slot, DataError> {
         let name = &reference.source;
         let source = self.sources.iter().position(|source| source.name == *name);
@@ -173,7 +168,7 @@ impl DataSet {
         Ok(Slot { source, column })
     }
 
-    /// The texts that a slot can have, where they are not numbers.
+    /// The texts that a slot can have, if they are not numbers.
     pub(crate) fn texts(&self, slot: Slot) -> impl Iterator<Item = &str> {
         let rows = match &self.sources[slot.source].values {
             Values::Rows(table) => Some(&table.rows),

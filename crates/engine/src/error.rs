@@ -1,4 +1,4 @@
-//! Why a load could not run.
+//! Errors of running a load.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use gatebench_net::Peer;
 use crate::connect_error::ConnectError;
 use crate::data::DataError;
 
-/// Why a load could not run.
+/// The reason that a load could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// Nothing could be connected to.
+    /// No connection could be made.
     #[error("cannot connect to {address}: {reason}")]
     Unreachable {
         /// The target.

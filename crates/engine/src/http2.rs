@@ -7,9 +7,9 @@ use gatebench_net::http2::{
 };
 use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
-use crate::answer::{Answer, Exchange};
 use crate::kept_body::Allowance;
 use crate::render::Rendered;
+use crate::response::{Exchange, Response};
 use crate::sampler::Sampler;
 
 /// One connection's streams.
@@ -19,21 +19,21 @@ pub(crate) struct Http2 {
     streams: Vec<Stream>,
     /// Frames to be sent; the layer below takes them.
     pub(crate) frames: Vec<u8>,
-    /// Slots of which the end has come, and how.
+    /// Slots whose streams have ended, and the way they ended.
     pub(crate) ended: Vec<(usize, End)>,
-    /// Requests that could not be begun since the server allows fewer streams than were asked for.
+    /// Requests that could not be begun because the server allows fewer streams than the load has.
     pub(crate) parked: u32,
     /// Of its worker, for bodies.
     allowance: Allowance,
 }
 
-/// A stream and its answer; without an identity it is free.
+/// A stream and its response; without an identity it is free.
 pub(crate) struct Stream {
     pub(crate) id: Option<StreamId>,
-    pub(crate) answer: Answer,
+    pub(crate) response: Response,
 }
 
-/// How a stream ended.
+/// The way a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Complete,
@@ -41,7 +41,7 @@ pub(crate) enum End {
 }
 
 impl Http2 {
-    /// A new connection; what it has to say first is in its frames.
+    /// A new connection; its first frames are queued.
     pub(crate) fn new(streams: u32, allowance: Allowance) -> Self {
         let limits = Limits {
             streams,
@@ -60,12 +60,12 @@ impl Http2 {
         }
     }
 
-    /// Whether the server's settings are known, so that requests may be sent.
+    /// Reports whether the server's settings are known, so that requests may be sent.
     pub(crate) fn is_ready(&self) -> bool {
         self.client.is_ready()
     }
 
-    /// Whether no further request may be begun.
+    /// Reports whether no further request may be begun.
     pub(crate) fn is_closing(&self) -> bool {
         self.client.is_closing()
     }
@@ -75,12 +75,12 @@ impl Http2 {
         self.client.can_open()
     }
 
-    /// Whether no request is under way.
+    /// Reports whether no request is under way.
     pub(crate) fn is_quiet(&self) -> bool {
         self.client.open_count() == 0 && self.ended.is_empty()
     }
 
-    /// Begins an exchange; false where the server allows no more of them.
+    /// Begins an exchange; returns false if the server allows no more of them.
     pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) -> bool {
         let Some(id) = self.client.request(block, body, &mut self.frames) else {
             return false;
@@ -88,36 +88,38 @@ impl Http2 {
         while self.streams.len() <= id.slot() {
             self.streams.push(Stream {
                 id: None,
-                answer: Answer::new(self.allowance.clone()),
+                response: Response::new(self.allowance.clone()),
             });
         }
         let stream = &mut self.streams[id.slot()];
         stream.id = Some(id);
-        stream.answer.begin(exchange);
+        stream.response.begin(exchange);
         true
     }
 
-    /// Takes bytes. Streams that end are listed in `ended`.
+    /// Takes bytes that came at `now_ns`. Streams that end are listed in `ended`.
     pub(crate) fn receive(
         &mut self,
         mut input: &[u8],
-        answers: &impl Answers,
+        responses: &impl Responses,
+        now_ns: u64,
     ) -> Result<(), ProtocolError> {
         while let Some(event) = self.client.next(&mut input, &mut self.frames)? {
             match event {
                 Event::Head { stream, head } => {
                     if let Some(it) = known(&mut self.streams, stream) {
-                        answers.head(&mut it.answer, &head);
+                        it.response.exchange.first_byte_ns = now_ns;
+                        responses.head(&mut it.response, &head);
                     }
                 }
                 Event::Body { stream, bytes } => {
                     if let Some(it) = known(&mut self.streams, stream) {
-                        answers.body(&mut it.answer, bytes);
+                        responses.body(&mut it.response, bytes);
                     }
                 }
                 Event::End { stream } => {
                     if let Some(it) = known(&mut self.streams, stream) {
-                        answers.end(&mut it.answer);
+                        responses.end(&mut it.response);
                         self.ended.push((stream.slot(), End::Complete));
                     }
                 }
@@ -135,18 +137,18 @@ impl Http2 {
         Ok(())
     }
 
-    /// Frees a slot whose stream has ended, and hands out its answer.
-    pub(crate) fn finish(&mut self, slot: usize) -> &Answer {
+    /// Frees a slot whose stream has ended, and hands out its response.
+    pub(crate) fn finish(&mut self, slot: usize) -> &Response {
         let stream = &mut self.streams[slot];
         stream.id = None;
-        &stream.answer
+        &stream.response
     }
 
     /// Slots whose streams are open.
     pub(crate) fn open(&self) -> impl Iterator<Item = (usize, &Exchange)> {
         let open = self.streams.iter().enumerate();
         open.filter(|(_, stream)| stream.id.is_some())
-            .map(|(slot, stream)| (slot, &stream.answer.exchange))
+            .map(|(slot, stream)| (slot, &stream.response.exchange))
     }
 
     /// Gives a stream up.
@@ -157,17 +159,17 @@ impl Http2 {
         }
     }
 
-    /// Lets the server do again what does no work; once a second.
+    /// Refills the server's budgets of frames that do no work; once a second.
     pub(crate) fn refill(&mut self) {
         self.client.refill_budgets();
     }
 }
 
-/// What is done with the parts of answers.
-pub(crate) trait Answers {
-    fn head(&self, answer: &mut Answer, head: &gatebench_net::http2::Head<'_>);
-    fn body(&self, answer: &mut Answer, bytes: &[u8]);
-    fn end(&self, answer: &mut Answer);
+/// The handler of the parts of responses.
+pub(crate) trait Responses {
+    fn head(&self, response: &mut Response, head: &gatebench_net::http2::Head<'_>);
+    fn body(&self, response: &mut Response, bytes: &[u8]);
+    fn end(&self, response: &mut Response);
 }
 
 /// A stream that has not ended.
@@ -189,7 +191,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// A request of which nothing but the nonce changes, or the first one of those that are drawn.
+    /// A request of which only the nonce changes, or the first one of those that are drawn.
     pub(crate) fn new(
         rendered: &Rendered,
         scheme: &str,
@@ -212,7 +214,7 @@ impl Message {
         message
     }
 
-    /// Makes it the next of those that are drawn.
+    /// Turns it into the next request that is drawn.
     pub(crate) fn draw(
         &mut self,
         rendered: &Rendered,

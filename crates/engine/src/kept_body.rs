@@ -1,4 +1,4 @@
-//! Bodies kept for their checks, within what a worker may hold of all of them.
+//! Bodies kept for their checks, within a bound per worker.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,14 +6,14 @@ use std::rc::Rc;
 /// A body longer than this, as it comes or decoded, is not kept.
 pub(crate) const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// What every answer may keep, and keeps its memory for.
+/// The bytes that every response may keep, and keeps memory for.
 const SPARED_BYTES: usize = 16 * 1024;
 
-/// What the answers under way of a worker may keep beyond that together. Vectors grow by doubling, so the
-/// memory is at most twice as much.
+/// The bytes beyond that which all responses under way of a worker may keep together. Vectors grow
+/// by doubling, so the memory is at most twice as much.
 const LENT_MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// What a worker may still lend to bodies, in bytes.
+/// The bytes that a worker may still lend to bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct Allowance(Rc<Cell<usize>>);
 
@@ -41,13 +41,13 @@ impl Allowance {
     }
 }
 
-/// What has come of a body.
+/// The part of a body that has come.
 #[derive(Debug)]
 pub(crate) struct KeptBody {
     bytes: Vec<u8>,
     lent_bytes: usize,
     allowance: Allowance,
-    /// Whether more has come than may be kept; then nothing is.
+    /// True if more has come than may be kept; then nothing is kept.
     is_too_long: bool,
 }
 
@@ -84,7 +84,7 @@ impl KeptBody {
         }
     }
 
-    /// The body; none where there was more of it than may be kept.
+    /// The body; `None` if it was longer than may be kept.
     pub(crate) fn whole(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.bytes)
     }
@@ -103,7 +103,7 @@ mod tests {
     const KIB: usize = 1024;
 
     #[test]
-    fn a_body_too_long_is_not_kept_and_its_memory_is_free() {
+    fn a_body_over_the_limit_is_not_kept_and_frees_its_memory() {
         let allowance = Allowance::default();
         let mut body = KeptBody::new(allowance.clone());
         body.push(&vec![b'x'; BODY_MAX_BYTES]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_share_what_their_worker_lends() {
+    fn responses_share_the_memory_of_their_worker() {
         let allowance = Allowance::of(20 * KIB);
         let [mut first, mut second] = [(); 2].map(|()| KeptBody::new(allowance.clone()));
         first.push(&[b'x'; 30 * KIB]);

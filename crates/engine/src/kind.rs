@@ -1,11 +1,11 @@
-//! What is measured per request, and how a request can end.
+//! The metrics of a request, and the ways it can end.
 
-/// What is measured per request.
+/// A metric of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
-    /// From the intended send to the last byte of the answer.
+    /// From the intended send to the last byte of the response.
     Response,
-    /// From the actual send to the last byte of the answer.
+    /// From the actual send to the last byte of the response.
     Service,
     /// From the intended to the actual send.
     Lateness,
@@ -13,19 +13,25 @@ pub enum Metric {
     Added,
     /// From the actual send to the upstream having the request; only on one host.
     RequestHalf,
-    /// From the upstream sending to the last byte of the answer; only on one host.
+    /// From the upstream sending to the last byte of the response; only on one host.
     ResponseHalf,
+    /// From the actual send to the first byte of the response.
+    Waiting,
+    /// From the first to the last byte of the response, which is 0 if both came in one read.
+    Receiving,
 }
 
 impl Metric {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Response,
         Self::Service,
         Self::Lateness,
         Self::Added,
         Self::RequestHalf,
         Self::ResponseHalf,
+        Self::Waiting,
+        Self::Receiving,
     ];
 
     /// The word in files.
@@ -37,11 +43,13 @@ impl Metric {
             Self::Added => "added",
             Self::RequestHalf => "request_half",
             Self::ResponseHalf => "response_half",
+            Self::Waiting => "waiting",
+            Self::Receiving => "receiving",
         }
     }
 }
 
-/// How a request ended.
+/// The way a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// 200 to 299.
@@ -52,7 +60,7 @@ pub enum Class {
     ClientError,
     /// 500 to 599.
     ServerError,
-    /// No answer: timed out, reset, or not HTTP. Recorded with the time until that was known.
+    /// No response: timed out, reset, or not HTTP. Recorded with the time until that was known.
     Failed,
 }
 
@@ -89,18 +97,18 @@ impl Class {
     }
 }
 
-/// Why there was no answer.
+/// The reason that there was no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// No connection could be made.
     Connect,
     /// The connection was reset.
     Reset,
-    /// The connection was closed before the answer was complete.
+    /// The connection was closed before the response was complete.
     ClosedEarly,
-    /// No complete answer within the timeout, or none until the end of the drain.
+    /// No complete response within the timeout, or none until the end of the drain.
     Timeout,
-    /// What came back is not what the protocol allows.
+    /// The response breaks the protocol.
     Protocol,
     /// TLS failed: a certificate that is not accepted, an alert, a record that cannot be read.
     Tls,

@@ -1,18 +1,18 @@
-//! What stands between HTTP and the socket, where that is not nothing: a PROXY header, TLS.
+//! The layer between HTTP and the socket: a PROXY header, TLS.
 
 use std::net::SocketAddr;
 
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 use gatebench_net::{ConnId, Io, Outbox};
 
-/// The layers of one connection, and what waits to be sent through them.
+/// The layers of one connection, and the bytes that wait to be sent through them.
 pub(crate) struct Layer {
     session: Option<Session>,
     outbox: Outbox,
 }
 
 impl Layer {
-    /// Begins on a connection that has just been made: what is said first is queued.
+    /// Begins on a connection that has just been made: queues the first bytes.
     pub(crate) fn begin(
         preamble: &[u8],
         tls: Option<&ClientContext>,
@@ -26,17 +26,17 @@ impl Layer {
         Ok(Self { session, outbox })
     }
 
-    /// Whether requests may be sent.
+    /// Reports whether requests may be sent.
     pub(crate) fn is_ready(&self) -> bool {
         self.session.as_ref().is_none_or(|it| !it.is_handshaking())
     }
 
-    /// Whether an earlier session was resumed.
+    /// Reports whether an earlier session was resumed.
     pub(crate) fn is_resumed(&self) -> bool {
         self.session.as_ref().is_some_and(Session::resumed)
     }
 
-    /// Whether HTTP/2 may be spoken: over TLS the server has to have agreed to it.
+    /// Reports whether HTTP/2 may be used: over TLS the server must have agreed to it.
     pub(crate) fn speaks_http2(&self) -> bool {
         let session = self.session.as_ref();
         session.is_none_or(|it| it.alpn() == Some(b"h2"))
@@ -53,7 +53,7 @@ impl Layer {
         }
     }
 
-    /// Takes bytes that arrived; what they say is appended to `plain`.
+    /// Takes bytes that arrived; appends their plaintext to `plain`.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
@@ -70,17 +70,17 @@ impl Layer {
         }
     }
 
-    /// The server closed its side; an error where its last words may be missing.
+    /// The server closed its side; an error where its last bytes may be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
     }
 
-    /// Sends what is queued, at once if `now`.
+    /// Sends the queued bytes, at once if `now`.
     pub(crate) fn flush<I: Io>(&mut self, io: &mut I, conn: ConnId, now: bool) {
         self.outbox.flush(io, conn, now);
     }
 
-    /// Whether the kernel has taken all that was queued.
+    /// Reports whether the kernel has taken all that was queued.
     pub(crate) fn has_sent(&self) -> bool {
         self.outbox.pending_bytes() == 0
     }
@@ -91,15 +91,15 @@ impl Layer {
     }
 }
 
-/// What the second version begins with.
+/// The beginning of the second version.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Version 2, command LOCAL.
 const LOCAL: u8 = 0x20;
 /// Version 2, command PROXY.
 const PROXY: u8 = 0x21;
 
-/// Which form of the PROXY header a connection begins with (the PROXY protocol, versions 1 and 2, by
-/// HAProxy).
+/// The form of the PROXY header that a connection begins with (the PROXY protocol, versions 1 and
+/// 2, by HAProxy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyProtocol {
     /// A line of text.

@@ -1,12 +1,11 @@
-//! The load engine: sends requests on an absolute schedule or as fast as answers come, and records
-//! what came back and when.
+//! The load engine: sends requests on an absolute schedule or on each response, and records the
+//! responses and their times.
 //!
 //! It knows no gateway, no policy, no file and no terminal. [`run`] takes a [`Load`], renders its
 //! requests to bytes and splits its schedule before the start; then every worker owns its loop, its
-//! connections and its record. Each second a worker hands the finished record out through a queue, so a
-//! day needs no more memory than a minute.
+//! connections and its record. Each second a worker hands the finished record out through a queue,
+//! so a day needs no more memory than a minute.
 
-mod answer;
 mod bare;
 mod check;
 mod compiled;
@@ -31,6 +30,7 @@ mod recorder;
 mod recording;
 mod render;
 mod request_mix;
+mod response;
 mod route;
 mod run;
 mod sampler;

@@ -1,4 +1,4 @@
-//! What a load came to.
+//! The outcome of a load.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use gatebench_net::Backend;
 use crate::counts::Counts;
 use crate::kind::{Class, Metric};
 use crate::record::Interval;
-use crate::recorder::{Kept, STATUSES};
+use crate::recorder::Kept;
 use crate::recording::Recording;
 use crate::route::RouteRecord;
 
-/// Recordings by what they measure and how requests ended.
+/// Recordings by metric and class.
 pub type Recordings = BTreeMap<(Metric, Class), Recording>;
 
 /// The whole load, merged over workers and seconds by addition.
@@ -23,10 +23,10 @@ pub struct Outcome {
     pub recordings: Recordings,
     /// Each group, in the order of the load.
     pub groups: Vec<GroupOutcome>,
-    /// Answers by status, those of which there are any.
+    /// Responses by status, without the statuses that did not occur.
     pub statuses: BTreeMap<u16, u64>,
-    /// How long connections took until requests could be sent, TLS included; those made before the
-    /// measurement too.
+    /// The time that connections took until requests could be sent, TLS included; those made before
+    /// the measurement too.
     pub connects: Recording,
     /// Connections whose TLS session was resumed.
     pub resumed: u64,
@@ -36,9 +36,9 @@ pub struct Outcome {
     pub start_ns: u64,
     /// The measured window, `CLOCK_MONOTONIC` nanoseconds.
     pub window_ns: (u64, u64),
-    /// How long the last answers were waited for, nanoseconds.
+    /// The wait for the last responses, nanoseconds.
     pub drained_ns: u64,
-    /// Whether the load was stopped before its end; then the window is shorter than asked for.
+    /// True if the load was stopped before its end; then the window is shorter than in the load.
     pub interrupted: bool,
     /// The kernel interface used.
     pub backend: Backend,
@@ -46,23 +46,21 @@ pub struct Outcome {
     pub workers: Vec<WorkerFacts>,
 }
 
-/// What one group came to.
+/// Counts and histograms of the requests of one group.
 #[derive(Clone, Debug)]
 pub struct GroupOutcome {
-    /// Its name.
     pub name: String,
-    /// Its counts.
     pub counts: Counts,
-    /// Its recordings.
     pub recordings: Recordings,
     /// Its routes by name, in the order of its requests. Empty where the load has only one.
     pub routes: Vec<(String, RouteRecord)>,
 }
 
-/// What one worker cost in the measured window.
+/// The cost of one worker in the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WorkerFacts {
-    /// CPU time of its thread without what it watched for events ([`crate::Load::spin`]), nanoseconds.
+    /// CPU time of its thread without the time of polling for events ([`crate::Load::spin`]),
+    /// nanoseconds.
     pub cpu_ns: u64,
     /// Time it was ready but had no core, nanoseconds.
     pub run_queue_wait_ns: u64,
@@ -72,6 +70,9 @@ impl Outcome {
     /// Adds one interval of one worker.
     pub(crate) fn add(&mut self, worker: usize, interval: &Interval) {
         self.counts.add(&interval.counts);
+        for (status, count) in interval.statuses() {
+            *self.statuses.entry(status).or_default() += count;
+        }
         for (metric, class, recording) in interval.recordings() {
             match self.recordings.get_mut(&(metric, class)) {
                 Some(total) => total.add(recording),
@@ -86,10 +87,6 @@ impl Outcome {
 
     /// Divides the load into its groups, given by name with the names of their routes.
     pub(crate) fn divide(&mut self, groups: Vec<(String, Vec<String>)>, kept: Kept) {
-        let counted = STATUSES
-            .zip(&kept.statuses)
-            .filter(|(_, count)| **count > 0);
-        self.statuses = counted.map(|(status, count)| (status, *count)).collect();
         self.connects = kept.connects;
         self.resumed = kept.resumed;
         let mut routes = kept.routes.into_iter();

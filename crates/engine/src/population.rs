@@ -1,12 +1,12 @@
-//! How many connections a closed load has at a time, and how long they think.
+//! The number of connections of a closed load over time, and their think times.
 
 use gatebench_model::load::{Closed, DrawnThink, Think};
 use rand_distr::{Distribution, Exp1, Uniform};
 
 use crate::random::{Random, Use, generator};
 
-/// The connections of one worker over time: a line through the numbers of the stages, of which worker
-/// w of W has every connection whose number leaves w when divided by W.
+/// The connections of one worker over time: a line through the numbers of the stages, of which
+/// worker w of W has every connection whose number leaves w when divided by W.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Population {
     first: u32,
@@ -15,7 +15,7 @@ pub struct Population {
     workers: u32,
 }
 
-/// The way from one number to the next.
+/// The line from one number to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leg {
     begin_ns: u64,
@@ -46,7 +46,7 @@ impl Leg {
         }
     }
 
-    /// When the n-th connection comes or goes, n being at least 1.
+    /// The time that the n-th connection comes or goes, n being at least 1.
     fn change_ns(&self, number: u64) -> u64 {
         let all = u128::from(self.from.abs_diff(self.to));
         let from_begin = (u128::from(self.over_ns) * u128::from(number)).div_ceil(all);
@@ -55,8 +55,8 @@ impl Leg {
 }
 
 impl Population {
-    /// The connections of worker `worker` of `workers`. The warm-up has the first number; the stages
-    /// begin with the measurement.
+    /// The connections of worker `worker` of `workers`. The warm-up has the first number; the
+    /// stages begin with the measurement.
     pub fn new(closed: &Closed, warm_up_ns: u64, worker: usize, workers: usize) -> Self {
         let (mut begin_ns, mut from) = (warm_up_ns, closed.connections);
         let mut legs = Vec::with_capacity(closed.stages.len());
@@ -86,7 +86,7 @@ impl Population {
         self.share(leg.map_or(self.first, |leg| leg.after(leg.changes_until(at_ns))))
     }
 
-    /// When the number changes next after a time.
+    /// The time of the next change of the number after a time.
     pub fn next_change_ns(&self, after_ns: u64) -> Option<u64> {
         let now = self.connections_at(after_ns);
         let current = self.legs.iter().rposition(|leg| leg.begin_ns <= after_ns);
@@ -101,7 +101,7 @@ impl Population {
         })
     }
 
-    /// The most connections that the worker ever has.
+    /// The most connections that the worker has at any time.
     pub fn connections_max(&self) -> u32 {
         let most = self
             .legs
@@ -161,110 +161,5 @@ impl ThinkTimes {
                 (drawn * mean) as u64
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use gatebench_model::HumanDuration;
-    use gatebench_model::load::{ConnectionStage, ExponentialThink, UniformThink};
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    fn closed(first: u32, stages: &[(u32, u64)]) -> Closed {
-        let stage = |(connections, ms): &(u32, u64)| ConnectionStage {
-            connections: *connections,
-            over: HumanDuration::from_millis(*ms),
-        };
-        Closed {
-            stages: stages.iter().map(stage).collect(),
-            ..Closed::new(first)
-        }
-    }
-
-    /// Every change and the number after it.
-    fn changes(population: &Population) -> Vec<(u64, u32)> {
-        let mut at = 0;
-        std::iter::from_fn(|| {
-            at = population.next_change_ns(at)?;
-            Some((at, population.connections_at(at)))
-        })
-        .collect()
-    }
-
-    #[test]
-    fn stages_are_lines_that_begin_after_the_warm_up() {
-        let population = Population::new(&closed(1, &[(3, 100), (3, 50), (0, 30)]), 10 * MS, 0, 1);
-        assert_eq!(population.connections_at(59 * MS), 1);
-        let expected = [(60, 2), (110, 3), (170, 2), (180, 1), (190, 0)];
-        assert_eq!(changes(&population), expected.map(|(ms, n)| (ms * MS, n)));
-        assert_eq!(population.connections_max(), 3);
-    }
-
-    #[test]
-    fn a_stage_without_length_is_a_step() {
-        let population = Population::new(&closed(5, &[(9, 0), (9, 10), (2, 0)]), 10 * MS, 0, 1);
-        assert_eq!(changes(&population), [(10 * MS, 9), (20 * MS, 2)]);
-    }
-
-    #[test]
-    fn a_constant_number_never_changes() {
-        let population = Population::new(&Closed::new(7), 10, 1, 2);
-        assert_eq!(
-            (population.connections_at(0), population.next_change_ns(0)),
-            (3, None)
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn workers_share_every_number_and_miss_no_change(
-            first in 1..40_u32,
-            stages in prop::collection::vec((0..40_u32, 0..50_u64), 0..5),
-            workers in 1..5_usize,
-            times in prop::collection::vec(0..200_000_000_u64, 20),
-        ) {
-            let closed = closed(first, &stages);
-            let whole = Population::new(&closed, 10 * MS, 0, 1);
-            let parts: Vec<_> =
-                (0..workers).map(|worker| Population::new(&closed, 10 * MS, worker, workers)).collect();
-            for at in times {
-                let sum: u32 = parts.iter().map(|part| part.connections_at(at)).sum();
-                prop_assert_eq!(sum, whole.connections_at(at));
-            }
-            for part in &parts {
-                // Between changes the number stays; this looks just before each.
-                let mut at = 0;
-                while let Some(next) = part.next_change_ns(at) {
-                    prop_assert!(next > at);
-                    prop_assert_eq!(part.connections_at(next - 1), part.connections_at(at));
-                    prop_assert_ne!(part.connections_at(next), part.connections_at(at));
-                    at = next;
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn think_times_have_their_laws() {
-        let span = HumanDuration::from_millis;
-        let mean = |think: Think| {
-            let mut times = ThinkTimes::new(Some(&think), 1, 0);
-            (0..20_000).map(|_| times.draw_ns() as f64).sum::<f64>() / 20_000.0 / MS as f64
-        };
-        assert_eq!(ThinkTimes::new(None, 1, 0).draw_ns(), 0);
-        assert_eq!(mean(Think::Constant(span(5))), 5.0);
-        let uniform = UniformThink {
-            min: span(10),
-            max: span(30),
-        };
-        // Six standard errors: 5.8 ÷ √20,000 each.
-        assert!((mean(Think::Drawn(DrawnThink::Uniform(uniform))) - 20.0).abs() < 0.25);
-        let exponential = ExponentialThink { mean: span(20) };
-        assert!((mean(Think::Drawn(DrawnThink::Exponential(exponential))) - 20.0).abs() < 0.85);
     }
 }

@@ -1,4 +1,4 @@
-//! Random numbers of workers: one seed gives every worker, and every use in it, a sequence of its own.
+//! Random numbers of workers: one seed gives every worker, and every use in it, its own sequence.
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -6,7 +6,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// The generator: xoshiro256++ (Blackman and Vigna 2021, <https://doi.org/10.1145/3460772>).
 pub(crate) type Random = Xoshiro256PlusPlus;
 
-/// What random numbers are used for. Uses do not disturb each other: other data leave the arrivals as
+/// The use of random numbers. Uses do not disturb each other: other data leave the arrivals as
 /// they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
@@ -16,7 +16,7 @@ pub(crate) enum Use {
     Think,
     /// Values in templates.
     Data,
-    /// Which request is next.
+    /// The choice of the next request.
     Mix,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn generator(seed: u64, purpose: Use, worker: usize) -> Random {
     Random::seed_from_u64(derive(derive(seed, purpose as u64), worker as u64))
 }
 
-/// A seed for part `part` of what `seed` is for, as one group of a load.
+/// A seed for part `part` of the use of `seed`, such as one group of a load.
 pub(crate) fn derive(seed: u64, part: u64) -> u64 {
     let mixed = SplitMix64::seed_from_u64(part).next_u64();
     SplitMix64::seed_from_u64(seed ^ mixed).next_u64()
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_worker_and_use_has_a_sequence_of_its_own_and_always_the_same() {
+    fn each_worker_and_use_has_its_own_reproducible_sequence() {
         let uses = [Use::Arrivals, Use::Think, Use::Data, Use::Mix];
         let first = |seed, purpose, worker| generator(seed, purpose, worker).next_u64();
         let mut seen = HashSet::new();

@@ -1,26 +1,39 @@
-//! What one worker records, second by second.
+//! The record of one worker, second by second.
 
-use crate::counts::Counts;
+use std::ops::Range;
+
+use crate::counts::{Counts, add_each};
 use crate::kind::{Class, Metric};
 use crate::recording::Recording;
 
 /// Histograms of one class that every load has: response, service, lateness.
 const TIMED: usize = Metric::Added as usize;
 /// Those that only a traced load has: added and its two halves.
-const TRACED: usize = Metric::ALL.len() - TIMED;
+const TRACED: usize = Metric::Waiting as usize - TIMED;
+/// Those of a response's parts: service, waiting, receiving.
+const PARTS: usize = 3;
+/// Statuses that HTTP has (RFC 9110 15).
+const STATUSES: Range<u16> = 100..600;
 
 /// One second of one worker.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// Seconds since the measurement began. The interval after the last whole one holds the drain.
     pub second: u32,
-    /// What was counted.
     pub counts: Counts,
+    /// Requests under way at its end.
+    pub busy: u64,
+    /// Responses by status, 100 to 599.
+    statuses: Vec<u64>,
     /// Histograms by class; made when a class first occurs.
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
-    /// The same for what only a traced load has.
+    /// The same for the values that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
-    /// CPU time of the worker's thread in this second, without what it watched for events, nanoseconds.
+    /// Service, waiting and receiving of the responses that came in more than one read, until
+    /// [`Interval::complete`].
+    parts: [Option<Box<[Recording; PARTS]>>; Class::ALL.len()],
+    /// CPU time of the worker's thread in this second, without the time of polling for events,
+    /// nanoseconds.
     pub cpu_ns: u64,
     /// Time the thread was ready but had no core, nanoseconds.
     pub run_queue_wait_ns: u64,
@@ -35,12 +48,16 @@ impl Interval {
                 checks_failed: vec![0; checks],
                 ..Counts::default()
             },
+            busy: 0,
+            statuses: vec![0; STATUSES.len()],
             timed: Default::default(),
             traced: Default::default(),
+            parts: Default::default(),
             cpu_ns: 0,
             run_queue_wait_ns: 0,
         };
         interval.class(Class::Success);
+        interval.parts[Class::Success as usize] = Some(recordings());
         interval
     }
 
@@ -50,13 +67,29 @@ impl Interval {
 
     fn recording(&mut self, class: Class, metric: Metric) -> &mut Recording {
         let number = metric as usize;
-        match number.checked_sub(TIMED) {
-            None => &mut self.class(class)[number],
-            Some(number) => {
-                let traced = self.traced[class as usize].get_or_insert_with(recordings);
-                &mut traced[number]
-            }
+        if number < TIMED {
+            &mut self.class(class)[number]
+        } else if number < TIMED + TRACED {
+            let traced = self.traced[class as usize].get_or_insert_with(recordings);
+            &mut traced[number - TIMED]
+        } else {
+            let parts = self.parts[class as usize].get_or_insert_with(recordings);
+            &mut parts[1 + number - TIMED - TRACED]
         }
+    }
+
+    /// Counts a response by its status.
+    pub(crate) fn count_status(&mut self, status: u16) {
+        let place = status.wrapping_sub(STATUSES.start);
+        if let Some(count) = self.statuses.get_mut(usize::from(place)) {
+            *count += 1;
+        }
+    }
+
+    /// Responses by status, without the statuses that did not occur.
+    pub fn statuses(&self) -> impl Iterator<Item = (u16, u64)> {
+        let counted = STATUSES.zip(self.statuses.iter().copied());
+        counted.filter(|(_, count)| *count > 0)
     }
 
     /// Records response, service and lateness of one request.
@@ -75,18 +108,45 @@ impl Interval {
         }
     }
 
+    /// Records the parts of a response that came in more than one read.
+    pub(crate) fn record_parts(&mut self, class: Class, waiting_ns: u64, service_ns: u64) {
+        let parts = self.parts[class as usize].get_or_insert_with(recordings);
+        let [service, waiting, receiving] = &mut **parts;
+        service.record(service_ns);
+        waiting.record(waiting_ns);
+        receiving.record(service_ns - waiting_ns);
+    }
+
+    /// Adds the parts of the responses that came in one read, which are not recorded: their waiting
+    /// is their service, and their receiving 0.
+    pub(crate) fn complete(&mut self) {
+        for (class, (timed, parts)) in self.timed.iter().zip(&mut self.parts).enumerate() {
+            let Some(timed) = timed.as_ref().filter(|_| class != Class::Failed as usize) else {
+                continue;
+            };
+            let [service, waiting, receiving] = &mut **parts.get_or_insert_with(recordings);
+            let whole = timed[Metric::Service as usize].without(service);
+            waiting.add(&whole);
+            receiving.record_n(0, whole.histogram.len());
+            service.clear();
+        }
+    }
+
     /// Everything recorded, by metric and class; empty histograms are left out.
     pub fn recordings(&self) -> impl Iterator<Item = (Metric, Class, &Recording)> {
         let classes = Class::ALL
             .into_iter()
-            .zip(self.timed.iter().zip(&self.traced));
-        classes.flat_map(|(class, (timed, traced))| {
+            .zip(self.timed.iter().zip(&self.traced).zip(&self.parts));
+        classes.flat_map(|(class, ((timed, traced), parts))| {
             let timed = timed.iter().flat_map(|it| it.iter());
             let traced = traced.iter().flat_map(|it| it.iter());
+            let parts = parts.iter().flat_map(|it| it[1..].iter());
             let of_timed = Metric::ALL[..TIMED].iter().zip(timed);
             let of_traced = Metric::ALL[TIMED..].iter().zip(traced);
+            let of_parts = Metric::ALL[TIMED + TRACED..].iter().zip(parts);
             of_timed
                 .chain(of_traced)
+                .chain(of_parts)
                 .filter(|(_, recording)| !recording.histogram.is_empty())
                 .map(move |(metric, recording)| (*metric, class, recording))
         })
@@ -95,6 +155,8 @@ impl Interval {
     /// Adds another worker's record of the same second.
     pub fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts);
+        self.busy += other.busy;
+        add_each(&mut self.statuses, &other.statuses);
         for (metric, class, recording) in other.recordings() {
             self.recording(class, metric).add(recording);
         }
@@ -110,13 +172,15 @@ impl Interval {
             checks_failed,
             ..Counts::default()
         };
+        self.statuses.fill(0);
         let timed = self.timed.iter_mut().flatten().flat_map(|it| it.iter_mut());
         let traced = self
             .traced
             .iter_mut()
             .flatten()
             .flat_map(|it| it.iter_mut());
-        for recording in timed.chain(traced) {
+        let parts = self.parts.iter_mut().flatten().flat_map(|it| it.iter_mut());
+        for recording in timed.chain(traced).chain(parts) {
             if !recording.histogram.is_empty() {
                 recording.clear();
             }

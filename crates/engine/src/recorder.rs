@@ -1,24 +1,20 @@
-//! The records of one worker: the second under way, and each group and route where there are
-//! several.
+//! The records of one worker: the current second, and each group and route if there are several.
 
 use std::ops::Range;
 
-use crate::answer::Exchange;
 use crate::kind::{Class, ErrorKind};
 use crate::record::Interval;
 use crate::recording::Recording;
+use crate::response::Exchange;
 use crate::route::RouteRecord;
-
-/// Statuses that HTTP has (RFC 9110 15).
-pub(crate) const STATUSES: Range<u16> = 100..600;
 
 /// The records of one worker.
 pub(crate) struct Recorder {
     pub(crate) interval: Box<Interval>,
     pub(crate) kept: Kept,
-    /// Where a request has to be due to count.
+    /// The window in which a request must be due to count.
     pub(crate) window: Range<u64>,
-    /// Whether requests carry a nonce.
+    /// True if requests carry a nonce.
     pub(crate) traced: bool,
     /// Requests under way.
     pub(crate) busy: usize,
@@ -27,16 +23,15 @@ pub(crate) struct Recorder {
     pub(crate) failed: u64,
 }
 
-/// What is recorded over the whole measurement and handed out at its end.
+/// The records of the whole measurement, handed out at its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
-    /// One for each group; empty where there is only one, which is the load.
+    /// One for each group; empty if there is only one, because it equals the load.
     pub(crate) groups: Vec<Interval>,
-    /// One for each route; empty where there is only one, which is the load.
+    /// One for each route; empty if there is only one, because it equals the load.
     pub(crate) routes: Vec<RouteRecord>,
-    /// Answers of the measurement by status, 100 to 599.
-    pub(crate) statuses: Vec<u64>,
-    /// How long connections took until requests could be sent, those before the measurement too.
+    /// The time that connections took until requests could be sent, those before the measurement
+    /// too.
     pub(crate) connects: Recording,
     /// TLS handshakes among them that resumed an earlier session.
     pub(crate) resumed: u64,
@@ -48,7 +43,6 @@ impl Kept {
         Self {
             groups: vec![Interval::new(checks); several(groups)],
             routes: vec![RouteRecord::new(); several(routes)],
-            statuses: vec![0; STATUSES.len()],
             connects: Recording::new(),
             resumed: 0,
         }
@@ -61,16 +55,13 @@ impl Kept {
         for (to, from) in self.routes.iter_mut().zip(&other.routes) {
             to.add(from);
         }
-        for (to, from) in self.statuses.iter_mut().zip(&other.statuses) {
-            *to += from;
-        }
         self.connects.add(&other.connects);
         self.resumed += other.resumed;
     }
 }
 
 impl Recorder {
-    /// Writes something down for the load and for the group.
+    /// Records something for the load and for the group.
     pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
         note(&mut self.interval);
         if let Some(record) = self.kept.groups.get_mut(group) {
@@ -93,7 +84,7 @@ impl Recorder {
         }
     }
 
-    /// An answer is complete. Of a traced load its parts are recorded too.
+    /// A response is complete. Of a traced load its parts are recorded too.
     pub(crate) fn settle(
         &mut self,
         group: usize,
@@ -109,23 +100,20 @@ impl Recorder {
         if !self.window.contains(&exchange.intended_ns) {
             return;
         }
-        let place = exchange.status.wrapping_sub(STATUSES.start);
-        if let Some(count) = self.kept.statuses.get_mut(usize::from(place)) {
-            *count += 1;
-        }
+        self.interval.count_status(exchange.status);
         let traced = self.traced;
-        self.note(group, |it| it.answer(exchange, failed_checks, traced, now));
+        self.note(group, |it| it.count(exchange, failed_checks, traced, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {
             record.completed += 1;
             record.by_class[Class::of(exchange.status) as usize] += 1;
-            record.answers_failing_checks += u64::from(!failed_checks.is_empty());
+            record.responses_failing_checks += u64::from(!failed_checks.is_empty());
             record
                 .response
                 .record(now.saturating_sub(exchange.intended_ns));
         }
     }
 
-    /// There will be no answer.
+    /// The request gets no response.
     pub(crate) fn fail(&mut self, group: usize, exchange: &Exchange, kind: ErrorKind, now: u64) {
         self.busy -= 1;
         self.failed += 1;
@@ -143,11 +131,11 @@ impl Recorder {
 }
 
 impl Interval {
-    fn answer(&mut self, exchange: &Exchange, failed_checks: &[usize], traced: bool, now: u64) {
+    fn count(&mut self, exchange: &Exchange, failed_checks: &[usize], traced: bool, now: u64) {
         let class = Class::of(exchange.status);
         self.counts.completed += 1;
         self.counts.by_class[class as usize] += 1;
-        self.counts.answers_failing_checks += u64::from(!failed_checks.is_empty());
+        self.counts.responses_failing_checks += u64::from(!failed_checks.is_empty());
         for number in failed_checks {
             self.counts.checks_failed[*number] += 1;
         }
@@ -155,6 +143,10 @@ impl Interval {
         let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);
         let response_ns = now.saturating_sub(exchange.intended_ns);
         self.record(class, response_ns, service_ns, lateness_ns);
+        if exchange.first_byte_ns < now {
+            let waiting_ns = exchange.first_byte_ns.saturating_sub(exchange.sent_ns);
+            self.record_parts(class, waiting_ns, service_ns);
+        }
         if traced {
             self.trace(class, exchange, service_ns, now);
         }

@@ -6,7 +6,8 @@ use hdrhistogram::{Counter, Histogram};
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 /// Precision of the histograms of a load and of its groups.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// A route's histogram begins here: what is quicker than a microsecond is one bucket wide off at most.
+/// The lowest value of a route's histogram: a response faster than a microsecond is off by one
+/// bucket at most.
 const ROUTE_LOWEST_NS: u64 = 1_000;
 /// Precision of a route's histogram: within 1 %, so that a thousand of them fit a core's cache.
 const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
@@ -18,7 +19,7 @@ pub struct Recording<C: Counter = u64> {
     pub histogram: Histogram<C>,
     /// Exact sum in nanoseconds.
     pub sum_ns: u128,
-    /// Exact least value; `u64::MAX` where nothing was recorded.
+    /// Exact least value; `u64::MAX` if nothing was recorded.
     pub min_ns: u64,
     /// Exact greatest value, before clamping.
     pub max_ns: u64,
@@ -60,7 +61,39 @@ impl<C: Counter> Recording<C> {
         self.clamped += u64::from(value_ns > HIGHEST_NS);
     }
 
-    /// Adds what another worker or second recorded.
+    /// Records a value this often.
+    pub(crate) fn record_n(&mut self, value_ns: u64, count: C) {
+        if count == C::zero() {
+            return;
+        }
+        self.histogram.saturating_record_n(value_ns, count);
+        self.sum_ns += u128::from(value_ns) * u128::from(count.as_u64());
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+    }
+
+    /// The values without those of a part of them. Minimum and maximum are of the buckets, within
+    /// the exact ones of the whole.
+    pub(crate) fn without(&self, part: &Self) -> Self {
+        let mut rest = self.clone();
+        if part.histogram.is_empty() {
+            return rest;
+        }
+        rest.histogram
+            .subtract(&part.histogram)
+            .expect("a part has the bounds of the whole, and no value that the whole lacks");
+        rest.sum_ns -= part.sum_ns;
+        rest.clamped -= part.clamped;
+        if rest.histogram.is_empty() {
+            (rest.min_ns, rest.max_ns) = (u64::MAX, 0);
+        } else {
+            rest.min_ns = rest.histogram.min().max(self.min_ns);
+            rest.max_ns = rest.histogram.max().min(self.max_ns);
+        }
+        rest
+    }
+
+    /// Adds the records of another worker or second.
     pub fn add(&mut self, other: &Self) {
         self.histogram
             .add(&other.histogram)

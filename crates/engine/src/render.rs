@@ -1,5 +1,5 @@
-//! Requests rendered before the start: to bytes where they are constant, else to pieces of bytes
-//! between which values are written.
+//! Requests rendered before the start: constant ones to bytes, others to pieces of bytes with
+//! values written between them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,21 +11,20 @@ use crate::data::{DataError, DataSet};
 use crate::sampler::Sampler;
 use crate::template::Text;
 
-/// A request as it goes on the wire.
+/// A request as it is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     wire: Wire,
     parts: Parts,
     /// The sources whose values it needs, each once.
     sources: Vec<usize>,
-    /// Whether the answer has no body whatever its headers say.
+    /// True if the response has no body, regardless of its headers.
     pub(crate) is_head: bool,
 }
 
 /// A request in the parts of which each protocol makes its own messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
-    /// The method.
     pub(crate) method: String,
     /// The Host header, or `:authority`.
     pub(crate) authority: String,
@@ -33,9 +32,8 @@ pub(crate) struct Parts {
     pub(crate) path: Text,
     /// The user's header fields, as they are written.
     pub(crate) fields: Vec<(String, Text)>,
-    /// The body.
     pub(crate) body: Text,
-    /// Whether the length of the body is said, even where it is 0.
+    /// True if the head states the length of the body, even if it is 0.
     pub(crate) says_length: bool,
 }
 
@@ -45,10 +43,10 @@ enum Wire {
     /// The whole message.
     Constant {
         bytes: Vec<u8>,
-        /// Where the nonce's 16 digits are.
+        /// The position of the nonce's 16 digits.
         nonce_at: Option<usize>,
     },
-    /// The head, cut where the nonce stands, up to the framing field.
+    /// The head, cut at the nonce, up to the framing field.
     Drawn {
         before_nonce: Text,
         after_nonce: Text,
@@ -56,7 +54,7 @@ enum Wire {
     },
 }
 
-/// Stands in the rendered bytes where each request gets its own nonce.
+/// The placeholder in the rendered bytes that each request replaces by its own nonce.
 const EMPTY_NONCE: [u8; HEX_BYTES] = [b'0'; HEX_BYTES];
 
 impl Parts {
@@ -64,12 +62,12 @@ impl Parts {
         let path = Text::compile(&request.path, data)?;
         allows(&path, data, "the path", |byte| byte.is_ascii_graphic())?;
         let mut fields = Vec::with_capacity(request.headers.len());
-        for (name, value) in &request.headers {
+        for (name, value) in request.fields() {
             let value = Text::compile(value, data)?;
             allows(&value, data, "a header", |byte| {
                 matches!(byte, b'\t' | b' '..=b'~')
             })?;
-            fields.push((name.clone(), value));
+            fields.push((name.to_owned(), value));
         }
         let body = match request
             .body
@@ -80,6 +78,7 @@ impl Parts {
             Some((Some(text), _)) => Text::compile(text, data)?,
             Some((None, bytes)) => Text::of_bytes(bytes),
         };
+        let host = request.host().unwrap_or(host);
         Ok(Self::new(&request.method, host, path, fields, body))
     }
 
@@ -124,7 +123,7 @@ impl Parts {
     }
 }
 
-/// Refuses values that would end the part of the head that they stand in.
+/// Refuses values that would end the part of the head that contains them.
 fn allows(
     text: &Text,
     data: &DataSet,
@@ -150,7 +149,8 @@ impl Rendered {
     /// Renders a request, with a nonce header where the load is traced.
     ///
     /// # Errors
-    /// The request has a template that names what `data` has not, or whose values cannot stand there.
+    /// The request has a template that names a source not in `data`, or whose values are not
+    /// allowed there.
     pub(crate) fn new(
         request: &Request,
         host: &str,
@@ -172,7 +172,8 @@ impl Rendered {
         }
     }
 
-    /// The request in parts, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts are written.
+    /// The request in parts, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts are
+    /// written.
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
@@ -182,13 +183,13 @@ impl Rendered {
         sampler.advance(&self.sources);
     }
 
-    /// Whether every request is the same but for its nonce.
+    /// Reports whether every request is the same except for its nonce.
     pub(crate) fn is_constant(&self) -> bool {
         self.sources.is_empty()
     }
 
-    /// Fills `buffer` with the next request in HTTP/1.1. One that is always the same but for its nonce
-    /// leaves a buffer that already holds it as it is, but for the nonce.
+    /// Fills `buffer` with the next request in HTTP/1.1. If the buffer already holds a constant
+    /// request, only its nonce is rewritten.
     pub(crate) fn fill(
         &self,
         buffer: &mut Vec<u8>,
@@ -230,7 +231,7 @@ impl Rendered {
             buffer.extend_from_slice(body);
             return;
         }
-        // The length comes before the body, which is therefore rendered beside it first.
+        // The length comes before the body, so the body is first rendered into a buffer next to it.
         let mut scratch = std::mem::take(&mut sampler.scratch);
         scratch.clear();
         self.parts.body.write(sampler, &mut scratch);
@@ -240,11 +241,11 @@ impl Rendered {
     }
 }
 
-/// A request as it may be sent: its templates filled with values that are drawn once. What it is sent
-/// with outside a load is then what a load sends.
+/// A request as the load would send it, with its templates filled from one draw of values. It is
+/// meant for use outside a load.
 ///
 /// # Errors
-/// As for a load: a template names what `data` has not, or a value cannot stand in its place.
+/// As for a load: a template names a source not in `data`, or a value is not allowed in its place.
 pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataError> {
     let rendered = Rendered::new(request, "", false, data)?;
     let mut sampler = Sampler::new(Arc::clone(data), 0, 0, 1);
@@ -256,10 +257,11 @@ pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataErr
     };
     let text = |it: &Text| String::from_utf8_lossy(&bytes(it)).into_owned();
     let parts = rendered.parts();
-    let headers: BTreeMap<_, _> = parts
-        .fields
-        .iter()
+    let host = request.host().map(|host| ("Host".to_owned(), host.into()));
+    let fields = parts.fields.iter();
+    let headers: BTreeMap<_, _> = fields
         .map(|(name, value)| (name.clone(), text(value)))
+        .chain(host)
         .collect();
     Ok(Request {
         path: text(&parts.path),

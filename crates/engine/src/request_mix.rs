@@ -1,4 +1,4 @@
-//! Which request is next.
+//! The choice of the next request.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -9,10 +9,10 @@ use rand_distr::{Distribution, StandardUniform};
 
 use crate::random::{Random, Use, generator};
 
-/// Chooses requests by their weights. In turn, each is as evenly spread as can be: equal weights are a plain
-/// rotation; others are a stride schedule (Waldspurger and Weihl, "Stride Scheduling", 1995) whose
-/// first strides begin anywhere, by the seed. At random, each choice is drawn from a table (Walker's alias method),
-/// in the same time however many requests there are.
+/// Chooses requests by their weights. In turn, each is spread as evenly as possible: equal weights
+/// are a plain rotation; others are a stride schedule (Waldspurger and Weihl, 1995, "Stride
+/// Scheduling") whose first strides begin at offsets drawn from the seed. At random, each choice is
+/// drawn from a table (Walker's alias method) in constant time.
 #[derive(Clone, Debug)]
 pub struct Mix {
     kind: Kind,
@@ -31,7 +31,7 @@ enum Kind {
     },
 }
 
-/// A request, and when it is its turn on an axis on which one unit is one request.
+/// A request, and its turn on an axis on which one unit is one request.
 #[derive(Clone, Copy, Debug)]
 struct Stride {
     pass: f64,
@@ -114,58 +114,3 @@ impl PartialEq for Stride {
 }
 
 impl Eq for Stride {}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn equal_weights_rotate_from_the_worker_on() {
-        let mut mix = Mix::new(&[2.0; 3], Order::InTurn, 1, 4);
-        let chosen: Vec<_> = (0..7).map(|_| mix.choose()).collect();
-        assert_eq!(chosen, [1, 2, 0, 1, 2, 0, 1]);
-    }
-
-    #[test]
-    fn random_choices_are_the_seeds_alone_and_follow_the_weights() {
-        let drawn = |seed, worker| -> Vec<usize> {
-            let mut mix = Mix::new(&[1.0, 2.0, 5.0], Order::Random, seed, worker);
-            (0..8_000).map(|_| mix.choose()).collect()
-        };
-        let first = drawn(7, 0);
-        assert_eq!(first, drawn(7, 0));
-        assert_ne!(first, drawn(8, 0));
-        assert_ne!(first, drawn(7, 1), "workers choose by themselves");
-        for (request, expected) in [1_000_i32, 2_000, 5_000].into_iter().enumerate() {
-            let count = first.iter().filter(|it| **it == request).count() as i32;
-            // More than five standard deviations of a binomial count.
-            assert!((count - expected).abs() < 230, "{count} of {expected}");
-        }
-        let follows_itself = first.windows(2).filter(|it| it[0] == it[1]).count();
-        assert!(follows_itself > 3_000, "a choice may follow itself");
-    }
-
-    proptest! {
-        /// In n interleaved strides a request is off by less than one of its own, and by its part of
-        /// what the others are off, which is less than one each.
-        #[test]
-        fn each_request_keeps_to_its_part(
-            weights in prop::collection::vec(0.01..100.0_f64, 2..8), seed in any::<u64>()
-        ) {
-            let mut mix = Mix::new(&weights, Order::InTurn, seed, 0);
-            let sum: f64 = weights.iter().sum();
-            let mut counts = vec![0.0_f64; weights.len()];
-            for chosen in 1..=2_000 {
-                counts[mix.choose()] += 1.0;
-                for (count, weight) in counts.iter().zip(&weights) {
-                    let part = f64::from(chosen) * weight / sum;
-                    let bound = 1.0 + weights.len() as f64 * weight / sum;
-                    prop_assert!((count - part).abs() <= bound, "{count} of {part}");
-                }
-            }
-        }
-    }
-}

@@ -1,4 +1,4 @@
-//! Runs a load: one thread per worker, and this thread collecting what they hand out.
+//! Runs a load: one thread per worker, and this thread collecting their records.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use gatebench_model::Request;
-use gatebench_net::workers::pin_to_core;
+use gatebench_net::workers::{joined, pin_to_core};
 use gatebench_net::{Backend, choose, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -21,7 +21,7 @@ use crate::recorder::Kept;
 use crate::recording::Recording;
 use crate::worker::{Ended, Outlet, Work};
 
-/// How often the collecting thread looks for finished intervals.
+/// The pause between two searches of the collecting thread for finished intervals.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 /// Finished intervals a worker may be ahead of the collector by.
 const INTERVALS_AHEAD: usize = 64;
@@ -37,8 +37,9 @@ struct Inlet {
 /// Runs a load to its end. `sink` gets every worker's finished seconds, on the calling thread.
 ///
 /// # Errors
-/// [`EngineError::Unreachable`] when one of the first connections is refused, or cannot be made in time;
-/// [`EngineError::Data`] when a request's template cannot be filled; [`EngineError::Environment`] when the kernel refuses the event loop.
+/// [`EngineError::Unreachable`] when one of the first connections is refused, or cannot be made in
+/// time; [`EngineError::Data`] when a request's template cannot be filled;
+/// [`EngineError::Environment`] when the kernel refuses the event loop.
 pub fn run(
     load: &Load,
     control: &Control,
@@ -79,14 +80,7 @@ pub fn run(
             collect(&mut inlets, &mut outcome, &mut sink);
             thread::sleep(COLLECT_EVERY);
         }
-        let ended: Result<Vec<Ended>, EngineError> = threads
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect();
+        let ended: Result<Vec<Ended>, EngineError> = threads.into_iter().map(joined).collect();
         collect(&mut inlets, &mut outcome, &mut sink);
         outcome.conclude(&compiled, &ended?);
         Ok(outcome)
@@ -113,6 +107,7 @@ fn open_gate(compiled: &Compiled<'_>) {
 fn collect(inlets: &mut [Inlet], outcome: &mut Outcome, sink: &mut impl FnMut(usize, &Interval)) {
     for (worker, inlet) in inlets.iter_mut().enumerate() {
         while let Ok(mut interval) = inlet.full.pop() {
+            interval.complete();
             outcome.add(worker, &interval);
             sink(worker, &interval);
             interval.clear();
@@ -163,6 +158,7 @@ impl Outcome {
             compiled.check_count,
         );
         ended.iter().for_each(|it| kept.add(&it.kept));
+        kept.groups.iter_mut().for_each(Interval::complete);
         let name = |request: &Request| match &request.name {
             Some(name) => name.clone(),
             None => format!("{} {}", request.method, request.path),

@@ -9,9 +9,9 @@ use rand_distr::Distribution;
 use crate::data::{Choice, DataSet, Slot, Values};
 use crate::random::{Random, Use, generator};
 
-/// A worker's place in the data. Rows in turn are dealt out: worker w of W has the rows w, w + W,
-/// w + 2·W and so on to itself, so that no two workers ever use the same row while there are rows
-/// enough. The numbers of a sequence are dealt out likewise, so that each is used once.
+/// A worker's position in the data. Rows in turn are distributed: of W workers, worker w gets the
+/// rows `w`, `w+W`, `w+2·W` and so on, so no two workers use the same row as long as there are
+/// enough rows. The numbers of a sequence are distributed in the same way, so each is used once.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     data: Arc<DataSet>,
@@ -19,16 +19,16 @@ pub(crate) struct Sampler {
     places: Vec<Place>,
     worker: usize,
     workers: usize,
-    /// Where a body is rendered to before its length is known.
+    /// The buffer for a body before its length is known.
     pub(crate) scratch: Vec<u8>,
 }
 
-/// Where a worker stands in one source.
+/// The position of a worker in one source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// Values drawn in turn.
     drawn: u64,
-    /// What the request under way uses: the number of a row, or the value itself.
+    /// The value of the request under way: the number of a row, or the value itself.
     current: i64,
 }
 
@@ -45,7 +45,7 @@ impl Sampler {
         }
     }
 
-    /// Draws the next value of these sources; those of others stay.
+    /// Draws the next value of these sources; the values of others stay.
     pub(crate) fn advance(&mut self, sources: &[usize]) {
         for source in sources {
             let place = &mut self.places[*source];

@@ -1,9 +1,9 @@
 //! When the n-th request of an open load is due: arithmetic on its index, without a clock.
 //!
-//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t. Evenly
-//! spread arrivals are Λ⁻¹ of the whole numbers. Those of a Poisson process are Λ⁻¹ of the arrivals of
-//! one with the rate 1 (time-rescaling: Çinlar, Introduction to Stochastic Processes, 1975, section
-//! 4.7), which is exact for any rate.
+//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t.
+//! Evenly spread arrivals are Λ⁻¹ of the whole numbers. Those of a Poisson process are Λ⁻¹ of the
+//! arrivals of one with the rate 1 (time-rescaling: Çinlar, Introduction to Stochastic Processes,
+//! 1975, section 4.7), which is exact for any rate.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use rand_distr::{Distribution, Exp1};
 
 use crate::random::{Random, Use, generator};
 
-/// The arrivals of an open load: a rate that is constant in the warm-up and then goes through stages.
+/// The arrivals of an open load: a rate that is constant in the warm-up and then goes through
+/// stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// Where the rate is above zero, in the order of time.
+    /// The parts in which the rate is above zero, in the order of time.
     segments: Arc<[Segment]>,
     end_ns: f64,
     spread: Spread,
@@ -33,8 +34,8 @@ struct Segment {
 }
 
 impl Schedule {
-    /// The schedule of an open load. The warm-up has the rate of the beginning; stages that are longer
-    /// than the measurement are cut off.
+    /// The schedule of an open load. The warm-up has the rate of the beginning; stages that are
+    /// longer than the measurement are cut off.
     pub fn new(open: &Open, warm_up_ns: u64, measure_ns: u64) -> Self {
         let mut line = Line::new(warm_up_ns.saturating_add(measure_ns) as f64);
         let rate = open.rate_per_second;
@@ -57,15 +58,16 @@ impl Schedule {
         }
     }
 
-    /// The same schedule a part of a gap later, from 0 to below 1, so that the even arrivals of several
-    /// groups do not fall together.
+    /// The same schedule a part of a gap later, from 0 to below 1, so that the even arrivals of
+    /// several groups do not fall together.
     pub fn with_phase(self, phase: f64) -> Self {
         Self { phase, ..self }
     }
 
-    /// The arrivals of one of several workers. Even ones are dealt out in turn, so that those of all
-    /// workers together are the schedule; of a Poisson process each worker has an independent one of
-    /// an equal part of the rate, which add up to that of the whole rate.
+    /// The arrivals of one of several workers. Even arrivals are distributed in turn, so those of
+    /// all workers together are the schedule. For a Poisson process each worker has an independent
+    /// process with an equal part of the rate; together they are a Poisson process of the whole
+    /// rate.
     pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
         let workers = workers.max(1);
         let next = match self.spread {
@@ -90,7 +92,7 @@ impl Schedule {
         self.reached_ns(index as f64 + self.phase)
     }
 
-    /// Λ⁻¹: when so many arrivals have been due, or `None` after the end.
+    /// Λ⁻¹: the time until which this number of arrivals was due, or `None` after the end.
     fn reached_ns(&self, arrivals: f64) -> Option<u64> {
         let number = self
             .segments
@@ -128,7 +130,7 @@ struct Line {
     area: f64,
     /// Nothing is due from here on.
     end_ns: f64,
-    /// Where the rate was last above zero.
+    /// The last time that the rate was above zero.
     last_ns: f64,
 }
 
@@ -143,8 +145,9 @@ impl Line {
         }
     }
 
-    /// Goes from a rate to another; a way longer than what is left to the end takes what is left if it
-    /// has no length of its own (the ramp over the measurement), and is cut off otherwise.
+    /// Moves from one rate to another. A change that is longer than the remaining time fills that
+    /// time if it has no configured length (the ramp over the measurement), and is cut off
+    /// otherwise.
     fn straight(&mut self, from_per_second: f64, to_per_second: f64, over_ns: f64) {
         let left_ns = self.end_ns - self.now_ns;
         let whole_ns = if over_ns.is_finite() {
@@ -201,8 +204,8 @@ enum Next {
 }
 
 impl Arrivals {
-    /// Continues on another schedule, which is the same up to now. Repeats the arrival handed out
-    /// last: it may lie beyond the time from which the two differ.
+    /// Continues on another schedule that is equal up to now. Repeats the last arrival, because it
+    /// may lie after the time from which the two differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {
@@ -228,6 +231,3 @@ impl Arrivals {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,4 @@
-//! The worker over a simulated loop: time is a number, so what it records is known exactly.
+//! The worker over a simulated loop: time is a number, so its record is known exactly.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,15 +27,16 @@ use crate::worker::{Outlet, Work};
 
 const MS: u64 = 1_000_000;
 
-/// What the simulated server does with a request: its `index`-th, received at `now_ns`, of these bytes.
+/// The reaction of the simulated server to a request: its `index`-th, received at `now_ns`, of
+/// these bytes.
 type Server = fn(index: u64, now_ns: u64, request: &[u8]) -> Reaction;
 
 enum Reaction {
-    /// Answers with these bytes after so many nanoseconds.
-    Answer(u64, &'static [u8]),
-    /// Closes after so many nanoseconds.
+    /// Responds with these bytes after this number of nanoseconds.
+    Response(u64, &'static [u8]),
+    /// Closes after this number of nanoseconds.
     Close(u64),
-    /// Never answers.
+    /// Never responds.
     Silence,
 }
 
@@ -65,7 +66,7 @@ impl Simulated {
         }
     }
 
-    /// Lets time go by without anybody doing anything.
+    /// Advances the time while no side acts.
     fn skip(&mut self, for_ns: u64) {
         self.now_ns += for_ns;
         let later = |Reverse((at, number))| Reverse((at + for_ns, number));
@@ -105,7 +106,7 @@ impl Io for Simulated {
         self.at(self.now_ns, Event::Sent { conn, bytes });
         self.requests += 1;
         match reaction {
-            Reaction::Answer(after_ns, bytes) => {
+            Reaction::Response(after_ns, bytes) => {
                 let bytes = Buffer::from(bytes);
                 self.at(self.now_ns + after_ns, Event::Received { conn, bytes });
             }
@@ -194,7 +195,7 @@ fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
     (intervals, sum)
 }
 
-/// The same on a machine made by the caller, with what was kept for the end.
+/// The same on a machine made by the caller, with the records kept for the end.
 fn simulate_on(load: &Load, machine: Simulated) -> (Vec<Interval>, Interval, Kept) {
     simulate_controlled(load, &Control::new(1), machine)
 }
@@ -240,10 +241,10 @@ fn exact(interval: &Interval, metric: Metric, class: Class) -> Option<(u64, u64,
 }
 
 #[test]
-fn a_closed_load_sends_as_soon_as_it_is_answered() {
+fn a_closed_load_sends_on_each_response() {
     let shape = Shape::Closed(Closed::new(4));
     let (intervals, sum) = simulate(&load(shape, 100, 2_000), |_, _, _| {
-        Reaction::Answer(10 * MS, OK)
+        Reaction::Response(10 * MS, OK)
     });
     // 4 connections ÷ 10 ms = 400/s.
     assert_eq!(sum.counts.completed_in_window, 800);
@@ -266,10 +267,10 @@ fn a_closed_load_sends_as_soon_as_it_is_answered() {
 
 #[test]
 fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
-    // 100/s on one connection. The request sent at 500 ms of the measurement is answered after 305 ms,
-    // all others after 5 ms: the 30 arrivals of the stall wait in the queue.
+    // 100/s on one connection. The response to the request sent at 500 ms of the measurement takes
+    // 305 ms, the others 5 ms: the 30 arrivals of the stall wait in the queue.
     let (_, sum) = simulate(&load(open(100.0, 1, 1_000), 0, 1_000), |index, _, _| {
-        Reaction::Answer(if index == 50 { 305 * MS } else { 5 * MS }, OK)
+        Reaction::Response(if index == 50 { 305 * MS } else { 5 * MS }, OK)
     });
     assert_eq!(
         (sum.counts.intended, sum.counts.sent, sum.counts.completed),
@@ -282,7 +283,8 @@ fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
         (min, service_max, response_max),
         (5 * MS, 305 * MS, 305 * MS)
     );
-    // The arrival due at 510 ms is sent at 805 ms: 295 ms late. Its answer comes 300 ms after it was due.
+    // The arrival due at 510 ms is sent at 805 ms: 295 ms late. Its response comes 300 ms after it
+    // was due.
     let (_, _, lateness_max, _) = exact(&sum, Metric::Lateness, Class::Success).unwrap();
     assert_eq!(lateness_max, 295 * MS);
     let response = sum
@@ -298,7 +300,7 @@ fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
 #[test]
 fn arrivals_beyond_the_queue_are_dropped_and_counted() {
     let (_, sum) = simulate(&load(open(100.0, 1, 3), 0, 1_000), |index, _, _| {
-        Reaction::Answer(if index == 0 { 501 * MS } else { MS }, OK)
+        Reaction::Response(if index == 0 { 501 * MS } else { MS }, OK)
     });
     // Of the 50 arrivals during the stall 3 wait and 47 are dropped.
     assert_eq!(
@@ -317,7 +319,7 @@ fn arrivals_beyond_the_queue_are_dropped_and_counted() {
 fn the_warm_up_is_not_recorded() {
     let (_, sum) = simulate(&load(open(1_000.0, 8, 10), 500, 1_000), |_, now, _| {
         // Slow until the warm-up ends, 510 ms after the clock's zero.
-        Reaction::Answer(if now < 505 * MS { 3 * MS } else { MS }, OK)
+        Reaction::Response(if now < 505 * MS { 3 * MS } else { MS }, OK)
     });
     assert_eq!((sum.counts.intended, sum.counts.completed), (1_000, 1_000));
     assert_eq!(
@@ -331,12 +333,13 @@ fn simulate_ended_warm_up(shape: Shape) -> Interval {
     let load = load(shape, 60_000, 1_000);
     let control = Control::new(1);
     control.measure_from(310 * MS);
-    let server: Server = |_, now, _| Reaction::Answer(if now < 305 * MS { 3 * MS } else { MS }, OK);
+    let server: Server =
+        |_, now, _| Reaction::Response(if now < 305 * MS { 3 * MS } else { MS }, OK);
     simulate_controlled(&load, &control, Simulated::new(server)).1
 }
 
 #[test]
-fn a_warm_up_that_is_ended_leaves_the_whole_measurement() {
+fn ending_the_warm_up_keeps_the_whole_measurement() {
     let sum = simulate_ended_warm_up(open(1_000.0, 8, 10));
     assert_eq!((sum.counts.intended, sum.counts.completed), (1_000, 1_000));
     assert_eq!(
@@ -369,7 +372,7 @@ fn silence_counts_as_a_timeout_at_its_elapsed_time() {
         &load(open(10.0, 64, 10), 0, 1_000),
         |index, _, _| match index {
             3 => Reaction::Silence,
-            _ => Reaction::Answer(MS, OK),
+            _ => Reaction::Response(MS, OK),
         },
     );
     assert_eq!(sum.counts.completed, 9);
@@ -383,12 +386,12 @@ fn silence_counts_as_a_timeout_at_its_elapsed_time() {
 }
 
 #[test]
-fn a_connection_closed_in_mid_answer_is_an_error_and_is_made_anew() {
+fn a_connection_closed_in_mid_response_is_an_error_and_reopened() {
     let (_, sum) = simulate(
         &load(open(100.0, 2, 100), 0, 1_000),
         |index, _, _| match index {
             10 | 20 => Reaction::Close(2 * MS),
-            _ => Reaction::Answer(MS, OK),
+            _ => Reaction::Response(MS, OK),
         },
     );
     assert_eq!(sum.counts.errors[ErrorKind::ClosedEarly as usize], 2);
@@ -397,36 +400,36 @@ fn a_connection_closed_in_mid_answer_is_an_error_and_is_made_anew() {
 }
 
 #[test]
-fn failed_checks_are_counted_by_check_and_by_answer() {
+fn failed_checks_are_counted_by_check_and_by_response() {
     let (_, sum) = simulate(&load(open(100.0, 4, 100), 0, 1_000), |index, _, _| {
         match index % 4 {
-            0 => Reaction::Answer(MS, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"),
-            1 => Reaction::Answer(MS, b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"),
-            _ => Reaction::Answer(MS, OK),
+            0 => Reaction::Response(MS, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"),
+            1 => Reaction::Response(MS, b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"),
+            _ => Reaction::Response(MS, OK),
         }
     });
     let Counts {
         checks_failed,
-        answers_failing_checks,
+        responses_failing_checks,
         by_class,
         ..
     } = &sum.counts;
     assert_eq!(checks_failed, &[25, 50]);
-    assert_eq!(*answers_failing_checks, 50);
+    assert_eq!(*responses_failing_checks, 50);
     assert_eq!(by_class, &[75, 0, 0, 25, 0]);
 }
 
 #[test]
-fn bytes_beyond_the_answer_are_a_protocol_error() {
+fn bytes_beyond_the_response_are_a_protocol_error() {
     let (_, sum) = simulate(
         &load(open(10.0, 4, 100), 0, 1_000),
         |index, _, _| match index {
-            5 => Reaction::Answer(
+            5 => Reaction::Response(
                 MS,
                 b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n",
             ),
-            6 => Reaction::Answer(MS, b"SSH-2.0-OpenSSH_9\r\n"),
-            _ => Reaction::Answer(MS, OK),
+            6 => Reaction::Response(MS, b"SSH-2.0-OpenSSH_9\r\n"),
+            _ => Reaction::Response(MS, OK),
         },
     );
     assert_eq!(sum.counts.errors[ErrorKind::Protocol as usize], 2);
@@ -434,7 +437,7 @@ fn bytes_beyond_the_answer_are_a_protocol_error() {
 }
 
 #[test]
-fn groups_run_at_the_same_time_and_are_told_apart() {
+fn groups_run_concurrently_and_are_recorded_separately() {
     let path = |path: &str| Request {
         checks: vec![Check::Status(200)],
         ..Request::new("GET", path)
@@ -446,27 +449,27 @@ fn groups_run_at_the_same_time_and_are_told_apart() {
     ];
     load.groups[0].requests.push(path("/better"));
     let machine = Simulated::new(|_, _, request| match request {
-        it if it.starts_with(b"GET /good") => Reaction::Answer(2 * MS, OK),
-        it if it.starts_with(b"GET /better") => Reaction::Answer(MS, OK),
-        _ => Reaction::Answer(10 * MS, b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
+        it if it.starts_with(b"GET /good") => Reaction::Response(2 * MS, OK),
+        it if it.starts_with(b"GET /better") => Reaction::Response(MS, OK),
+        _ => Reaction::Response(10 * MS, b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
     });
     let (_, sum, kept) = simulate_on(&load, machine);
     let [good, failing] = &kept.groups[..] else {
         panic!("{} groups", kept.groups.len())
     };
     assert_eq!(
-        (good.counts.completed, good.counts.answers_failing_checks),
+        (good.counts.completed, good.counts.responses_failing_checks),
         (100, 0)
     );
     assert_eq!(
         (
             failing.counts.completed,
-            failing.counts.answers_failing_checks
+            failing.counts.responses_failing_checks
         ),
         (200, 200)
     );
     assert_eq!(
-        (sum.counts.completed, sum.counts.answers_failing_checks),
+        (sum.counts.completed, sum.counts.responses_failing_checks),
         (300, 200)
     );
     assert_eq!(
@@ -488,14 +491,14 @@ fn groups_run_at_the_same_time_and_are_told_apart() {
 }
 
 #[test]
-fn a_paused_machine_is_not_taken_for_a_silent_server() {
-    let mut machine = Simulated::new(|_, _, _| Reaction::Answer(5 * MS, OK));
+fn a_paused_machine_is_not_mistaken_for_a_silent_server() {
+    let mut machine = Simulated::new(|_, _, _| Reaction::Response(5 * MS, OK));
     // Longer than the timeout; server and worker sleep through it alike.
     machine.pause = Some((500 * MS, 1_500 * MS));
     let (_, sum, _) = simulate_on(&load(open(100.0, 64, 1_000), 0, 4_000), machine);
     assert_eq!(sum.counts.errors, [0; ErrorKind::ALL.len()]);
     assert_eq!((sum.counts.intended, sum.counts.completed), (400, 400));
-    // What was under way, and what fell due meanwhile, has it in its latency.
+    // Requests that were under way, and those that fell due meanwhile, have it in their latency.
     let (_, _, response_max, _) = exact(&sum, Metric::Response, Class::Success).unwrap();
     assert!(response_max >= 1_500 * MS, "{response_max}");
 }

@@ -54,7 +54,7 @@ impl Text {
         }
     }
 
-    /// The bytes that it always is, if no value stands in it.
+    /// Its constant bytes, if it contains no value.
     pub(crate) fn constant(&self) -> Option<&[u8]> {
         match self.pieces.as_slice() {
             [] => Some(&[]),
@@ -63,7 +63,7 @@ impl Text {
         }
     }
 
-    /// The values that stand in it.
+    /// The values that it contains.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         self.pieces.iter().filter_map(|piece| match piece {
             TextPiece::Bytes(_) => None,

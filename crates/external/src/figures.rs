@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 
 /// The figures that a load generator printed, in gatebench's terms. A figure that it does not print
-/// is none or empty.
+/// is absent or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// How long it measured, nanoseconds.
+    /// Duration of the measurement, nanoseconds.
     pub duration_ns: u64,
-    /// Requests it sent.
+    /// Requests that it sent.
     pub sent: u64,
-    /// Requests it got a whole answer to.
+    /// Requests with a complete response.
     pub completed: u64,
-    /// Answers by status class: `2xx`.
+    /// Responses by status class: `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without an answer by the generator's own kind.
+    /// Requests without a response, by the generator's kinds of errors.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that it did not send.
     pub dropped: u64,
     /// Checks by their names.
     pub checks: BTreeMap<String, Passes>,
-    /// Bytes it sent.
+    /// Bytes that it sent.
     pub bytes_sent: Option<u64>,
-    /// Bytes it received.
+    /// Bytes that it received.
     pub bytes_received: Option<u64>,
-    /// Response times at the percentiles it told, nanoseconds: `50`, `99.9`.
+    /// Response times at the percentiles that it prints, nanoseconds: `50`, `99.9`.
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time, nanoseconds.
     pub min_ns: Option<u64>,
@@ -32,7 +32,7 @@ pub struct Figures {
     pub mean_ns: Option<u64>,
     /// The longest response time, nanoseconds.
     pub max_ns: Option<u64>,
-    /// Thresholds of the user's script, and whether each held.
+    /// Thresholds of the user's script; true for each that held.
     pub thresholds: BTreeMap<String, bool>,
     /// Groups of the user's script.
     pub groups: Vec<String>,
@@ -40,17 +40,17 @@ pub struct Figures {
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// How often a check was made.
+/// Counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// How often it held; none where only failures were counted.
+    /// Checks that held; none if only failures were counted.
     pub passed: Option<u64>,
-    /// How often it did not.
+    /// Checks that did not hold.
     pub failed: u64,
 }
 
 impl Figures {
-    /// Answers per second.
+    /// Responses per second.
     pub fn rate_per_second(&self) -> f64 {
         if self.duration_ns == 0 {
             return 0.0;

@@ -1,4 +1,4 @@
-//! The job of a load generator, and the order that makes it do it.
+//! The job of a load generator, and the order with which it does the job.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,17 +8,17 @@ use gatebench_model::load::{Closed, Open};
 use gatebench_model::template::Template;
 use gatebench_model::{Body, Phase, Request, Scenario, Shape};
 
-/// Which part of a phase.
+/// A part of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Discarded.
+    /// Its results are discarded.
     WarmUp,
-    /// Counts.
+    /// Its results count.
     Measure,
 }
 
 impl Part {
-    /// How long it is.
+    /// The duration of the part.
     pub(crate) fn length(self, phase: &Phase) -> Duration {
         match self {
             Self::WarmUp => phase.warm_up.0,
@@ -30,52 +30,51 @@ impl Part {
 /// One part of one phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// Where requests go: `http://ADDRESS:PORT`, without a path.
+    /// The destination of the requests: `http://ADDRESS:PORT`, without a path.
     pub url: &'a str,
-    /// The scenario, with the paths that are really asked for.
+    /// The scenario, with the paths that are really requested.
     pub scenario: &'a Scenario,
-    /// The phase.
     pub phase: &'a Phase,
-    /// Which part of it.
+    /// The part of the phase.
     pub part: Part,
-    /// Threads that the generator may use, where it can be set.
+    /// Threads that the generator may use, if it has an option for them.
     pub threads: usize,
-    /// A script of the user's in place of the scenario's requests, absolute.
+    /// The absolute path of a user's script that replaces the scenario's requests.
     pub script: Option<&'a Path>,
-    /// What the user's script says of its own load; only k6's scripts say anything.
+    /// True if the user's script defines a load, which only scripts for k6 can.
     pub own_load: bool,
 }
 
 /// The command line, files and environment of a load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Words after the program's name. Files are named relative to the working folder.
+    /// Words after the program's name, with paths relative to the working folder.
     pub arguments: Vec<String>,
-    /// Files that must be in the working folder.
+    /// Files to write into the working folder.
     pub files: Vec<OrderFile>,
     /// Environment variables.
     pub environment: BTreeMap<String, String>,
-    /// How long the generator will take at least.
+    /// The shortest time that the generator will take.
     pub takes: Duration,
-    /// What this says otherwise than the phase does.
+    /// The differences between this order and the phase.
     pub limits: Limits,
 }
 
-/// A file of an order.
+/// A file that is written for an external load generator to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFile {
-    /// Its name.
+    /// The name that the command refers to.
     pub name: &'static str,
-    /// What is in it.
+    /// Its contents.
     pub bytes: Vec<u8>,
 }
 
-/// What a generator does otherwise than asked, in sentences without a full stop.
+/// A difference between a generator's load and the phase, as a sentence without a full stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Asked for, and done otherwise or not.
+    /// Requirements of the phase that are met in another way or not met.
     pub not_expressed: Vec<String>,
-    /// Measured by the built-in load generator, and not told by this one.
+    /// Measured by the built-in load generator, but not reported by this one.
     pub not_measured: Vec<String>,
 }
 
@@ -95,13 +94,12 @@ impl Limits {
     }
 }
 
-/// A generator cannot do what is asked.
+/// A generator cannot do a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// What it cannot do, where.
+    /// The part of the plan that it cannot carry out, with its place.
     pub message: String,
-    /// What to do instead.
     pub remedy: String,
 }
 
@@ -112,28 +110,40 @@ impl Refusal {
             remedy: remedy.into(),
         }
     }
+
+    /// The refusal of a phase that requires more than the generator can do.
+    pub(crate) fn of_phase(generator: &str, what: &str, phase: &Phase, remedy: &str) -> Self {
+        Self::new(
+            format!(
+                "{generator} cannot {what}, which phase '{}' requires",
+                phase.name
+            ),
+            remedy,
+        )
+    }
 }
 
 impl<'a> Job<'a> {
-    /// How long this part is.
+    /// Returns the duration of this part.
     pub(crate) fn length(&self) -> Duration {
         self.part.length(self.phase)
     }
 
-    /// The variables that every generator gets, for scripts.
+    /// The environment variables of every generator, for scripts.
     pub(crate) fn environment(&self) -> BTreeMap<String, String> {
         BTreeMap::from([("GATEBENCH_URL".into(), self.url.into())])
     }
 
-    fn refused(&self, generator: &str, what: &str, remedy: &str) -> Refusal {
-        let name = &self.phase.name;
+    /// The refusal of a scenario that requires more than the generator can do.
+    pub(crate) fn refused_scenario(&self, generator: &str, what: &str, remedy: &str) -> Refusal {
+        let name = &self.scenario.scenario;
         Refusal::new(
-            format!("{generator} cannot {what}, which phase '{name}' requires"),
+            format!("{generator} cannot {what}, which scenario '{name}' requires"),
             remedy,
         )
     }
 
-    /// The closed load of a generator that knows no other, and only the plainest of those.
+    /// Returns the closed load for a generator that supports only plain closed loads.
     pub(crate) fn plain_closed(&self, generator: &str) -> Result<&'a Closed, Refusal> {
         let closed = match &self.phase.shape {
             Shape::Closed(closed) => closed,
@@ -159,9 +169,10 @@ impl<'a> Job<'a> {
             ),
         ];
         match asked.into_iter().find(|(asked, _)| *asked) {
-            Some((_, what)) => Err(self.refused(
+            Some((_, what)) => Err(Refusal::of_phase(
                 generator,
                 what,
+                self.phase,
                 "use --engine k6, or the built-in load generator",
             )),
             None => Ok(closed),
@@ -173,28 +184,23 @@ impl<'a> Job<'a> {
         let rate = open.rate_per_second;
         Refusal::new(
             format!(
-                "{generator} cannot hold a rate, and phase '{name}' asks for {rate} requests/s"
+                "{generator} cannot hold a rate, and phase '{name}' requires {rate} requests/s"
             ),
             "choose a load with closed phases only, as in --load closed, or use --engine k6 or \
              the built-in load generator",
         )
     }
 
-    /// Whether any group's requests are drawn and not sent in turn.
+    /// Reports whether a group sends its requests at random instead of in turn.
     pub(crate) fn at_random(&self) -> bool {
         let mut groups = self.scenario.groups().into_iter();
         groups.any(|group| group.order == gatebench_model::Order::Random)
     }
 
-    /// The requests of a generator that knows no groups and no data.
+    /// Returns the requests for a generator that supports neither groups nor data.
     pub(crate) fn plain_requests(&self, generator: &str) -> Result<Vec<Request>, Refusal> {
-        let scenario = &self.scenario.scenario;
-        let refused = |what: &str| {
-            Refusal::new(
-                format!("{generator} cannot {what}, which scenario '{scenario}' requires"),
-                "use --engine k6, or the built-in load generator",
-            )
-        };
+        let remedy = "use --engine k6, or the built-in load generator";
+        let refused = |what: &str| self.refused_scenario(generator, what, remedy);
         let mut groups = self.scenario.groups();
         match (groups.pop(), groups.is_empty()) {
             (Some(only), true) if only.load.is_none() => only
@@ -207,7 +213,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A request as it is sent, where nothing in it is filled with data.
+/// Returns a request as it is sent; none if data fills a part of it.
 fn fixed(mut request: Request) -> Option<Request> {
     let constant = |text: &str| Some(Template::parse(text).ok()?.constant()?.to_owned());
     request.path = constant(&request.path)?;

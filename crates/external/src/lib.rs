@@ -1,11 +1,13 @@
-//! External load generators: a phase of a load translated into their arguments, and their output
-//! parsed.
+//! External load generators: translates a phase of a load into their arguments and parses their
+//! output.
 //!
-//! Nothing here runs a load or measures. A job that a generator cannot do at all is a [`Refusal`];
-//! [`Limits`] lists each difference from the job, and each figure that the generator does not print.
+//! This crate runs no load and measures nothing. A job that a generator cannot do is a
+//! [`Refusal`]; [`Limits`] lists each difference from the job, and each figure that the generator
+//! does not print.
 //!
 //! ```text
-//! Phase + groups ── translate ──> Order (arguments, files) ── somebody runs it ──> text ── parse ──> Figures
+//! Phase + groups ── translate ──> Order (arguments, files) ── the caller runs it ──> text
+//! text ── parse ──> Figures
 //! ```
 
 mod figures;
@@ -22,12 +24,12 @@ pub use job::{Job, Limits, Order, OrderFile, Part, Refusal};
 pub use k6::{Execution, ScriptError, export, has_own_load, read_execution};
 pub use kind::Generator;
 pub use locate::locate;
-pub use wrk::UNCHECKED_ANSWERS;
+pub use wrk::UNCHECKED_RESPONSES;
 
-/// The order for one part of a phase, and what it does not say.
+/// Returns the order for one part of a phase, with its differences from the phase.
 ///
 /// # Errors
-/// The generator cannot do what the phase asks for.
+/// The generator cannot do what the phase requires.
 pub fn translate(generator: Generator, job: &Job<'_>) -> Result<Order, Refusal> {
     match generator {
         Generator::Wrk => wrk::translate(job),
@@ -36,11 +38,11 @@ pub fn translate(generator: Generator, job: &Job<'_>) -> Result<Order, Refusal> 
     }
 }
 
-/// Parses the output of a generator: [`Generator::result_file`] where it has one, else its
-/// standard output.
+/// Parses the output of a generator: [`Generator::result_file`] if it has one, else its standard
+/// output.
 ///
 /// # Errors
-/// Something that must be there is missing, or is not what it must be.
+/// A required figure is missing or has another format.
 pub fn parse(generator: Generator, text: &str) -> Result<Figures, ParseError> {
     match generator {
         Generator::Wrk => wrk::parse(text),

@@ -1,4 +1,4 @@
-//! Where a load generator is installed.
+//! Finds installed load generators.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,13 +11,13 @@ use crate::kind::Generator;
 /// (where `go install` does).
 pub fn locate(generator: Generator) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let beside = std::env::current_exe().ok().and_then(|program| {
+    let sibling = std::env::current_exe().ok().and_then(|program| {
         let target = program.parent()?.parent()?;
         Some(target.join("external/bin"))
     });
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join("go/bin"));
     let folders = std::env::split_paths(&path)
-        .chain(beside)
+        .chain(sibling)
         .chain([PathBuf::from("target/external/bin")])
         .chain(home);
     first_in(folders, generator.as_str())

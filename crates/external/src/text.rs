@@ -1,4 +1,4 @@
-//! Texts as literals of other languages.
+//! String literals of other languages.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub(crate) fn js(text: &str) -> String {
             '\n' => literal.push_str("\\n"),
             '\r' => literal.push_str("\\r"),
             '\t' => literal.push_str("\\t"),
-            // Line separators end a line in older JavaScript; the rest cannot be seen.
+            // Line separators end a line in older JavaScript; control characters are invisible.
             char if char.is_control() || matches!(char, '\u{2028}' | '\u{2029}') => {
                 // Writing to a string cannot fail.
                 let _ = write!(literal, "\\u{:04x}", u32::from(char));
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_and_what_cannot_be_seen_are_escaped() {
+    fn quotes_and_invisible_characters_are_escaped() {
         assert_eq!(
             js("it's \\ \"x\"\n\u{1}é\u{2028}"),
             "'it\\'s \\\\ \"x\"\\n\\u0001é\\u2028'"

@@ -25,7 +25,6 @@ enum Words {
         /// Turns of a loop and system calls for each response
         #[arg(value_name = "300,0.5")]
         handicap: Handicap,
-        /// The number of responses
         responses: u64,
     },
 }

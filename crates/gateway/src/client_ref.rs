@@ -1,5 +1,5 @@
-//! The name of who is spoken with, under which timers and other parts wait for them. It knows
-//! nothing of what is said.
+//! The name of a client connection or stream. Timers and other parts use it to refer to the client
+//! that waits for them.
 
 use gatebench_net::ConnId;
 

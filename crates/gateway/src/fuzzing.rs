@@ -10,26 +10,26 @@ use crate::path::{Router, Way};
 use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
 
-/// Reads replies of a Redis that come in these pieces, as a connection does; answers them in words, and
-/// whether what was read is RESP to its end.
+/// Reads the replies of a Redis from these pieces, as a connection does. Returns them as text, and
+/// whether all the input was valid RESP.
 pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
-    let (mut held, mut told) = (Vec::new(), Vec::new());
+    let (mut held, mut replies) = (Vec::new(), Vec::new());
     for piece in pieces {
         held.extend_from_slice(piece);
         let mut input = held.as_slice();
         loop {
             match resp::next(&mut input) {
-                Ok(Some(reply)) => told.push(format!("{reply:?}")),
+                Ok(Some(reply)) => replies.push(format!("{reply:?}")),
                 Ok(None) => break,
-                Err(resp::NotResp) => return (told, false),
+                Err(resp::NotResp) => return (replies, false),
             }
         }
         held = input.to_vec();
     }
-    (told, true)
+    (replies, true)
 }
 
-/// Whether this is JSON in which no object has a member twice.
+/// Reports whether this is JSON in which no object has a member twice.
 pub fn is_json(text: &[u8]) -> bool {
     json::read(text).is_ok()
 }
@@ -44,8 +44,8 @@ impl Routes {
         Self(Router::new(routes.iter().copied()))
     }
 
-    /// The number of the route of a target, where it has one, and the path and query that go on;
-    /// nothing where the target is refused.
+    /// Returns the number of a target's route, if there is one, and the path and query that are
+    /// forwarded; nothing if the target is refused.
     pub fn find(&self, target: &str) -> Option<(Option<usize>, String)> {
         let mut memory = String::new();
         let way = self.0.find(target, &mut memory).ok()?;
@@ -60,14 +60,14 @@ pub struct Policies {
     caches: Vec<jwt::Cache>,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is no request.
     None,
-    /// No route takes it, or a policy refuses or answers it.
+    /// No route takes it, or a policy refuses it or responds to it.
     Answered,
-    /// Its body goes on as this.
+    /// It is passed on with this body.
     Passed(Vec<u8>),
 }
 
@@ -110,8 +110,8 @@ impl Policies {
             path: target.path,
             now_ns: 1 << 40,
         };
-        let answer = chain.judge(&request, consumers, &mut self.caches, &mut notes);
-        if answer.is_some() || chain.unreadable(&head).is_some() {
+        let response = chain.judge(&request, consumers, &mut self.caches, &mut notes);
+        if response.is_some() || chain.unreadable(&head).is_some() {
             return Outcome::Answered;
         }
         let edits = chain.collects(&head, &notes);

@@ -1,53 +1,60 @@
 //! The reference gateway: routes, path stripping, upstream keep-alive, timeouts, hop-by-hop fields,
-//! streaming with backpressure, and policies. It is an instrument: it shows what a policy costs at least,
-//! and adds as little as it can.
+//! streaming with backpressure, and policies. It is an instrument: it shows the least cost of a
+//! policy, and adds as little as it can.
 //!
-//! # What it does to messages
-//! Clients speak HTTP/1.1 or HTTP/2, in the clear or over TLS. Requests go on as HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110
-//! 7.6.1), and the framing they came with; answers come back likewise. A client of HTTP/1.0 gets
-//! bodies of unknown length until close. `100 Continue` is passed on, other 1xx are not.
-//! A path is written in one way, or refused: the one that a route is chosen by is the one that goes on.
-//! A route may have its paths sent on as they are written.
-//! Fields that CGI and its kin take for one that the gateway sets or goes by (`X_Consumer` for
-//! `X-Consumer`) stay behind.
+//! # Messages
+//! Clients use HTTP/1.1 or HTTP/2, in the clear or over TLS. The gateway passes requests on as
+//! HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110 7.6.1), and the
+//! framing of the client. It passes responses on in the same way. A client of HTTP/1.0 gets bodies
+//! of unknown length until the connection closes. `100 Continue` is passed on, other 1xx are not.
+//!
+//! A path has one spelling, or the gateway refuses it: the path that selects the route is the path
+//! that the upstream gets. A route may pass its paths on as the client wrote them. Fields that CGI
+//! and similar interfaces confuse with a field that the gateway sets or relies on (`X_Consumer` for
+//! `X-Consumer`) are removed.
 //!
 //! # Policies
-//! Those that may refuse a request, or answer it, act in the order of the route's list and see the head as
-//! the client sent it; then come the edits of the request, each kind in its order, and those of the answer.
-//! What the gateway answers by itself is not edited. JSON is edited where the Content-Type says that it is
-//! JSON and no Content-Encoding is named; such a message is held until it is whole, everything else is
-//! streamed. A request whose Content-Type or Content-Encoding is there twice is refused where that
-//! matters, and so is compressed JSON that is to be edited. Answers in XML go through stylesheets likewise. Where answers are edited, Accept-Encoding does not
-//! go to the upstream; where SOAP and XML are processed in them, gzip alone is asked for. Entity tags
-//! and digests pass as they are. A rate limit is a token bucket, shared by all workers. A
-//! verified token is known again by its bytes, for a minute or until it expires. Credentials that are there
-//! twice are nobody's.
+//! Policies that may refuse a request, or respond to it, act in the order of the route's list and
+//! see the head as the client sent it. Then the edits of the request follow, each kind in its
+//! order, and then those of the response. The gateway does not edit its own responses.
 //!
-//! Requests, and answers where asked, are held against an OpenAPI document: the head in the order of the
-//! list, the body as it came, before any edit. Of an answer that is held against it nothing is passed on
-//! before it is whole.
+//! JSON is edited if the Content-Type names JSON and there is no Content-Encoding. Such a message
+//! is held until it is whole; everything else is streamed. The gateway refuses a request with two
+//! Content-Types or two Content-Encodings if a policy depends on them, and compressed JSON that a
+//! policy edits. Stylesheets transform XML responses under the same conditions. If a route edits
+//! responses, Accept-Encoding is not passed on; if it processes SOAP and XML in them, the gateway
+//! accepts gzip alone. Entity tags and digests pass unchanged.
 //!
-//! SOAP and XML are processed in bodies that are whole, after all that may refuse a request by its head; no
-//! JSON is edited then. Definitions are compiled when the configuration is, and again in the background when
-//! their time is up. On a route with such a policy SOAP clients get every error as a fault.
+//! A rate limit is a token bucket that all workers share. The gateway recognises a verified token
+//! by its bytes, for a minute or until it expires. Credentials that occur twice match no consumer.
 //!
-//! # What it leaves out on purpose
-//! It adds no `Via` and no `X-Forwarded-*`; it passes no trailer fields; it asks no target for its
-//! health; it supports no upgrade and no CONNECT. A client that
-//! half-closes before its answer has come is taken to have gone, and its request is cancelled.
+//! Requests, and responses if the policy says so, are checked against an OpenAPI document: the head
+//! in the order of the list, the body before any edit. A response that is checked is passed on only
+//! when it is whole.
 //!
-//! # When things fail
-//! A target that cannot be connected to, TLS included, is passed over for a while, and its request goes
-//! to another one: nothing of it was sent. No target left: 502, or 504 after the connect timeout. No answer: 504 after the upstream timeout,
-//! 502 when the upstream closes. An upstream that fails in the middle of its answer has the client's
-//! connection reset, so that half an answer is never taken for a whole one. One request is sent
-//! again, once and on a new connection: when a kept connection closed before the first byte of an
-//! answer, and the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
+//! SOAP and XML are processed in whole bodies, after every policy that may refuse a request by its
+//! head. Such a route edits no JSON. Definitions are compiled with the configuration, and again in
+//! the background when they expire. On such a route SOAP clients get every error as a fault.
 //!
-//! # Its modules
-//! Each knows only modules that stand before it: `config`, `client_ref`, `path`, `message`,
-//! `faults`, `redis`, `openapi`, `soap`, `policy`, `compiled`, `proxy`. `splice` is a gateway of
-//! its own, and `fuzzing` opens parts of this one to fuzz targets.
+//! # Omissions
+//! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
+//! checks, and supports no upgrade and no CONNECT. A client that half-closes before its response
+//! counts as gone, and its request is cancelled.
+//!
+//! # Failures
+//! If a connection to a target fails, TLS included, the gateway avoids the target for a while and
+//! sends the request to another one, because nothing of it was sent. If no target is left, the
+//! gateway responds with 502, or with 504 after the connect timeout. If the upstream does not
+//! respond, the gateway responds with 504 after the upstream timeout, and with 502 if the upstream
+//! closes the connection. If an upstream fails in the middle of its response, the gateway resets
+//! the client's connection, so that half a response never looks like a whole one. The gateway sends
+//! a request again, once and on a new connection, if a kept connection closed before the first byte
+//! of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
+//!
+//! # Modules
+//! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,
+//! `faults`, `redis`, `openapi`, `soap`, `policy`, `compiled`, `proxy`. `splice` is a separate
+//! gateway, and `fuzzing` opens parts of this one to fuzz targets.
 
 #![cfg_attr(
     not(feature = "soap"),
@@ -96,7 +103,7 @@ use soap::Refresher;
 pub use soap::library_versions;
 pub use splice::splice;
 
-/// Why the gateway did not run, or ended by itself.
+/// The reason why the gateway did not start, or ended by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// The configuration is wrong.
@@ -108,8 +115,8 @@ pub enum GatewayError {
 }
 
 /// Serves until `stop` is set (seen within 50 ms), with the configuration's number of workers, each
-/// pinned to the next of `cores` where there are any. `on_listening` hears the addresses once every
-/// worker accepts connections on them.
+/// pinned to the next of `cores` if there are any. Calls `on_listening` with the addresses once
+/// every worker accepts connections on them.
 ///
 /// # Errors
 /// When the configuration is wrong, or the address, a core or the event loop is refused.
@@ -157,8 +164,9 @@ impl Gateway {
         self
     }
 
-    /// Calls `notices` with what an operator should know, such as that a Redis cannot be had: a
-    /// sentence that names the culprit and ends with what to do. Workers wait while it is told.
+    /// Calls `notices` with messages for the operator, such as that a Redis is unavailable. Each
+    /// message is a sentence that names the culprit and ends with a remedy. The calling worker
+    /// waits meanwhile.
     pub fn with_notices(mut self, notices: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.inner.notices = Arc::new(notices);
         self
@@ -191,21 +199,21 @@ impl Gateway {
         Ok(self.inner.totals())
     }
 
-    /// Stops without losing a request: nothing is accepted any more, what is under way is finished, and then
-    /// [`Self::serve`] returns, after the configuration's `drain_ms` at the latest. Connections that are left
-    /// then are reset. It cannot be taken back.
+    /// Stops without losing a request: the gateway accepts no more connections and finishes
+    /// requests under way. Then [`Self::serve`] returns, after the configuration's `drain_ms` at
+    /// the latest, and resets the remaining connections. A drain cannot be undone.
     pub fn drain(&self) {
         self.inner.drain();
     }
 
-    /// Goes by another configuration: each worker for the requests that it reads from its next round on
-    /// (within 50 ms), while those on their way are served as they began. No connection is closed for it,
-    /// but for idle ones to targets that are not named any more. Where a policy stays as it is, its route too,
-    /// rate limits count on and tokens that were verified stay so; where it changes, it begins anew.
+    /// Replaces the configuration. Each worker uses the new one for the requests that it reads from
+    /// its next round on (within 50 ms); requests under way keep the old one. Only idle connections
+    /// to targets that the new configuration does not name are closed. If a policy and its route
+    /// stay the same, rate limits keep their counts and verified tokens stay verified; if they
+    /// change, counting starts again.
     ///
-    /// # Errors
-    /// Everything that is wrong with the new configuration, or that cannot change without a restart: then
-    /// the old one stays.
+    /// All mistakes of the new configuration, and the settings that cannot change without a
+    /// restart. The old configuration then stays in use.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
         let before = self.inner.compiled();
@@ -218,16 +226,11 @@ impl Gateway {
             ("/access_log", compiled.access_log == before.access_log),
         ];
         let changed = fixed.iter().filter(|(_, is_same)| !is_same);
-        let mistakes: Vec<_> = changed
-            .map(|(at, _)| {
-                let message =
-                    "this cannot change while the gateway serves; restart it, or write what it was";
-                ConfigError::new(*at, message)
-            })
-            .collect();
-        if !mistakes.is_empty() {
-            return Err(ConfigErrors(mistakes));
-        }
+        let mistakes = changed.map(|(at, _)| {
+            let message = "this cannot change while the gateway serves";
+            ConfigError::new(message, "restart it, or write what it was").below(at)
+        });
+        ConfigError::unless(mistakes.collect(), ()).map_err(ConfigErrors)?;
         let fresh = compiled.refresher()?;
         if let (Some(tls), Some(current)) = (&config.tls, &self.tls) {
             current.replace(&server_context(tls, config.http2)?);
@@ -241,8 +244,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Looks at all of a configuration, what only shows when it is made ready among it: names of targets,
-    /// certificates, schemas, stylesheets.
+    /// Checks all of a configuration, with the mistakes that show only when it is compiled: names
+    /// of targets, certificates, schemas, stylesheets.
     ///
     /// # Errors
     /// Everything that is wrong with it, each once.
@@ -250,8 +253,9 @@ impl Gateway {
         compiled::check(config)
     }
 
-    /// What is wrong with the definitions of its policies: schemas, WSDLs, stylesheets and expressions.
-    /// It serves nevertheless, and answers what needs them with faults.
+    /// Returns the mistakes in the definitions of its policies: schemas, WSDLs, stylesheets and
+    /// expressions. The gateway serves nevertheless, and responds with faults to requests that need
+    /// these definitions.
     pub fn problems(&self) -> Vec<ConfigError> {
         self.inner.compiled().problems()
     }

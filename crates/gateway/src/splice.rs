@@ -1,6 +1,7 @@
-//! The null gateway: every connection of a client is one to the target, and it copies bytes in both
-//! directions as they arrive. It parses no HTTP, so it adds only what any proxy on this machine
-//! adds: two more sockets, the wake-up of its core, and the waits of the others for theirs.
+//! The null gateway: each client connection has one connection to the target, and bytes are copied
+//! in both directions as they arrive. It parses no HTTP, so it adds only the costs of any proxy on
+//! this machine: two more sockets, the wake-up of its core, and the waits of other processes for
+//! their cores.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +14,7 @@ use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, Outbox};
 const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// Copies bytes between the clients of `listen` and `target` until `stop` is set, on one worker.
-/// `on_listening` hears the address once connections are accepted on it.
+/// Calls `on_listening` with the address once it accepts connections.
 ///
 /// # Errors
 /// When the address or the event loop is refused.
@@ -112,7 +113,7 @@ impl<I: Io> Worker<I> {
                 self.go_on(conn);
             }
             Event::EndOfStream { conn } => self.ended(conn),
-            Event::Failed { conn, .. } => self.drop_both(conn),
+            Event::Failed { conn, .. } => self.end_both(conn, I::abort),
         }
     }
 
@@ -164,11 +165,11 @@ impl<I: Io> Worker<I> {
             self.io.resume(other);
         }
         if self.is_over(conn) {
-            self.close_both(conn);
+            self.end_both(conn, I::close);
         }
     }
 
-    /// Whether both sides have ended and every byte has been passed on.
+    /// Reports whether both sides have ended and every byte has been passed on.
     fn is_over(&self, conn: ConnId) -> bool {
         let is_done = |end: &&End| end.has_ended && end.outbox.pending_bytes() == 0;
         let end = self.ends.get(conn).filter(is_done);
@@ -187,19 +188,12 @@ impl<I: Io> Worker<I> {
         self.go_on(other);
     }
 
-    fn close_both(&mut self, conn: ConnId) {
+    /// Closes or aborts both sides of a pair.
+    fn end_both(&mut self, conn: ConnId, end_one: impl Fn(&mut I, ConnId)) {
         if let Some(end) = self.ends.remove(conn) {
             self.ends.remove(end.other);
-            self.io.close(conn);
-            self.io.close(end.other);
-        }
-    }
-
-    fn drop_both(&mut self, conn: ConnId) {
-        if let Some(end) = self.ends.remove(conn) {
-            self.ends.remove(end.other);
-            self.io.abort(conn);
-            self.io.abort(end.other);
+            end_one(&mut self.io, conn);
+            end_one(&mut self.io, end.other);
         }
     }
 }

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::route::Route;
 
-/// A route that is created, read, updated and deleted through the gateway's admin interface, round after round, after
-/// the loads of a trial. After each change it is asked for until the gateway acts as it then should.
+/// A route that is created, read, updated and deleted through the gateway's admin interface, round
+/// after round, after the loads of a trial. After each change it is asked for until the gateway
+/// acts as it then should.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminRounds {
-    /// How many rounds.
     #[schemars(range(min = 1, max = 1_000))]
     pub rounds: u32,
     /// The route as it is created.
@@ -19,12 +19,13 @@ pub struct AdminRounds {
     /// The path that the update gives it.
     #[schemars(schema_with = "schema_fragments::path")]
     pub updated_path: String,
-    /// What is asked below the route's path: the upstream answers it with 200, and where the route is not there the
-    /// gateway answers with 404.
+    /// The path below the route's path that is requested: the upstream responds with 200, and
+    /// where the route is not there the gateway responds with 404.
     #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
-    /// How often a call is made while a load goes on, at times that no answer moves. The calls are those of the rounds,
-    /// one after the other; only their answers are waited for. Without it none is made then.
+    /// The interval of calls during a load; responses do not delay them. The calls are those of the
+    /// rounds, one after the other; only their responses are waited for. Without it none is made
+    /// then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_load_every: Option<HumanDuration>,
 }
@@ -39,8 +40,8 @@ impl AdminRounds {
     }
 }
 
-/// A gateway's admin interface: HTTP over a Unix socket, for one route. Paths and bodies are templates over the
-/// input of the files and `route`, one of its routes.
+/// A gateway's admin interface: HTTP over a Unix socket, for one route. Paths and bodies are
+/// templates over the input of the files and `route`, one of its routes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Admin {
@@ -48,7 +49,6 @@ pub struct Admin {
     pub socket: String,
     /// Makes the route.
     pub create: AdminCall,
-    /// Tells it.
     pub read: AdminCall,
     /// Makes it one with another path.
     pub update: AdminCall,
@@ -60,10 +60,8 @@ pub struct Admin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminCall {
-    /// The method.
     #[schemars(schema_with = "schema_fragments::method")]
     pub method: String,
-    /// The path.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// The body, in JSON.
@@ -71,13 +69,13 @@ pub struct AdminCall {
     pub body: Option<String>,
 }
 
-/// What is done to a route, in the order in which it is done.
+/// The operations on a route, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AdminVerb {
     /// It comes to be.
     Create,
-    /// It is told.
+    /// It is read.
     Read,
     /// It has another path.
     Update,

@@ -11,11 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The longest body that is made of nothing but its length: as much as the embedded upstreams take.
 const FILLER_BYTES_MAX: u64 = 128 << 20;
 
-/// What such a body is made of.
+/// The filler of such a body.
 pub const FILLER: char = 'x';
 
-/// The body of a request: text, written as a plain string; any bytes, written as `{base64: ...}`; or so many bytes of
-/// no meaning, written as `{filler_bytes: 1048576}`.
+/// The body of a request: text, written as a plain string; any bytes, written as `{base64: ...}`;
+/// or a number of bytes of no meaning, written as `{filler_bytes: 1048576}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
     /// Shared, since a scenario is copied often and a body may be long.
@@ -32,7 +32,7 @@ impl Body {
         }
     }
 
-    /// A body of so many bytes; nothing is meant by them.
+    /// A body of this many bytes without meaning.
     pub fn filler(length: usize) -> Self {
         Self {
             bytes: vec![FILLER as u8; length].into(),
@@ -40,7 +40,7 @@ impl Body {
         }
     }
 
-    /// How long it is, where nothing else is meant by it.
+    /// The length of a body that only has a length.
     pub fn filler_bytes(&self) -> Option<usize> {
         self.is_filler.then_some(self.bytes.len())
     }
@@ -65,7 +65,7 @@ impl Body {
 enum WrittenBody {
     /// The body itself.
     Text(String),
-    /// What is no text, or not written out.
+    /// A body that is not text, or is given by its length.
     Made(MadeBody),
 }
 
@@ -75,7 +75,8 @@ enum WrittenBody {
 enum MadeBody {
     /// The bytes in Base64 (RFC 4648 section 4).
     Base64(#[schemars(schema_with = "schema_fragments::base64")] String),
-    /// So many bytes, up to 128 MiB, where what they are does not matter. Each connection of the load holds them.
+    /// The number of bytes, up to 128 MiB, if their content does not matter. Each connection of the
+    /// load holds them.
     FillerBytes(#[schemars(range(min = 1, max = 134_217_728))] u64),
 }
 

@@ -41,7 +41,7 @@ impl fmt::Display for Culprit {
         match self {
             Self::Gateway(name) => write!(f, "gateway {name}"),
             Self::Upstream => f.write_str("upstream"),
-            Self::Engine => f.write_str("engine"),
+            Self::Engine => f.write_str("load generator"),
             Self::Environment => f.write_str("environment"),
             Self::File {
                 path,
@@ -49,24 +49,5 @@ impl fmt::Display for Culprit {
             } => write!(f, "{}:{line}", path.display()),
             Self::File { path, line: None } => write!(f, "{}", path.display()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_culprit_is_named_as_a_person_would() {
-        assert_eq!(
-            Culprit::Gateway("nginx".into()).to_string(),
-            "gateway nginx"
-        );
-        let file = |line| Culprit::File {
-            path: "mine/gateway.yaml".into(),
-            line,
-        };
-        assert_eq!(file(Some(7)).to_string(), "mine/gateway.yaml:7");
-        assert_eq!(file(None).to_string(), "mine/gateway.yaml");
     }
 }

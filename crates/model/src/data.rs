@@ -1,4 +1,4 @@
-//! Where the values in templates come from: rows, sequences, distributions.
+//! Sources of the values in templates: rows, sequences, distributions.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A source of values, as the engine is given it: files have been read.
+/// A source of values, as the engine receives it: files have been read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -22,7 +22,7 @@ pub enum Source {
     Zipf(Zipf),
 }
 
-/// A source of values, as it is written.
+/// A source of values, as written in a file.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Source")]
 #[expect(
@@ -34,7 +34,7 @@ pub(crate) enum WrittenSource {
     Csv(File),
     /// A file with a JSON object on each line, whose keys are the columns.
     JsonLines(File),
-    /// Values or rows that are written here.
+    /// Values or rows in the scenario itself.
     List(List),
     /// Whole numbers, each once: `from`, `from + step`, and so on.
     Sequence(Sequence),
@@ -42,7 +42,7 @@ pub(crate) enum WrittenSource {
     Uniform(Uniform),
     /// Whole numbers, normally distributed.
     Normal(Normal),
-    /// Whole numbers from 1 to `items`; number k comes as often as k to the power of -`exponent`.
+    /// Whole numbers from 1 to `items`; number k is drawn in proportion to k^-`exponent`.
     Zipf(Zipf),
 }
 
@@ -50,12 +50,12 @@ pub(crate) enum WrittenSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
-    /// Its path, seen from the scenario's file.
+    /// Its path, relative to the scenario's file.
     pub file: String,
-    /// Which row each request gets.
+    /// The choice of a row for each request.
     #[serde(default)]
     pub pick: Pick,
-    /// With `pick: zipf`, how much more often the first rows are taken; 1 where it is not given.
+    /// With `pick: zipf`, the preference for the first rows [default: 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub exponent: Option<f64>,
@@ -70,25 +70,26 @@ pub struct List {
     pub columns: Vec<String>,
     /// The values; with `columns`, a list of values for each row.
     pub values: Rows,
-    /// Which row each request gets.
+    /// The choice of a row for each request.
     #[serde(default)]
     pub pick: Pick,
-    /// With `pick: zipf`, how much more often the first rows are taken; 1 where it is not given.
+    /// With `pick: zipf`, the preference for the first rows [default: 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub exponent: Option<f64>,
 }
 
-/// Which row each request gets.
+/// The choice of a row for each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
-    /// One after the other, and again from the first; each worker has rows of its own.
+    /// One after the other, and again from the first; each worker has its own rows.
     #[default]
     InTurn,
     /// Each row is equally likely.
     Uniform,
-    /// Rows in the middle most often: normally distributed, a sixth of the rows being one deviation.
+    /// Rows in the middle most often: normally distributed, a sixth of the rows being one
+    /// deviation.
     Normal,
     /// The first rows most often (Zipf's law).
     Zipf,
@@ -101,7 +102,7 @@ pub struct Sequence {
     /// The first number.
     #[serde(default)]
     pub from: i64,
-    /// From one number to the next.
+    /// The difference between two successive numbers.
     #[serde(default = "one")]
     pub step: i64,
 }
@@ -124,10 +125,8 @@ pub struct Uniform {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Normal {
-    /// The mean.
     #[schemars(range(min = -1e15, max = 1e15))]
     pub mean: f64,
-    /// The standard deviation.
     #[schemars(range(min = 0.0, max = 1e15))]
     pub standard_deviation: f64,
 }
@@ -153,7 +152,7 @@ fn unit() -> f64 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     text: String,
-    /// Where each value ends in `text`, row after row.
+    /// The end of each value in `text`, row by row.
     ends: Vec<usize>,
     /// Values of a row, or 0 where each item is a value by itself.
     width: usize,
@@ -179,7 +178,7 @@ impl Rows {
         self.ends.len() / self.width.max(1)
     }
 
-    /// Whether there is no row.
+    /// Reports whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 use crate::schema::{FileKind, schema};
 use crate::specification::Specification;
 use crate::suite::Suite;
-use crate::{files, parity, repeat, rules};
+use crate::{files, matrix, parity, repeat, rules, variant};
 
 impl Document for Scenario {
     const TITLE: &'static str = FileKind::Scenario.title();
@@ -25,6 +25,10 @@ impl Document for Scenario {
 
     fn schema() -> Value {
         schema(FileKind::Scenario)
+    }
+
+    fn expand(root: Node, _: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {
+        matrix::expand(root, problems)
     }
 
     fn complete(
@@ -129,6 +133,10 @@ impl Document for GatewayFolder {
 
     fn schema() -> Value {
         schema(FileKind::Gateway)
+    }
+
+    fn expand(root: Node, read_file: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {
+        variant::expand(root, read_file, problems)
     }
 
     fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {

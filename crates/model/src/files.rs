@@ -12,7 +12,7 @@ use crate::data::Rows;
 use crate::rows::{self, Table};
 use crate::soap::SoapChain;
 
-/// A larger file belongs into an upstream or a test of its own: it would be in every manifest.
+/// The largest file that a scenario may name, because its contents are in every manifest.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
 /// Rows that were read for the source of this name.
@@ -34,30 +34,14 @@ pub(crate) fn resolve(
             files.body(request);
         }
     }
-    for case in root.list_mut("parity") {
-        if let Some(request) = case.get_mut("request") {
-            files.body(request);
-        }
-    }
-    files.policies(root);
+    files.cases_and_policies(root);
     if let Some(later) = root.get_mut("later") {
-        files.policies(later);
-        for case in later.list_mut("parity") {
-            if let Some(request) = case.get_mut("request") {
-                files.body(request);
-            }
-        }
+        files.cases_and_policies(later);
     }
     let mut attachments = Vec::new();
-    if let Some(Node {
-        data: Data::Map(sources),
-        ..
-    }) = root.get_mut("data")
-    {
-        for source in sources {
-            if let Some(rows) = files.source(&mut source.value) {
-                attachments.push((source.key.clone(), rows));
-            }
+    for source in root.mapping_mut("data") {
+        if let Some(rows) = files.source(&mut source.value) {
+            attachments.push((source.key.clone(), rows));
         }
     }
     attachments
@@ -90,8 +74,13 @@ impl Files<'_> {
         }
     }
 
-    /// What the policies of all routes name.
-    fn policies(&mut self, of: &mut Node) {
+    /// Reads the files that the parity cases and the policies of all routes name.
+    fn cases_and_policies(&mut self, of: &mut Node) {
+        for case in of.list_mut("parity") {
+            if let Some(request) = case.get_mut("request") {
+                self.body(request);
+            }
+        }
         for route in of.list_mut("routes") {
             for policy in route.list_mut("policies") {
                 if let Some(soap) = policy.get_mut("soap") {
@@ -124,44 +113,33 @@ impl Files<'_> {
                     self.definition(definition);
                 }
             }
-            if let Some(Node {
-                data: Data::Map(includes),
-                ..
-            }) = chain.get_mut("includes")
-            {
-                for include in includes {
-                    self.definition(&mut include.value);
-                }
+            for include in chain.mapping_mut("includes") {
+                self.definition(&mut include.value);
             }
         }
     }
 
-    /// What begins like XML is the text itself.
+    /// Text that begins like XML is the definition itself; other text is the path of its file.
     fn definition(&mut self, node: &mut Node) {
-        let is_text = |text: &str| text.trim_start().starts_with('<');
-        if node.text().is_none_or(is_text) {
-            return;
-        }
-        let Some(bytes) = self.bytes(node) else {
-            return;
+        let is_text = |text: &str| {
+            let text = text.trim_start_matches('\u{feff}');
+            text.trim_start().starts_with('<')
         };
-        match String::from_utf8(bytes) {
-            Ok(text) if is_text(text.trim_start_matches('\u{feff}')) => {
-                node.data = Data::Text(text);
-            }
-            _ => {
-                let message = "this file is not XML in UTF-8";
-                let help = "name a schema, a WSDL or a stylesheet, in UTF-8";
-                self.problems
-                    .push(Problem::new(node.span.clone(), message, help));
-            }
-        }
+        let help = "name a schema, a WSDL or a stylesheet, in UTF-8";
+        self.text(node, is_text, "this file is not XML in UTF-8", help);
     }
 
-    /// What has several lines, or begins like JSON, is the text itself.
+    /// Text that has several lines, or begins like JSON, is the document itself; other text is the
+    /// path of its file.
     fn document(&mut self, node: &mut Node) {
         let is_text = |text: &str| text.trim_start().starts_with('{') || text.trim().contains('\n');
-        if node.text().is_none_or(is_text) {
+        let message = "this file is not an OpenAPI document in UTF-8";
+        self.text(node, is_text, message, "name one in JSON or YAML");
+    }
+
+    /// Replaces the path of a file by its text, unless the node has the text itself.
+    fn text(&mut self, node: &mut Node, is_text: impl Fn(&str) -> bool, message: &str, help: &str) {
+        if node.text().is_none_or(&is_text) {
             return;
         }
         let Some(bytes) = self.bytes(node) else {
@@ -169,12 +147,7 @@ impl Files<'_> {
         };
         match String::from_utf8(bytes) {
             Ok(text) if is_text(&text) => node.data = Data::Text(text),
-            _ => {
-                let message = "this file is not an OpenAPI document in UTF-8";
-                let help = "name one in JSON or YAML";
-                let problem = Problem::new(node.span.clone(), message, help);
-                self.problems.push(problem);
-            }
+            _ => self.problems.push(node.problem(message, help)),
         }
     }
 
@@ -214,14 +187,13 @@ impl Files<'_> {
     ) -> Option<Table> {
         let name = path.text()?;
         let bytes = self.bytes(path)?;
-        let told = match std::str::from_utf8(&bytes).map(parse) {
+        let message = match std::str::from_utf8(&bytes).map(parse) {
             Ok(Ok(table)) => return Some(table),
             Ok(Err(wrong)) => format!("line {} of {name}: {}", wrong.line, wrong.message),
             Err(_) => format!("{name} is not text in UTF-8"),
         };
         let help = "correct that file, or name another";
-        self.problems
-            .push(Problem::new(path.span.clone(), told, help));
+        self.problems.push(path.problem(message, help));
         None
     }
 
@@ -241,8 +213,7 @@ impl Files<'_> {
                 )
             }
         };
-        self.problems
-            .push(Problem::new(path.span.clone(), message, help));
+        self.problems.push(path.problem(message, help));
         None
     }
 }

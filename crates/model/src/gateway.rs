@@ -1,4 +1,4 @@
-//! The contract of a gateway folder: what its `gateway.yaml` says.
+//! The contract of a gateway folder: the contents of its `gateway.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::admin::Admin;
 
+pub use crate::feature::{Extra, Feature, Support};
 pub use crate::input::{
     CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, MetricsPort, Target,
     Upstream, UpstreamTls,
@@ -21,30 +22,35 @@ pub struct GatewayFolder {
     /// The gateway's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub gateway: String,
-    /// The version of the input model its templates were written for.
+    /// The version of this file's form and of the input of its templates.
     pub contract: u32,
+    /// A gateway folder next to this one, or embedded, of which this one is a variant: what this
+    /// folder does not state, and the files that it does not contain, are taken from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extends: Option<String>,
     /// The name people know.
     pub title: String,
-    /// Where it comes from.
+    /// The address of its home page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub homepage: Option<String>,
     /// The program.
     pub binary: Binary,
-    /// The image that holds it, for who has no such program and a container engine.
+    /// The image that contains it, for users who have a container engine and not the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
-    /// How it is installed.
+    /// Its installation.
     #[serde(default)]
     pub install: Install,
-    /// Versions with which the templates were run and their policies proven. Without any the folder
-    /// was written from the gateway's documentation, and lists say *not yet run*.
+    /// Versions with which the templates were run and their policies proven, besides the one that
+    /// is installed. If there is none, the folder was written from the gateway's documentation, and
+    /// lists show *not yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_with: Vec<String>,
     /// Templates of the folder and the files they become in the trial's working folder.
     #[serde(default)]
     pub files: Vec<TemplateFile>,
     /// Files that templates extend, include or import: of this folder, or as `../NAME/FILE` of the
-    /// gateway folder beside it.
+    /// gateway folder next to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// A command that checks the configuration and exits non-zero with a reason on stderr.
@@ -53,66 +59,50 @@ pub struct GatewayFolder {
     /// The command that starts it in the foreground.
     #[schemars(length(min = 1))]
     pub start: Vec<String>,
-    /// Environment variables of `check`, `start` and the commands of `actions`; their values are templates too.
+    /// Environment variables of `check`, `start` and the commands of `actions`; their values are
+    /// templates too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// How it is seen to be ready.
+    /// Its readiness.
     #[serde(default)]
     pub ready: Ready,
     /// Its warm-up before a measurement, if that takes longer than usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
-    /// How it is ended.
+    /// The way to stop it.
     #[serde(default)]
     pub stop: Stop,
-    /// The policies it has, and by what means. A policy not named here is *not supported*.
-    #[serde(default)]
-    pub policies: BTreeMap<String, Support>,
-    /// What policies need beyond the gateway, by their words, and `saxon`, for stylesheets that it runs. What is
-    /// not there is *not supported*; so is `saxon` where it is not named.
-    #[serde(default)]
-    pub extras: BTreeMap<String, Extra>,
-    /// Parts of these policies that it does not have all the same, and `access_log` where it has none. A
-    /// scenario that asks for one of them is *not supported*.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lacks: Vec<String>,
-    /// What the gateway could do by means of its own, and this folder does not use: policies, and the words of
-    /// what it speaks, changes and tells. A scenario that asks for it is *not supported* all the same.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unused: Vec<String>,
-    /// Why it does not have what a reader would expect of it, by the same words.
+    /// Its features: policies, transports and all else that a scenario may need. A feature that is
+    /// neither here nor has a section of its own (`access_log`, `metrics`, `admin`, `actions`) is
+    /// *not supported*.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub without: BTreeMap<String, String>,
-    /// What it speaks besides plain HTTP/1.1: `tls` and `http2` to clients, `upstream_tls`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub transport: Vec<String>,
-    /// Where its access log goes: a file of the working folder, or `stdout`. Its lines are counted.
+    pub features: BTreeMap<String, Feature>,
+    /// The destination of its access log: a file of the working folder, or `stdout`. Its lines are
+    /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log: Option<String>,
-    /// By what means it tries another target when one fails, and leaves that one out for a while.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failover: Option<Support>,
-    /// Its own metrics, for Prometheus, where it has them.
+    /// Its own metrics, for Prometheus, if it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<OwnMetrics>,
-    /// Its admin interface, where it has one through which a single route can be changed.
+    /// Its admin interface, if it can change a single route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<Admin>,
-    /// What changes a running gateway: `reload` has it read its files again; before `configure` those are
-    /// written anew, with other routes, and before `weights` with other weights of the targets.
+    /// The actions that change a running gateway: `reload` has it read its files again; before
+    /// `configure` those are written again, with other routes, and before `weights` with other
+    /// weights of the targets. The last two are done by `reload` unless they are stated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
-    /// What a reader must know to compare it with others.
+    /// Notes for a reader who compares it with others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// How the program is found and asked for its version.
+/// The program, and the command that prints its version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Binary {
-    /// Names looked up on PATH, or absolute paths; the first that exists is taken. `gatebench` names
-    /// the running program itself.
+    /// Names looked up on PATH, or absolute paths; the first that exists is taken. `gatebench`
+    /// names the running program itself.
     #[schemars(length(min = 1))]
     pub names: Vec<String>,
     /// Arguments that make it print its version.
@@ -122,40 +112,44 @@ pub struct Binary {
     /// The first version that the templates were written for, as in `2.4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_min: Option<String>,
-    /// The first later version that they do not fit any more, as in `4`.
+    /// The first later version for which they are unsuitable, as in `4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_below: Option<String>,
-    /// Files that must be there beside it, by absolute path: modules, libraries.
+    /// Other files that must exist, by absolute path or as in `{{ prefix }}/lib/module.so`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// Environment variables of the program wherever it runs, also to print its version; their
+    /// values are templates of `binary` and `prefix`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
 }
 
-/// A container image. The container shares the machine's network and sees the trial's working folder
-/// under its own path, so that templates and commands are the same as outside.
+/// A container image. The container shares the machine's network and sees the trial's working
+/// folder under its own path, so that templates and commands are the same as outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Container {
-    /// Its name and tag, as in `docker.io/library/kong:3.9`. It must be there: nothing is pulled.
+    /// Its name and tag, as in `docker.io/library/kong:3.9`. It must be present: nothing is pulled.
     pub image: String,
-    /// The program inside, for which `binary` stands in templates; the image's own entrypoint is not run.
+    /// The program inside, which is `binary` in templates; the image's own entrypoint is not run.
     pub program: String,
-    /// User inside, as a name or numbers. Without, the user who runs gatebench, to whom the working
-    /// folder belongs.
+    /// User inside, as a name or numbers [default: the user who runs gatebench, and owns the
+    /// working folder].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
 
-/// How to install it: what `gatebench install` does, and what users are told.
+/// Its installation: by `gatebench install`, or by the user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
     /// Debian packages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apt: Vec<String>,
-    /// A Python package that carries the program.
+    /// A Python package that contains the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pypi: Option<PypiPackage>,
-    /// Java libraries that are the program together.
+    /// Java libraries that make up the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maven: Option<MavenProject>,
     /// Anything else, in words or as a command.
@@ -171,7 +165,8 @@ pub struct PypiPackage {
     pub package: String,
     /// The version that is installed, and no other.
     pub version: String,
-    /// SHA-256 of its wheels, one for each platform that it is installed on; no other bytes are installed.
+    /// SHA-256 of its wheels, one for each platform that it is installed on; no other bytes are
+    /// installed.
     #[schemars(schema_with = "schema_fragments::sha256s")]
     pub sha256: Vec<String>,
     /// The program, by its path inside the package.
@@ -187,19 +182,20 @@ pub struct MavenProject {
     pub files: Vec<String>,
     /// The runnable archive that it builds, by its path inside the project.
     pub jar: String,
-    /// Folders of what it builds, by their paths inside the project, whose files `libraries_sha256` pins. If there are
-    /// none, no library is pinned by hash.
+    /// Folders of the build, by their paths inside the project, whose files `libraries_sha256`
+    /// pins. If empty, no library is pinned by hash.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<String>,
-    /// SHA-256 of the lines that sha256sum prints for the files below `libraries`: `HASH  PATH`, with paths inside the
-    /// project, sorted by their bytes. Nothing is installed from a build that has another one.
+    /// SHA-256 of the lines that sha256sum prints for the files below `libraries`: `HASH  PATH`,
+    /// with paths inside the project, sorted by their bytes. A build with another hash is
+    /// not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_sha256")]
     pub libraries_sha256: Option<String>,
-    /// The version that the program says it has.
+    /// The version that the program prints.
     pub version: String,
-    /// The first version of Java that builds and runs it. It is looked for in `JAVA_HOME`, on PATH and in `/usr/lib/jvm`;
-    /// without, it is `java` on PATH.
+    /// The first version of Java that builds and runs it, searched in `JAVA_HOME`, on PATH and in
+    /// `/usr/lib/jvm` [default: `java` on PATH].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 99))]
     pub java: Option<u16>,
@@ -209,25 +205,35 @@ pub struct MavenProject {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TemplateFile {
-    /// File in the folder (minijinja).
+    /// File in the folder (minijinja), or `../NAME/FILE` of the folder next to it.
     pub template: String,
-    /// File in the working folder; with `each` a template too.
-    pub to: String,
-    /// A policy: the file is made once for each of its settings, which the template has as `settings`, and their
-    /// number, from 1, as `number`.
+    /// File in the working folder [default: the name of the template]; with `each` a template too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// A policy: the file is made once for each of its settings, which the template has as
+    /// `settings`, and their number, from 1, as `number`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
 }
 
-/// Readiness: the listener belongs to the started processes and answers `GET /` with any status but
-/// 502, 503 and 504; where a path is given, it answers that with 200. It has to stay so for `settle`.
+impl TemplateFile {
+    /// The file in the working folder.
+    pub fn to(&self) -> &str {
+        let name = || self.template.rsplit('/').next().unwrap_or_default();
+        self.to.as_deref().unwrap_or_else(name)
+    }
+}
+
+/// Readiness: the listener belongs to the started processes and responds to `GET /` with any status
+/// but 502, 503 and 504; if a path is given, it responds to that with 200. It must stay ready for
+/// `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
-    /// How long it may take.
+    /// The longest time until it is ready.
     #[serde(default = "ready_timeout")]
     pub timeout: HumanDuration,
-    /// What is asked of a gateway that listens before it has its routes.
+    /// The path to request from a gateway that listens before it has its routes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
@@ -237,11 +243,11 @@ pub struct Ready {
     pub settle: HumanDuration,
 }
 
-/// Answers of a gateway that is not ready yet, or whose upstream it cannot reach.
+/// Responses of a gateway that is not ready yet, or whose upstream it cannot reach.
 const NOT_READY_STATUSES: [u16; 3] = [502, 503, 504];
 
 impl Ready {
-    /// Whether a gateway that answers with this status is ready.
+    /// Reports whether a gateway that responds with this status is ready.
     pub fn accepts(&self, status: u16) -> bool {
         match self.path {
             Some(_) => status == 200,
@@ -277,11 +283,11 @@ pub struct Warmup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// The signal that asks it to stop.
+    /// The signal that stops it.
     #[serde(default = "term")]
     #[schemars(schema_with = "schema_fragments::signal")]
     pub signal: String,
-    /// After this long it is killed.
+    /// The time after which it is killed.
     #[serde(default = "stop_timeout")]
     pub timeout: HumanDuration,
 }
@@ -303,66 +309,40 @@ fn stop_timeout() -> HumanDuration {
     HumanDuration::from_millis(3_000)
 }
 
-/// By what means a policy is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Support {
-    /// A feature or a directive of the gateway.
-    Native,
-    /// A script in a language that the vendor ships.
-    Script,
-}
-
-/// A part of a gateway that is installed apart from it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Extra {
-    /// What is there when it is installed: a path, absolute or in the data folder of gatebench. Where the gateway is an
-    /// image, it is an absolute path in that.
-    pub path: String,
-    /// A command that fails, and prints the reason as its last line, if the extra is there and
-    /// cannot be used. It runs where the gateway is; `{{ binary }}` stands for the program.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub test: Vec<String>,
-    /// Its installation: a command, or an instruction such as `follow https://...`.
-    pub install: String,
-}
-
-/// Where a gateway tells of itself.
+/// The metrics that a gateway exports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnMetrics {
     /// The path at the port of `metrics` in the input.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
-    /// The metric that counts the requests it answered; it may have any labels.
+    /// The metric that counts its responses; it may have any labels.
     pub requests: String,
-    /// Labels that a sample must have to be counted, where others count the same requests again.
+    /// Labels that a sample must have to be counted, if others count the same requests again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// What it says of its own pools: a soak watches them.
+    /// The metrics of its internal pools, which a soak watches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
 }
 
-/// Something that a gateway takes and gives back by itself, without the kernel seeing it.
+/// A resource that a gateway allocates and frees internally, invisible to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
-    /// What it is called in reports.
+    /// Its name in reports.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// The metric that tells how much of it is in use.
+    /// The metric that states how much of it is in use.
     pub metric: String,
     /// Labels that a sample must have to be counted; samples are added up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// What it is counted in.
     pub unit: PoolUnit,
 }
 
 impl Pool {
-    /// What its series is called: `heap_bytes`.
+    /// The name of its series: `heap_bytes`.
     pub fn series(&self) -> String {
         let unit = match self.unit {
             PoolUnit::Bytes => "bytes",
@@ -372,36 +352,37 @@ impl Pool {
     }
 }
 
-/// The unit of a pool.
+/// How a gateway states the size of a memory pool: in bytes or in its own pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolUnit {
-    /// Bytes.
+    /// A size, shown in KiB and MiB.
     Bytes,
     /// Pieces: threads, connections, entries.
     Count,
 }
 
-/// Something done to a running gateway.
+/// A change of a running gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A signal to the main process.
     Signal(#[schemars(schema_with = "schema_fragments::signal")] String),
-    /// A command, run in the working folder; where the gateway is in a container, in that.
+    /// A command, run in the working folder, inside the container if the gateway is in one.
     Command(Vec<String>),
-    /// Nothing but these files written anew, which it watches; for `configure` and `weights`.
+    /// Only writes these files again, which it watches; for `configure` and `weights`.
     Watched(#[schemars(length(min = 1))] Vec<String>),
-    /// The lines of a file written anew, for a socket at which it takes orders; for `configure` and `weights`.
+    /// Sends the lines of a file, written again, to a control socket; for `configure` and
+    /// `weights`.
     Send(Lines),
 }
 
-/// Lines, each sent on a connection of its own. One that is answered with anything but blanks has failed, and the
-/// answer tells why.
+/// Lines, each sent on a separate connection. A line has failed if its response is more than
+/// blanks; the response states the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {
-    /// The file, as it is called under `to` of `files`.
+    /// The file, by its name under `to` of `files`.
     pub file: String,
     /// The Unix socket, in the trial's working folder.
     pub to: String,

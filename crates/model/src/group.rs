@@ -1,4 +1,4 @@
-//! Groups of requests that are sent at the same time, each reported apart.
+//! Groups of requests that are sent at the same time and reported separately.
 
 use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
@@ -8,10 +8,10 @@ use thiserror::Error;
 use crate::load::{Closed, Open};
 use crate::{Request, Shape, repeat};
 
-/// The group that the requests at the top level of a scenario are.
+/// The name of the group of the requests at the top level of a scenario.
 pub const DEFAULT_GROUP: &str = "all";
 
-/// Requests with a load of their own, or a share of the phase's.
+/// Requests with their own load, or with a share of the phase's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
@@ -19,18 +19,17 @@ pub struct Group {
     /// The group's name, unique in the scenario.
     #[schemars(schema_with = "schema_fragments::name_template")]
     pub name: String,
-    /// Part of the phase's connections or rate, relative to the other groups; equal parts where no
-    /// group says it.
+    /// Part of the phase's connections or rate, relative to the other groups [default: equal
+    /// parts].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.000_001, max = 1_000_000.0))]
     pub share: Option<f64>,
-    /// A load of its own, beside the phase's.
+    /// Its own load, in addition to the phase's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Shape>,
-    /// Which of the requests is next.
+    /// The order of the requests.
     #[serde(default, skip_serializing_if = "Order::is_in_turn")]
     pub order: Order,
-    /// The requests.
     #[schemars(length(min = 1))]
     pub requests: Vec<Request>,
 }
@@ -48,15 +47,15 @@ impl Group {
     }
 }
 
-/// Which request is next. Either way each is sent in proportion to its weight, and the choice depends on the run's
-/// seed and on nothing else.
+/// The order of requests. In both orders each request is sent in proportion to its weight, and the
+/// choice depends only on the run's seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// One after the other, each as evenly spread as its weight allows.
     #[default]
     InTurn,
-    /// Any of them, whatever came before.
+    /// At random, independent of earlier requests.
     Random,
 }
 
@@ -75,7 +74,7 @@ impl Order {
      give groups their own `load`"
 )]
 pub struct TooFewConnections {
-    /// Groups without a load of their own.
+    /// The number of groups that share the load.
     pub groups: usize,
     /// Connections to be shared.
     pub connections: u32,
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_divided_without_a_rest_and_nobody_goes_without() {
+    fn connections_are_divided_without_a_rest_and_each_group_has_one() {
         let shape = Shape::Closed(Closed::new(10));
         let equal = [group("a", None), group("b", None), group("c", None)];
         assert_eq!(connections(&divide(&shape, &equal).unwrap()), [4, 3, 3]);
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_divided_exactly_and_a_load_of_its_own_stands_beside() {
+    fn rates_are_divided_exactly_and_separate_loads_are_unchanged() {
         let shape = Shape::Open(Open::new(1000.0));
         let own = Shape::Closed(Closed::new(3));
         let mut groups = [

@@ -7,15 +7,17 @@ use crate::policy::Policy;
 use crate::scenario::Consumer;
 
 /// The version of [`GatewayInput`] that this program renders.
-pub const CONTRACT_VERSION: u32 = 1;
+pub const CONTRACT_VERSION: u32 = 2;
 
-/// What templates are rendered from: contract version 1.
+/// The input of the templates: contract version 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayInput {
-    /// Version of the contract, at present 1.
+    /// Version of the contract, at present 2.
     pub contract: u32,
     /// The program found, absolute.
     pub binary: String,
+    /// The folder in which the program is installed, as `/usr` for `/usr/sbin/nginx`.
+    pub prefix: String,
     /// The trial's working folder, absolute; everything the gateway writes goes there.
     pub work: String,
     /// The working folder as a process started in it sees it, always in 14 bytes: the path of a
@@ -26,28 +28,29 @@ pub struct GatewayInput {
     pub workers: u32,
     /// Cores it runs on.
     pub cores: Vec<usize>,
-    /// Where clients connect.
+    /// The address that clients connect to.
     pub listeners: Vec<Listener>,
     /// Path prefixes, longest first.
     pub routes: Vec<InputRoute>,
-    /// The routes before and after `configure`, whichever are meant by `routes`: what has to be there from the
-    /// start. Where nothing changes they are the same.
+    /// The routes before and after `configure`, for parts that must exist from the start; equal to
+    /// `routes` without a change.
     pub all_routes: Vec<InputRoute>,
-    /// Who may call.
+    /// The clients that may call.
     pub consumers: Vec<Consumer>,
     /// Origins.
     pub upstreams: Vec<Upstream>,
-    /// Whether each request is logged.
+    /// True if each request is logged.
     pub access_log: bool,
-    /// Whether another target is tried when one fails, and one that fails is left out for a while.
+    /// True if another target is tried when one fails, and a failed target is excluded for a while.
     pub failover: bool,
-    /// Whether its routes change while it runs, by the action `configure`, or weights by the action `weights`.
+    /// True if its routes change while it runs, by the action `configure`, or weights by the action
+    /// `weights`.
     pub changes: bool,
-    /// Whether weights of targets change while it runs, by the action `weights`.
+    /// True if weights of targets change while it runs, by the action `weights`.
     pub weights_change: bool,
-    /// Where it tells of itself, for Prometheus.
+    /// The address of its own metrics, for Prometheus.
     pub metrics: Option<MetricsPort>,
-    /// Whether its admin interface is used, and so has to be open.
+    /// True if its admin interface is used and must therefore be open.
     pub admin: bool,
 }
 
@@ -69,13 +72,13 @@ pub struct Listener {
     pub address: String,
     /// TCP port, never 0.
     pub port: u16,
-    /// The certificate shown, where clients speak TLS.
+    /// The certificate for clients that use TLS.
     pub tls: Option<ListenerTls>,
-    /// Whether clients may speak HTTP/2 beside HTTP/1.1 (over TLS, by ALPN).
+    /// True if clients may speak HTTP/2 in addition to HTTP/1.1 (over TLS, by ALPN).
     pub http2: bool,
 }
 
-/// What a listener shows to clients of TLS.
+/// The certificate and key of a TLS listener.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListenerTls {
     /// File with the certificate, in PEM, absolute.
@@ -91,7 +94,7 @@ pub struct InputRoute {
     pub name: String,
     /// Path prefix.
     pub path: String,
-    /// Whether the prefix is removed.
+    /// True if the prefix is removed.
     pub strip_path: bool,
     /// Name of the upstream.
     pub upstream: String,
@@ -109,18 +112,18 @@ pub struct Upstream {
     pub name: String,
     /// Idle connections kept open.
     pub keepalive: u32,
-    /// Where it listens.
+    /// The addresses of its targets.
     pub targets: Vec<Target>,
-    /// How its certificate is verified, where it speaks TLS.
+    /// The verification of its certificate, if it speaks TLS.
     pub tls: Option<UpstreamTls>,
 }
 
-/// What an upstream's certificate must be.
+/// The requirements on an upstream's certificate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpstreamTls {
     /// File with the certificate of its authority, in PEM, absolute.
     pub authority: String,
-    /// The name that it must be for, which is also asked for (SNI).
+    /// The name that the certificate must have, which is also sent as SNI.
     pub server_name: String,
 }
 

@@ -1,4 +1,4 @@
-//! How long a run is: what a length makes of a load, and of a scenario.
+//! The lengths of a run, and their effect on a load and on a scenario.
 
 use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
@@ -10,29 +10,33 @@ use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 /// The one phase of the shortest length.
 pub const SMOKE_PHASE: &str = "smoke";
 
-/// The longest that the requests of the shortest length may take; they end it when all are answered.
+/// The longest that the requests of the shortest length may take; they end it when all are
+/// completed.
 const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
-/// When something happens in the shortest length, how long a target is ill there, and for how long it is well again.
+/// In the shortest length: the time before a change or a failure, the length of the failure, and
+/// the time after it.
 const SMOKE_PART: HumanDuration = HumanDuration::from_millis(500);
 
-/// What a gateway has for a change, in the shortest length: some wait two seconds for more of it.
+/// The time after a change in the shortest run: some gateways wait two seconds for further changes.
 const SMOKE_CHANGE: HumanDuration = HumanDuration::from_millis(3_000);
 
-/// How long a run is asked to be.
+/// The requested length of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
-    /// As the suite says.
+    /// The length of the suite.
     #[default]
     Full,
-    /// Minutes: at most 3 blocks, and phases of at most 2 s after 500 ms of warm-up, or after a thought where users
-    /// think for longer; a suite that repeats a document is minutes long by itself.
+    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or of the
+    /// longest think time if that is longer. A suite that repeats a document takes minutes in any
+    /// case.
     Quick,
-    /// Seconds: whether everything works, not how fast. One block, in which one user of each group sends each
-    /// request once.
+    /// Seconds: a test of function, not of speed. One block, in which one user of each group sends
+    /// each request once.
     Smoke,
-    /// The durations, ramps and users of the document that the suite repeats, and no header of gatebench's.
+    /// The durations, ramps and users of the document that the suite repeats, and no header of
+    /// gatebench's.
     AsPublished,
 }
 
@@ -51,15 +55,14 @@ impl Length {
 /// The length of a plan, and what it changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLength {
-    /// Which one.
     pub length: Length,
-    /// What is otherwise than the suite says, each in words without a full stop.
+    /// The differences from the suite, each as a phrase without a full stop.
     pub changes: Vec<String>,
 }
 
 impl LoadProfile {
-    /// Each request once, by one user, in place of all phases. Phases in which something happens to the gateway
-    /// or to the upstream stay as they are but for their length.
+    /// Each request once, by one user, in place of all phases. Phases with a change or a failure
+    /// stay, but are shortened.
     pub fn smoke(&self, scenario: &Scenario) -> Self {
         let disturbed = self.phases.iter().filter(|phase| phase.is_disturbed());
         let mut phases: Vec<Phase> = disturbed.map(Phase::in_seconds).collect();
@@ -75,12 +78,12 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// Whether something happens to the gateway or to the upstream meanwhile.
+    /// Reports whether the phase has a change or a failure.
     pub fn is_disturbed(&self) -> bool {
         self.change.is_some() || self.failure.is_some()
     }
 
-    /// With as little time as what happens in it needs.
+    /// Returns the phase with the least time that its change or failure needs.
     fn in_seconds(&self) -> Self {
         let mut phase = self.clone();
         phase.warm_up = HumanDuration::default();
@@ -99,7 +102,7 @@ impl Phase {
     }
 }
 
-/// One connection that sends so many requests; it waits for them as long as the phase does.
+/// One connection that sends this many requests and waits for them until the phase ends.
 fn each_once(phase: &Phase, requests: usize) -> Phase {
     Phase {
         name: SMOKE_PHASE.into(),
@@ -119,8 +122,8 @@ fn once(requests: usize) -> Closed {
 }
 
 impl Scenario {
-    /// The scenario in which every group sends each of its requests once, one after the other. Where something
-    /// happens meanwhile (`is_disturbed`), groups send as they do.
+    /// The scenario in which every group sends each of its requests once, one after the other.
+    /// If the load has a change or a failure (`is_disturbed`), the scenario is unchanged.
     #[must_use]
     pub fn smoke(mut self, is_disturbed: bool) -> Self {
         if is_disturbed {
@@ -145,7 +148,7 @@ fn group_once(group: &mut Group) {
     group.load = Some(Shape::Closed(once(group.requests.len())));
 }
 
-/// As often as the others.
+/// Gives the request the same weight as the others.
 fn evenly(request: &mut Request) {
     request.weight = 1.0;
 }
@@ -202,7 +205,7 @@ groups:
     }
 
     #[test]
-    fn what_happens_meanwhile_still_happens() {
+    fn changes_and_failures_stay() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         let load = profile(
             "{name: a, closed: {connections: 64}, measure: 1h}, \

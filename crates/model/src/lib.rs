@@ -4,9 +4,11 @@
 pub mod admin;
 mod body;
 pub mod bound;
+mod contract;
 pub mod culprit;
 pub mod data;
 mod documents;
+mod feature;
 mod files;
 pub mod gateway;
 pub mod group;
@@ -14,6 +16,7 @@ mod input;
 pub mod label;
 pub mod length;
 pub mod load;
+mod matrix;
 pub mod needs;
 pub mod objective;
 mod parity;
@@ -40,6 +43,7 @@ mod sweep;
 pub mod template;
 pub mod topology;
 pub mod transport;
+mod variant;
 
 pub use bound::{Bound, Bounds};
 pub use culprit::{Blame, Culprit};
@@ -49,6 +53,7 @@ pub use gateway::{GatewayFolder, GatewayInput};
 pub use group::{Group, Order};
 pub use length::{Length, PlannedLength};
 pub use load::{LoadProfile, Phase, Shape, Sweep};
+pub use matrix::{AxisValue, Family, family_names};
 pub use objective::Objective;
 pub use placement::Placement;
 pub use plan::{Plan, Trial, Variant};
@@ -71,6 +76,8 @@ pub use study::profile::{Flame, Stacks};
 pub use study::soak::Soak;
 pub use study::versions::Specified;
 pub use study::{Study, SuiteStudy};
-pub use suite::{AsPublished, ScenarioLoads, Suite, SuiteScenario};
+pub use suite::{
+    AsPublished, ConfiguredGateway, ScenarioLoads, Suite, SuiteGateway, SuiteScenario,
+};
 pub use topology::{Cpu, Topology};
 pub use transport::Transport;

@@ -15,8 +15,8 @@ pub struct LoadProfile {
     pub profile: String,
     /// One line for people.
     pub title: String,
-    /// True if the first load begins at the first correct response of a gateway that was just
-    /// started. Nothing but the requests that look for it reaches the gateway before; parity is proven
+    /// True if the first load begins at the first correct response of a freshly started gateway.
+    /// Only the requests that probe for this response reach the gateway before; parity is proven
     /// after the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
@@ -34,7 +34,7 @@ pub struct Phase {
     /// The phase's name, unique in the profile.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// Who decides when a request is sent.
+    /// The rule by which requests are sent.
     #[serde(flatten)]
     pub shape: Shape,
     /// Repeats the phase, once with each of several numbers; the plan has a phase for each.
@@ -44,33 +44,33 @@ pub struct Phase {
     /// request has settled. Changes over time begin with the measurement.
     #[serde(default)]
     pub warm_up: HumanDuration,
-    /// How long is measured.
+    /// The time that is measured.
     pub measure: HumanDuration,
-    /// How long answers are waited for after the last request.
+    /// The time to wait for responses after the last request.
     #[serde(default = "drain")]
     pub drain: HumanDuration,
-    /// A request without an answer after this long has failed.
+    /// The time after which a request without a response has failed.
     #[serde(default = "timeout")]
     pub timeout: HumanDuration,
-    /// What happens to the gateway meanwhile. A gateway that cannot do it is *not supported*; the
-    /// direct variant has nothing to change.
+    /// A change of the gateway during the phase. A gateway that cannot do it is *not supported*;
+    /// the direct variant has nothing to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
-    /// What happens to the first target of the upstream meanwhile. The direct variant has one
-    /// target, which stays well.
+    /// A failure of the upstream's first target during the phase. The direct variant has one
+    /// target, which does not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<TargetFailure>,
-    /// Whether all gateways of a block go through it at the same time, on the same cores: their CPU time per request is
-    /// then of the same seconds, and nothing else of it is told. Of other phases each is loaded alone, while the
-    /// others wait.
+    /// True if all gateways of a block have this load at the same time, on the same cores, so that
+    /// their CPU time per request covers the same seconds. Other figures of the phase are not
+    /// reported. In other phases each gateway is loaded alone, while the others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
-    /// True if a thread of the lowest priority keeps the gateway's cores from idling meanwhile.
+    /// True if a thread of the lowest priority keeps the gateway's cores from idling.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_awake: bool,
 }
 
-/// The numbers that a phase is repeated with, in the order in which they are measured.
+/// The numbers with which a phase is repeated, in the order of measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sweep {
@@ -82,30 +82,30 @@ pub enum Sweep {
     ),
 }
 
-/// A time in which the first target of the upstream is ill.
+/// A time in which the first target of the upstream fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetFailure {
-    /// What it does.
+    /// The kind of failure.
     pub how: Ill,
-    /// How much later it answers, where it is slow.
+    /// The delay of responses, if it is slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<HumanDuration>,
-    /// From when, counted from the beginning of the measurement.
+    /// Its start, counted from the start of the measurement.
     pub from: HumanDuration,
-    /// Until when.
+    /// Its end, counted from the start of the measurement.
     pub until: HumanDuration,
 }
 
-/// How a target fails.
+/// The kinds of failure of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ill {
-    /// It answers, later.
+    /// It responds with a delay.
     Slow,
-    /// Its process is killed, so that connections to it are refused, and started again afterwards.
+    /// Its process is killed, so that connections are refused, and started again afterwards.
     Refusing,
-    /// It takes requests and resets their connections.
+    /// It receives requests and resets their connections.
     Resetting,
 }
 
@@ -126,24 +126,24 @@ pub const CONFIGURE: &str = "configure";
 /// The action that gives the targets other weights.
 pub const WEIGHTS: &str = "weights";
 
-/// Something that is done to the gateway while it is measured.
+/// A change of the gateway during the measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayChange {
-    /// A name under `actions` in the gateway's folder: `reload`; `configure`, which makes of the
-    /// scenario what is written under its `later`; or `weights`, which gives the targets the next of its `weights`.
+    /// A name under `actions` in the gateway's folder: `reload`; `configure`, which applies the
+    /// scenario's `later`; or `weights`, which gives the targets the next list of `weights`.
     #[schemars(schema_with = "schema_fragments::name")]
     pub action: String,
-    /// When, from the beginning of the measurement.
+    /// Its time, counted from the start of the measurement.
     pub at: HumanDuration,
-    /// Does it again and again after so long, until a second before the end.
+    /// The interval of repetitions, until a second before the end [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }
 
 impl GatewayChange {
-    /// When it is done, from the beginning of a measurement of this length: never in its last second, save for the
-    /// first time.
+    /// The times of the change in a measurement of this length. Repetitions do not fall into its
+    /// last second.
     pub fn times(&self, measure: HumanDuration) -> impl Iterator<Item = HumanDuration> {
         let last = measure.0.saturating_sub(LAST_SECOND);
         let every = self
@@ -159,7 +159,7 @@ impl GatewayChange {
     }
 }
 
-/// What is changed later has nothing after it to be compared with.
+/// A change in this last part would have no measurement after it to compare with.
 const LAST_SECOND: Duration = Duration::from_secs(1);
 
 fn drain() -> HumanDuration {
@@ -187,7 +187,7 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// A phase without warm-up in which nothing happens, with the other settings as a file without them has.
+    /// A phase without warm-up, change and failure, with the defaults of a file for other settings.
     pub fn new(name: impl Into<String>, shape: Shape, measure: HumanDuration) -> Self {
         Self {
             name: name.into(),
@@ -204,10 +204,10 @@ impl Phase {
         }
     }
 
-    /// The same phase in at most these times: stages are shortened in proportion, so that a load
-    /// goes through all its numbers. A change and a failure need a before and an after, so that their
-    /// phases keep their length; and of users who think, each has thought once before anything is measured,
-    /// where the phase allows for that.
+    /// The same phase in at most these times. Stages are shortened in proportion, so a load still
+    /// reaches all its numbers. Phases with a change or a failure keep their length, because
+    /// both need a time before and after. The warm-up covers the longest think time, unless the
+    /// phase has a shorter one.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));
@@ -226,13 +226,13 @@ impl Phase {
     }
 }
 
-/// Closed: an answer lets the next request go. Open: the clock does.
+/// Closed: a response triggers the next request. Open: the clock does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// A number of connections, each sending as soon as it has its answer.
+    /// A number of connections, each sending as soon as it has its response.
     Closed(Closed),
-    /// Requests leave on an absolute schedule, whether answers come or not.
+    /// Requests leave on an absolute schedule, whether responses come or not.
     Open(Open),
 }
 
@@ -244,7 +244,8 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// How long a user thinks at the most, or on average where there is no most; nothing where nobody thinks.
+    /// Returns the longest think time, or the mean if there is no longest; zero without think
+    /// times.
     fn longest_thought(&self) -> HumanDuration {
         let think = match self {
             Self::Closed(closed) => closed.think.as_ref(),
@@ -273,22 +274,22 @@ pub struct Closed {
     /// Connections, each with one request in flight; with `stages`, at the beginning.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
-    /// Numbers of connections, each reached linearly from the one before, from the beginning of the
-    /// measurement on; after the last one the number stays.
+    /// Numbers of connections from the start of the measurement, each reached linearly from the one
+    /// before; after the last stage the number stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<ConnectionStage>,
-    /// How long a connection waits after an answer before it sends again.
+    /// The time that a connection waits after a response before it sends again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Think>,
-    /// Ends the load when so many requests were sent and answered, warm-up included.
+    /// Ends the load after this many completed requests, warm-up included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
-    /// Requests after which a connection is closed and opened anew.
+    /// Requests after which a connection is closed and opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
-    /// Connections opened per second at the start; without it all at once.
+    /// Connections opened per second at the start [default: all at once].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 1_000_000.0))]
     pub connections_per_second: Option<f64>,
@@ -308,24 +309,23 @@ impl Closed {
     }
 }
 
-/// A number of connections, and how long the way to it takes.
+/// A number of connections, and the time to reach it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionStage {
     /// Connections at the end of the stage.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub connections: u32,
-    /// How long the stage takes.
+    /// The length of the stage.
     pub over: HumanDuration,
 }
 
-/// Time between an answer and the next request.
+/// Time between a response and the next request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Think {
-    /// Always the same.
     Constant(HumanDuration),
-    /// Drawn anew each time.
+    /// Drawn each time.
     Drawn(DrawnThink),
 }
 
@@ -333,7 +333,7 @@ pub enum Think {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DrawnThink {
-    /// Each time between two is equally likely.
+    /// Uniformly distributed between two times.
     Uniform(UniformThink),
     /// Exponential, as between the arrivals of a Poisson process.
     Exponential(ExponentialThink),
@@ -353,7 +353,6 @@ pub struct UniformThink {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExponentialThink {
-    /// The mean.
     pub mean: HumanDuration,
 }
 
@@ -368,29 +367,29 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 100_000_000.0))]
     pub ramp_to_per_second: Option<f64>,
-    /// Rates, one after the other, from the beginning of the measurement on; after the last one the
-    /// rate stays.
+    /// Rates from the start of the measurement, one after the other; after the last stage the rate
+    /// stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<RateStage>,
-    /// How arrivals are spread.
+    /// The distribution of arrivals.
     #[serde(default, skip_serializing_if = "Spread::is_uniform")]
     pub arrivals: Spread,
-    /// Connections opened at the most.
+    /// The maximum number of open connections.
     #[serde(default = "connections_max")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections_max: u32,
     /// Arrivals that may wait for a free connection; those beyond are dropped and counted.
     #[serde(default = "queue_max")]
     pub queue_max: u32,
-    /// Ends the load when so many requests were sent and answered, warm-up included.
+    /// Ends the load after this many completed requests, warm-up included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
-    /// Requests after which a connection is closed and opened anew.
+    /// Requests after which a connection is closed and opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
-    /// Connections opened per second at the start; without it all at once.
+    /// Connections opened per second at the start [default: all at once].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 1_000_000.0))]
     pub connections_per_second: Option<f64>,
@@ -405,7 +404,7 @@ fn queue_max() -> u32 {
 }
 
 impl Open {
-    /// A constant rate of evenly spread arrivals, with the other settings as a file without them has.
+    /// A constant rate of evenly spread arrivals, with the defaults of a file for other settings.
     pub fn new(rate_per_second: f64) -> Self {
         Self {
             rate_per_second,
@@ -421,39 +420,39 @@ impl Open {
     }
 }
 
-/// A rate, and how and how fast it is reached.
+/// A rate, and the way and the time to reach it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStage {
     /// Arrivals per second at the end of the stage.
     #[schemars(range(min = 0.0, max = 100_000_000.0))]
     pub rate_per_second: f64,
-    /// How long the stage takes.
+    /// The length of the stage.
     pub over: HumanDuration,
-    /// How the rate is reached.
+    /// The way to reach the rate.
     #[serde(default)]
     pub how: Change,
 }
 
-/// How a stage reaches its rate.
+/// The ways in which a stage reaches its rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// In a straight line, from the rate before it.
+    /// Linearly from the rate before it.
     #[default]
     Linear,
-    /// At once; the rate stays for the whole stage.
+    /// Immediately; the rate is constant for the whole stage.
     Step,
 }
 
-/// How arrivals are spread over the time.
+/// The distribution of arrivals over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
     /// Evenly.
     #[default]
     Uniform,
-    /// As those of many people who know nothing of each other: a Poisson process.
+    /// As the arrivals of many independent users: a Poisson process.
     Poisson,
 }
 

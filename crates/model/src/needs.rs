@@ -1,17 +1,16 @@
-//! What a scenario needs of a gateway, in the words of gateway folders: policies, the parts of policies
-//! that not every gateway has, and what is spoken on the connections.
+//! The needs of a scenario, in the words of gateway folders: policies, the parts of policies
+//! that not every gateway has, and the protocols of the connections.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gateway::GatewayFolder;
+use crate::gateway::{Action, Extra, Feature, GatewayFolder, Support};
 use crate::load::{CONFIGURE, WEIGHTS};
-use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLimitPolicy};
+use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLimitPolicy, SAXON};
 use crate::scenario::Scenario;
 use crate::soap::SoapChain;
-use crate::transport::Transport;
 
-/// The parts of policies that a gateway may lack though it has the policy, and the access log.
-pub const PARTS: [&str; 17] = [
+/// The parts of policies that a gateway may lack though it has the policy.
+pub const PARTS: [&str; 16] = [
     "jwt.rs256",
     "jwt.jwks",
     "jwt.audience",
@@ -28,28 +27,34 @@ pub const PARTS: [&str; 17] = [
     "response_json.items",
     "soap.parameters",
     SOAP_GZIP,
-    ACCESS_LOG,
 ];
 
-/// Windows that everybody has who has windows of a fixed length: a second, a minute, an hour, a day.
+/// Windows that all gateways with windows of a fixed length have: a second, a minute, an hour, a
+/// day.
 const USUAL_WINDOWS_SECONDS: [u64; 4] = [1, 60, 3_600, 86_400];
-/// From so many requests a minute on, a fraction of one more is no difference that anybody could see.
+/// From this many requests a minute on, a fraction of a request makes no visible difference.
 const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What a folder may claim besides policies and what is spoken on the connections.
-pub(crate) const OTHER_CLAIMS: [&str; 6] = [FAILOVER, "reload", CONFIGURE, WEIGHTS, METRICS, ADMIN];
+/// The features that a folder states besides policies and transports.
+pub(crate) const OTHER_FEATURES: [&str; 8] = [
+    FAILOVER, RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG, SAXON,
+];
+/// Those of them that a section of their own describes.
+pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
-/// The word of answers that are compressed and processed all the same.
+/// The word of processing compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
 /// The word of the access log.
-const ACCESS_LOG: &str = "access_log";
+pub(crate) const ACCESS_LOG: &str = "access_log";
 /// The word of trying another target.
 const FAILOVER: &str = "failover";
 /// The word of a gateway's own metrics.
 const METRICS: &str = "metrics";
 /// The word of an admin interface.
 const ADMIN: &str = "admin";
+/// The word of reading the files again.
+pub const RELOAD: &str = "reload";
 
 impl Scenario {
     /// Everything that a gateway must have for this scenario.
@@ -66,42 +71,87 @@ impl Scenario {
             .chain(self.admin.as_ref().map(|_| ADMIN))
             .collect()
     }
-}
 
-impl Scenario {
-    /// Whether answers that clients want compressed go through a chain.
+    /// Reports whether a chain processes responses that clients request in compressed form.
     fn processes_gzip(&self) -> bool {
-        let asks_gzip = self.load_requests().any(|request| {
+        let requests_gzip = self.load_requests().any(|request| {
             let mut headers = request.headers.iter();
             headers.any(|(name, value)| {
                 name.eq_ignore_ascii_case("Accept-Encoding") && value.contains("gzip")
             })
         });
         let mut policies = self.all_routes().flat_map(|route| &route.policies);
-        asks_gzip
+        requests_gzip
             && policies
                 .any(|policy| matches!(policy, Policy::Soap(soap) if soap.response.is_some()))
     }
 }
 
 impl GatewayFolder {
-    /// Whether the gateway has what is called by a word of [`Scenario::needs`].
+    /// The features that the gateway has, by `native` or `script`.
+    pub fn claimed(&self) -> impl Iterator<Item = (&str, &Feature)> {
+        let stated = self.features.iter();
+        stated
+            .filter(|(_, feature)| matches!(feature.support(), Support::Native | Support::Script))
+            .map(|(word, feature)| (word.as_str(), feature))
+    }
+
+    /// The statement about a feature that the gateway has.
+    pub fn claim(&self, word: &str) -> Option<&Feature> {
+        let mut claimed = self.claimed();
+        claimed.find(|(known, _)| *known == word).map(|it| it.1)
+    }
+
+    /// Reports whether the gateway meets a need of [`Scenario::needs`](crate::Scenario::needs), or
+    /// accepts the action of that name.
     pub fn has(&self, need: &str) -> bool {
-        match need {
-            METRICS => return self.metrics.is_some(),
-            ADMIN => return self.admin.is_some(),
-            FAILOVER => return self.failover.is_some(),
-            _ => {}
+        match (need, need.split_once('.')) {
+            // A missing policy is reported without its parts.
+            (_, Some((policy, part))) => {
+                let lacks = |it: &Feature| it.without().iter().any(|lacked| lacked == part);
+                !self.claim(policy).is_some_and(lacks)
+            }
+            (METRICS, _) => self.metrics.is_some(),
+            (ADMIN, _) => self.admin.is_some(),
+            (ACCESS_LOG, _) if self.access_log.is_some() => true,
+            _ => self.claim(need).is_some() || self.action(need).is_some(),
         }
-        if Transport::KINDS.contains(&need) {
-            return self.transport.iter().any(|word| word == need);
-        }
-        // A part of a policy that is missing altogether is not told beside it.
-        PARTS.contains(&need) && !self.lacks.iter().any(|word| word == need)
-            || self.policies.contains_key(need)
-            || need
-                .split_once('.')
-                .is_some_and(|(kind, _)| !self.policies.contains_key(kind))
+    }
+
+    /// The parts of the gateway that features need besides its program, by feature.
+    pub fn extras(&self) -> BTreeMap<&str, &Extra> {
+        let claimed = self.claimed();
+        claimed
+            .filter_map(|(word, feature)| Some((word, feature.needs()?)))
+            .collect()
+    }
+
+    /// The actions that change it while it runs, by name.
+    pub fn all_actions(&self) -> BTreeMap<&str, &Action> {
+        let names = self.actions.keys().map(String::as_str);
+        let names = names.chain([CONFIGURE, WEIGHTS]);
+        names
+            .filter_map(|name| Some((name, self.action(name)?)))
+            .collect()
+    }
+
+    /// The means of an action. A gateway that reads its files again on `reload` gets other routes
+    /// and weights in the same way, unless the folder says otherwise.
+    pub fn action(&self, name: &str) -> Option<&Action> {
+        let is_by_reload =
+            [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);
+        let reload = || self.actions.get(RELOAD).filter(|_| is_by_reload);
+        self.actions.get(name).or_else(reload)
+    }
+
+    /// The versions with which the templates were run and their policies proven: those of
+    /// `proven_with`, and the one that is installed.
+    pub fn proven(&self) -> Vec<&str> {
+        let install = &self.install;
+        let pypi = install.pypi.as_ref().map(|it| it.version.as_str());
+        let maven = install.maven.as_ref().map(|it| it.version.as_str());
+        let named = self.proven_with.iter().map(String::as_str);
+        named.chain(pypi).chain(maven).collect()
     }
 }
 
@@ -117,27 +167,27 @@ impl Policy {
             Self::ResponseHeaders(edits) => {
                 edit_parts(edits, "response_headers.add", "response_headers.rename")
             }
-            Self::RequestJson(edits) => where_so([(edits.has_items(), "request_json.items")]),
-            Self::ResponseJson(edits) => where_so([(edits.has_items(), "response_json.items")]),
+            Self::RequestJson(edits) => words_of([(edits.has_items(), "request_json.items")]),
+            Self::ResponseJson(edits) => words_of([(edits.has_items(), "response_json.items")]),
             Self::Soap(soap) => {
                 let has_parameters = |chain: &SoapChain| !chain.xslt_params.is_empty();
                 let mut chains = soap.chains().map(|(_, chain)| chain);
-                where_so([(chains.any(has_parameters), "soap.parameters")])
+                words_of([(chains.any(has_parameters), "soap.parameters")])
             }
             _ => Vec::new(),
         }
     }
 }
 
-/// Of the conditions that hold, the words.
-fn where_so<const N: usize>(words: [(bool, &'static str); N]) -> Vec<&'static str> {
+/// The words of the conditions that hold.
+fn words_of<const N: usize>(words: [(bool, &'static str); N]) -> Vec<&'static str> {
     let held = words.into_iter().filter(|(holds, _)| *holds);
     held.map(|(_, word)| word).collect()
 }
 
 fn jwt_parts(jwt: &JwtPolicy) -> Vec<&'static str> {
     let has_rsa = |key: &JwtKey| matches!(key, JwtKey::Rs256(_));
-    where_so([
+    words_of([
         (jwt.keys.iter().any(has_rsa), "jwt.rs256"),
         (jwt.jwks.is_some(), "jwt.jwks"),
         (jwt.audience.is_some(), "jwt.audience"),
@@ -145,7 +195,7 @@ fn jwt_parts(jwt: &JwtPolicy) -> Vec<&'static str> {
 }
 
 fn limit_parts(limit: &RateLimitPolicy) -> Vec<&'static str> {
-    where_so([
+    words_of([
         (
             limit.per == RateLimitKey::Consumer,
             "rate_limit.per_consumer",
@@ -163,16 +213,16 @@ fn has_usual_window(limit: &RateLimitPolicy) -> bool {
         && USUAL_WINDOWS_SECONDS.contains(&(window / NANOS_PER_SECOND))
 }
 
-/// Whether it can be told as requests a minute.
+/// Reports whether the rate is a whole number of requests a minute.
 fn is_whole_per_minute(limit: &RateLimitPolicy) -> bool {
-    // A window of nothing is a mistake that is reported elsewhere.
+    // A window of zero is reported as a mistake elsewhere.
     let window = u128::from(limit.window.as_nanos()).max(1);
     let in_a_minute = u128::from(limit.limit) * 60 * u128::from(NANOS_PER_SECOND);
     in_a_minute.is_multiple_of(window) || in_a_minute / window >= MANY_PER_MINUTE
 }
 
 fn edit_parts(edits: &HeaderEdits, add: &'static str, rename: &'static str) -> Vec<&'static str> {
-    where_so([
+    words_of([
         (!edits.add.is_empty(), add),
         (!edits.rename.is_empty(), rename),
     ])
@@ -203,14 +253,15 @@ requests: [{path: /json/valid}]
 
     fn folder(more: &str) -> GatewayFolder {
         let text = format!(
-            "gateway: g\ncontract: 1\ntitle: G\nbinary: {{names: [g], version_args: [v], version_pattern: '(x)'}}\n\
-             start: [g]\n{more}"
+            "gateway: g\ncontract: {}\ntitle: G\nbinary: {{names: [g], version_args: [v], version_pattern: '(x)'}}\n\
+             start: [g]\n{more}",
+            if more.contains("policies:") { 1 } else { 2 },
         );
         parse("gateway.yaml", &text).unwrap()
     }
 
     #[test]
-    fn a_scenario_needs_policies_their_parts_and_what_is_spoken() {
+    fn a_scenario_needs_policies_their_parts_and_protocols() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         let needs: Vec<&str> = scenario.needs().into_iter().collect();
         let expected = [
@@ -230,7 +281,7 @@ requests: [{path: /json/valid}]
     }
 
     #[test]
-    fn windows_and_rates_that_not_every_gateway_has_are_needed_by_their_own_words() {
+    fn unusual_windows_and_rates_are_separate_needs() {
         let parts = |limit: u64, window: &str| {
             let limit = RateLimitPolicy {
                 limit,
@@ -252,7 +303,7 @@ requests: [{path: /json/valid}]
     }
 
     #[test]
-    fn edits_of_json_within_arrays_are_a_part_of_their_own() {
+    fn edits_of_json_within_arrays_are_a_separate_need() {
         let needs = |edits: &str| {
             let text = format!(
                 "scenario: s\ntitle: t\nupstream: go-bench\nrequests: [{{path: /json/valid}}]\n\
@@ -269,19 +320,59 @@ requests: [{path: /json/valid}]
         ));
     }
 
+    /// The features of the scenario that a folder lacks.
+    fn lacking(folder: &GatewayFolder) -> Vec<&'static str> {
+        let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
+        let needs = scenario.needs().into_iter();
+        needs.filter(|need| !folder.has(need)).collect()
+    }
+
     #[test]
     fn a_folder_has_what_it_claims_without_what_it_lacks() {
-        let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
-        let lacking = |folder: &GatewayFolder| -> Vec<&str> {
-            let needs = scenario.needs().into_iter();
-            needs.filter(|need| !folder.has(need)).collect()
-        };
-        let missing = ["http2", "jwt", "rate_limit", "request_headers", "tls"];
+        let missing = [
+            "access_log",
+            "http2",
+            "jwt",
+            "rate_limit",
+            "request_headers",
+            "tls",
+        ];
         assert_eq!(lacking(&folder("")), missing);
         let most = folder(
-            "policies: {jwt: native, rate_limit: native, request_headers: script}\n\
-             transport: [tls, http2]\nlacks: [rate_limit.headers, access_log]\n",
+            "features:\n  jwt: native\n  rate_limit: {native: buckets, without: [headers]}\n  \
+             request_headers: script\n  tls: native\n  http2: native\n",
         );
         assert_eq!(lacking(&most), ["access_log", "rate_limit.headers"]);
+        let logs = folder("access_log: stdout\nfeatures: {jwt: unused, tls: {unsupported: why}}\n");
+        assert_eq!(lacking(&logs), missing[1..]);
+    }
+
+    /// The same folder by the keys of both contracts.
+    #[test]
+    fn a_folder_of_contract_1_is_read_as_one_of_contract_2() {
+        let first = folder(
+            "policies: {jwt: native, rate_limit: native, soap: script}\n\
+             transport: [tls]\nfailover: native\nlacks: [rate_limit.headers, rate_limit.any_rate]\n\
+             unused: [http2]\nwithout: {mock: only errors}\nactions: {reload: {signal: HUP}}\n\
+             extras: {soap: {path: /x, install: make x}, saxon: {path: y, install: make y}}\n",
+        );
+        let expected = folder(
+            "features:\n  jwt: native\n  rate_limit: {native: '', without: [headers, any_rate]}\n  \
+             soap: {script: '', needs: {path: /x, install: make x}}\n  tls: native\n  \
+             failover: native\n  http2: unused\n  mock: {unsupported: only errors}\n  \
+             saxon: {native: '', needs: {path: y, install: make y}}\n  access_log: native\n  \
+             configure: unused\n  weights: unused\nactions: {reload: {signal: HUP}}\n",
+        );
+        assert_eq!(first, expected);
+    }
+
+    #[test]
+    fn reload_also_brings_other_routes_and_weights_unless_stated() {
+        let has = |more: &str| {
+            let folder = folder(&format!("actions: {{reload: {{signal: HUP}}}}\n{more}"));
+            [RELOAD, CONFIGURE, WEIGHTS].map(|action| folder.has(action))
+        };
+        assert_eq!(has(""), [true; 3]);
+        assert_eq!(has("features: {weights: unused}"), [true, true, false]);
     }
 }

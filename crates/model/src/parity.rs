@@ -22,14 +22,8 @@ fn cases_as_sent(parent: &mut Node) {
                 constant(node);
             }
         }
-        if let Some(Node {
-            data: Data::Map(headers),
-            ..
-        }) = request.get_mut("headers")
-        {
-            headers
-                .iter_mut()
-                .for_each(|header| constant(&mut header.value));
+        for header in request.mapping_mut("headers") {
+            constant(&mut header.value);
         }
     }
 }

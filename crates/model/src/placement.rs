@@ -19,9 +19,9 @@ pub struct Placement {
     pub engine: Vec<usize>,
     /// Cores of the upstream, one worker each.
     pub upstream: Vec<usize>,
-    /// What the placement means for the reader, in one sentence.
+    /// The consequence of the placement for the reader, in one sentence.
     pub note: String,
-    /// Whether the gateway's cores are those of another host.
+    /// True if the gateway's cores are those of another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gateway_is_elsewhere: bool,
     /// The CPUs of each core of several threads that holds one of the above.
@@ -52,7 +52,7 @@ pub enum PlacementError {
         asked: usize,
         /// Cores there are.
         available: usize,
-        /// What the user calls it.
+        /// The user's name for it.
         host: String,
     },
 }
@@ -80,7 +80,7 @@ impl Placement {
                 upstream: vec![only.number],
                 gateway_is_elsewhere: false,
                 siblings: vec![],
-                note: "Gateway, engine and upstream share the only core: throughput and latency are those of all \
+                note: "Gateway, load generator and upstream share the only core: throughput and latency are those of all \
                        three together and compare with no other machine; CPU per request still stands."
                     .into(),
             },
@@ -149,11 +149,11 @@ impl Placement {
         }
     }
 
-    /// The last `count` of the cores `there`, on another host, for the gateway; those of this machine for engine and
-    /// upstream.
+    /// The last `count` of the cores `there`, on another host, for the gateway; those of this
+    /// machine for engine and upstream.
     ///
     /// # Errors
-    /// `count` is 0, or the host does not have so many.
+    /// `count` is 0, or the host has fewer.
     pub fn with_gateway_elsewhere(
         here: &Topology,
         host: &str,
@@ -170,12 +170,12 @@ impl Placement {
         let (engine, upstream) = layout::without_gateway(here, count);
         let rest = if engine == upstream {
             format!(
-                "engine and upstream share {} of this machine",
+                "load generator and upstream share {} of this machine",
                 cores(&engine)
             )
         } else {
             format!(
-                "on this machine the engine has {}, the upstream {}",
+                "on this machine the load generator has {}, the upstream {}",
                 cores(&engine),
                 cores(&upstream)
             )

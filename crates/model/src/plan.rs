@@ -15,7 +15,7 @@ use crate::{
     Length, LoadProfile, Phase, Placement, PlannedLength, Scenario, Settle, Setup, Study, Suite,
 };
 
-/// What a trial takes besides its phases, for the time left: start and readiness of upstream and
+/// The time of a trial besides its phases, to predict the end: start and readiness of upstream and
 /// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
@@ -24,21 +24,20 @@ pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 pub struct Plan {
     /// The suite's name.
     pub suite: String,
-    /// Its title.
     pub title: String,
     /// Seed of the order.
     pub seed: u64,
     /// Blocks asked for.
     pub blocks: u32,
-    /// How often a trial that failed is tried again; read it by [`Plan::retries`].
+    /// The number of retries of a failed trial; read it by [`Plan::retries`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
-    /// How quiet the machine is before each load; read it by [`Plan::settle`].
+    /// The condition of a quiet machine before each load; read it by [`Plan::settle`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
     /// The scenarios, resolved.
     pub scenarios: Vec<Scenario>,
-    /// The load of every scenario that has none of its own, resolved.
+    /// The resolved load of scenarios without their own load.
     pub load: LoadProfile,
     /// Loads of single scenarios by their names, resolved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -52,7 +51,7 @@ pub struct Plan {
     pub placement: Placement,
     /// The trials, in the order in which they run.
     pub trials: Vec<Trial>,
-    /// Whether the bare network is measured before each direct load.
+    /// True if the bare network is measured before each direct load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// The study that it is made for.
@@ -63,20 +62,19 @@ pub struct Plan {
 /// Label and folder of the null gateway.
 pub const NULL: &str = "null";
 
-/// What stands between engine and upstream.
+/// The program between engine and upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Variant {
     /// Nothing: the same load straight to the upstream.
     #[serde(alias = "floor")]
     Direct,
-    /// A gateway.
     Gateway {
         /// Its label, unique in the plan.
         name: String,
         /// The folder it comes from: a name of the embedded ones or a path.
         folder: String,
-        /// What was asked for beyond that.
+        /// The user's further settings.
         #[serde(default, skip_serializing_if = "Setup::is_plain")]
         setup: Setup,
     },
@@ -128,7 +126,7 @@ impl Variant {
         }
     }
 
-    /// What was asked for beyond the folder; none where gatebench does not start it.
+    /// The user's settings in addition to the folder; none where gatebench does not start it.
     pub fn setup(&self) -> Option<&Setup> {
         match self {
             Self::Gateway { setup, .. } => Some(setup),
@@ -166,7 +164,7 @@ impl Plan {
     /// Every scenario with every variant once per block, shuffled within the block.
     ///
     /// The direct variant comes first where the suite asks for it; a scenario in which the gateway
-    /// answers by itself has none. Sweeps of the load are expanded. The order is a Fisher-Yates
+    /// responds by itself has none. Sweeps of the load are expanded. The order is a Fisher-Yates
     /// shuffle drawn from one xoshiro256++ seeded with `seed`, block after block, so that a plan
     /// with more blocks begins with the same trials.
     pub fn expand(
@@ -225,9 +223,10 @@ impl Plan {
         }
     }
 
-    /// Whose turn it is, one after the other, where these trials of a block go through it together: in each phase in
-    /// which one is loaded alone, their places in the list in an order of its own, each equally likely. Drawn from one
-    /// xoshiro256++ seeded with the plan's seed and the number of the first.
+    /// Whose turn it is, one after the other, where these trials of a block go through it together:
+    /// in each phase in which one is loaded alone, their places in the list in an order of its own,
+    /// each equally likely. Drawn from one xoshiro256++ seeded with the plan's seed and the number
+    /// of the first.
     pub fn turns(&self, trials: &[&Trial]) -> Vec<usize> {
         let Some(first) = trials.first() else {
             return Vec::new();
@@ -250,7 +249,7 @@ impl Plan {
         u32::try_from(blocks.len()).unwrap_or(u32::MAX)
     }
 
-    /// Leaves out the blocks after this one: the plan is then as if it had been made with so many.
+    /// Removes the blocks after this one: the plan then equals one made with this number of blocks.
     pub fn cut_after_block(&mut self, block: u32) {
         self.keep_blocks(|other| other <= block);
     }
@@ -287,8 +286,8 @@ impl Plan {
             .flat_map(|load| &load.phases)
     }
 
-    /// Whether requests carry the header by which they are known at the upstream. They do not where a document's
-    /// own load is repeated.
+    /// Reports whether requests carry the header by which they are known at the upstream. They do
+    /// not where a document's own load is repeated.
     pub fn is_traced(&self) -> bool {
         let length = self.length.as_ref().map(|it| it.length);
         length != Some(Length::AsPublished)
@@ -300,13 +299,13 @@ impl Plan {
         self.expected_duration().as_secs_f64() / trials
     }
 
-    /// How long the run is expected to take.
+    /// The expected time of the run.
     pub fn expected_duration(&self) -> Duration {
         let all = self.trials.iter().map(|trial| self.duration_of(trial));
         all.fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// How long a trial is expected to take; for the machine to become quiet it waits as long as it may.
+    /// The expected time of a trial; for the machine to become quiet it waits as long as it may.
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let is_control = self
             .variant(&trial.variant)
@@ -324,7 +323,7 @@ impl Plan {
             .map_or(Duration::ZERO, |settle| settle.at_most.0);
         self.phases_of(trial)
             .map(|phase| match phase.name == SMOKE_PHASE {
-                // It ends when its few requests are answered.
+                // It ends when its few requests have their responses.
                 true => quiet,
                 false => [phase.warm_up.0, phase.measure.0]
                     .into_iter()
@@ -379,8 +378,8 @@ fn shuffle<T>(items: &mut [T], random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// A number from 0 to `bound` - 1, each equally likely: numbers of the incomplete last round of 2^64
-/// are drawn again, since a plain remainder prefers small ones.
+/// A number from 0 to `bound` - 1, each equally likely: numbers of the incomplete last round of
+/// 2^64 are drawn again, since a plain remainder prefers small ones.
 fn below(bound: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
     let limit = u64::MAX - u64::MAX % bound;
     loop {

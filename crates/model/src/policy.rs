@@ -1,4 +1,5 @@
-//! The policies of a route: what a gateway does to requests and answers on the way.
+//! The policies of a route: the checks and changes that a gateway applies to requests and
+//! responses.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::soap::SoapPolicy;
+
+/// The feature of running stylesheets by Saxon.
+pub(crate) const SAXON: &str = "saxon";
 
 /// A policy of a route.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,29 +25,29 @@ pub enum Policy {
     BasicAuth(BasicAuthPolicy),
     /// The request must carry a signed token (RFC 7519, RFC 6750), else 401.
     Jwt(JwtPolicy),
-    /// Tells the upstream which consumer calls, as a policy before this one has found.
+    /// Names to the upstream the consumer that a policy before this one has found.
     ConsumerHeader(ConsumerHeaderPolicy),
-    /// So many requests in a window of time; those beyond are answered with 429.
+    /// Limits the requests in a time window; those beyond are rejected with 429.
     RateLimit(RateLimitPolicy),
     /// The same, counted in Redis, so that several gateways share a limit.
     RedisRateLimit(Box<RedisRateLimitPolicy>),
-    /// A request with a larger body is answered with 413.
+    /// A request with a larger body is rejected with 413.
     RequestSizeLimit(RequestSizeLimitPolicy),
-    /// Holds requests, and answers where asked, against an OpenAPI document.
+    /// Checks requests, and responses if asked, against an OpenAPI document.
     Openapi(OpenapiPolicy),
     /// Changes the headers that the upstream sees.
     RequestHeaders(HeaderEdits),
-    /// Changes the headers that the client sees of the upstream's answers.
+    /// Changes the headers that the client sees of the upstream's responses.
     ResponseHeaders(HeaderEdits),
     /// Changes the JSON that the upstream sees; other bodies pass as they are.
     RequestJson(JsonEdits),
     /// Changes the JSON that the client sees; other bodies pass as they are.
     ResponseJson(JsonEdits),
-    /// Makes another document of answers in XML, by a stylesheet.
+    /// Transforms responses in XML by a stylesheet.
     ResponseXslt(XsltPolicy),
     /// Validates, transforms and routes SOAP and XML.
     Soap(Box<SoapPolicy>),
-    /// The gateway answers by itself.
+    /// The gateway responds by itself.
     Mock(MockPolicy),
 }
 
@@ -90,10 +94,10 @@ impl Policy {
         }
     }
 
-    /// What its settings need beyond the policy itself, by the words of a gateway's list of extras.
+    /// Returns the feature that its settings need besides the policy.
     pub fn extra(&self) -> Option<&'static str> {
         match self {
-            Self::Soap(soap) if soap.uses_saxon() => Some("saxon"),
+            Self::Soap(soap) if soap.uses_saxon() => Some(SAXON),
             _ => None,
         }
     }
@@ -108,7 +112,7 @@ pub struct ApiKeyPolicy {
     pub header: String,
 }
 
-/// Settings of `api_key_query`. The query goes on as it came.
+/// Settings of `api_key_query`. The query is forwarded unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApiKeyQueryPolicy {
@@ -116,7 +120,7 @@ pub struct ApiKeyQueryPolicy {
     pub name: String,
 }
 
-/// Settings of `consumer_header`. What the client sent under that name does not go on.
+/// Settings of `consumer_header`. A header of that name from the client is removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConsumerHeaderPolicy {
@@ -129,7 +133,7 @@ pub struct ConsumerHeaderPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BasicAuthPolicy {
-    /// What the challenge calls the place.
+    /// The realm that the challenge names.
     #[serde(default = "realm")]
     pub realm: String,
 }
@@ -138,21 +142,22 @@ fn realm() -> String {
     "gatebench".into()
 }
 
-/// Settings of `jwt`. The token stands in `Authorization: Bearer`. Its `exp` and `nbf` are checked
-/// where it has them.
+/// Settings of `jwt`. The token is in `Authorization: Bearer`. Its `exp` and `nbf` are checked if
+/// present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JwtPolicy {
-    /// The keys that may have signed it; one whose `id` the token names, else each of its algorithm.
+    /// The keys that may have signed it; one whose `id` the token names, else each of its
+    /// algorithm.
     #[serde(default)]
     pub keys: Vec<JwtKey>,
     /// More keys, as a JSON Web Key Set (RFC 7517): `oct` and `RSA` keys.
     #[serde(default)]
     pub jwks: Option<BTreeMap<String, Value>>,
-    /// What `iss` must be.
+    /// The required value of `iss`.
     #[serde(default)]
     pub issuer: Option<String>,
-    /// What `aud` must be, or contain.
+    /// The required value of `aud`, or of one of its items.
     #[serde(default)]
     pub audience: Option<String>,
     /// By how much the clocks of signer and gateway may differ.
@@ -199,55 +204,54 @@ pub struct RateLimitPolicy {
     /// Requests in a window.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
-    /// The window.
     pub window: HumanDuration,
-    /// What is counted apart.
+    /// The key by which requests are counted.
     #[serde(default)]
     pub per: RateLimitKey,
     /// The header whose values are counted apart, with `per: header`.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
-    /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
+    /// True if responses carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
     #[serde(default)]
     pub headers: bool,
 }
 
-/// Settings of `redis_rate_limit`. The first request opens a window, which Redis ends (INCRBY, PEXPIRE).
+/// Settings of `redis_rate_limit`. The first request opens a window, which Redis ends (INCRBY,
+/// PEXPIRE).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedisRateLimitPolicy {
     /// Requests in a window.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
-    /// The window.
     pub window: HumanDuration,
-    /// What is counted apart.
+    /// The key by which requests are counted.
     #[serde(default)]
     pub per: RateLimitKey,
     /// The header whose values are counted apart, with `per: header`.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
-    /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
+    /// True if responses carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
     #[serde(default)]
     pub headers: bool,
-    /// Where Redis listens, as 127.0.0.1:6379; without, gatebench starts one for each trial.
+    /// The address of Redis, as 127.0.0.1:6379 [default: gatebench starts one for each trial].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<String>,
-    /// What it is told with AUTH.
+    /// The password that AUTH sends.
     #[serde(default)]
     pub password: Option<String>,
-    /// Whether a request waits for Redis.
+    /// The times at which Redis counts a request.
     #[serde(default)]
     pub counting: RedisCounting,
     /// With `asynchronous`: how often counts are exchanged with Redis.
     #[serde(default = "hundred_ms")]
     pub interval: HumanDuration,
-    /// How long Redis has for an answer.
+    /// The time limit for a response of Redis.
     #[serde(default = "hundred_ms")]
     pub timeout: HumanDuration,
-    /// What becomes of requests while Redis does not answer.
+    /// The treatment of requests while Redis does not respond.
     #[serde(default)]
     pub without_redis: WithoutRedis,
 }
@@ -256,30 +260,30 @@ fn hundred_ms() -> HumanDuration {
     HumanDuration::from_millis(100)
 }
 
-/// Whether a request waits for Redis.
+/// The times at which Redis counts a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RedisCounting {
-    /// It does: the limit holds exactly.
+    /// Before the request passes: the limit holds exactly.
     #[default]
     Synchronous,
-    /// It does not: each worker lets through what it does not know to be too much, so beyond the limit passes
-    /// at most what the other workers, of all gateways, let through within an interval.
+    /// Afterwards: each worker limits by the counts of the last exchange. The excess over the limit
+    /// is at most the requests that the other workers of all gateways pass within an interval.
     Asynchronous,
 }
 
-/// What becomes of requests while Redis does not answer.
+/// The treatment of requests while Redis does not respond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WithoutRedis {
     /// They pass uncounted.
     #[default]
     Allow,
-    /// They are answered with 503.
+    /// They are rejected with 503.
     Refuse,
 }
 
-/// What a rate limit counts apart.
+/// The keys by which a rate limit counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateLimitKey {
@@ -296,7 +300,7 @@ pub enum RateLimitKey {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSizeLimitPolicy {
-    /// Bytes of the largest body that is let through.
+    /// Bytes of the largest body that passes.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
     pub max_bytes: u64,
 }
@@ -307,11 +311,11 @@ pub struct RequestSizeLimitPolicy {
 pub struct OpenapiPolicy {
     /// An OpenAPI 3.0 or 3.1 document, JSON or YAML: the text itself, or its file.
     pub document: String,
-    /// Whether requests are held against it: 404 for a path that it does not name, 405 for a method, 415 for a
+    /// True if requests are checked: 404 for an unknown path, 405 for a method, 415 for a
     /// Content-Type, 400 for the rest.
     #[serde(default = "yes")]
     pub requests: bool,
-    /// Whether answers are: what it does not allow becomes 502.
+    /// True if responses are checked as well: those that violate the document become 502.
     #[serde(default)]
     pub responses: bool,
 }
@@ -320,50 +324,50 @@ fn yes() -> bool {
     true
 }
 
-/// Settings of `request_headers` and `response_headers`. They act in this order: `remove`, `rename`,
-/// `set`, `add`.
+/// Settings of `request_headers` and `response_headers`. They act in this order: `remove`,
+/// `rename`, `set`, `add`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderEdits {
-    /// Headers that are taken out.
+    /// Headers that are removed.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::header_names")]
     pub remove: Vec<String>,
     /// Headers that get another name.
     #[serde(default)]
     pub rename: BTreeMap<String, String>,
-    /// Headers that have this value, whatever they had before.
+    /// Headers that are set to this value.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
-    /// Headers that are put beside those that are there.
+    /// Headers that are added to the existing ones.
     #[serde(default)]
     pub add: BTreeMap<String, String>,
 }
 
-/// Settings of `request_json` and `response_json`. Places are JSON Pointers (RFC 6901) into the document
-/// as it came; where the parent of a place is missing, nothing is done.
+/// Settings of `request_json` and `response_json`. Places are JSON Pointers (RFC 6901) into the
+/// original document; an edit whose parent is missing has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonEdits {
-    /// Members and items that are taken out.
+    /// Members and items that are removed.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::json_pointers")]
     pub remove: Vec<String>,
     /// Members that get another name; a member that has it already is replaced.
     #[serde(default)]
     pub rename: BTreeMap<String, String>,
-    /// Values that are put in: a member is replaced, an item is put before the one that is there
+    /// Values that are added: a member is replaced, an item is inserted before the existing one
     /// (RFC 6902 section 4.1).
     #[serde(default)]
     pub add: BTreeMap<String, Value>,
-    /// Values that are put in where there is none.
+    /// Values that are added where there is none.
     #[serde(default)]
     pub default: BTreeMap<String, Value>,
 }
 
 impl JsonEdits {
-    /// Whether they reach into arrays, or put in a value that is an array or an object: members of objects and
-    /// plain values are what every language of JSON edits has words for.
+    /// Reports whether they edit inside arrays, or add a value that is an array or an object. All
+    /// gateways can edit members of objects and plain values.
     pub fn has_items(&self) -> bool {
         let values = || self.add.iter().chain(&self.default);
         let places = self.remove.iter().chain(self.rename.keys());
@@ -377,10 +381,10 @@ impl JsonEdits {
     }
 }
 
-/// Settings of `response_xslt`. It acts on answers of the types `text/xml` and `application/xml`; others pass
-/// as they are. One that is not well-formed, or of which the stylesheet makes nothing, becomes 500. The result
-/// has the `media-type` and the `encoding` of `xsl:output` for its Content-Type; without them HTML is
-/// `text/html`, and all else stays what it was.
+/// Settings of `response_xslt`. It acts on responses of the types `text/xml` and `application/xml`;
+/// others pass unchanged. A response that is not well-formed, or for which the stylesheet produces
+/// nothing, becomes 500. The result has the `media-type` and the `encoding` of `xsl:output` for its
+/// Content-Type; without them HTML is `text/html`, and other types stay unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XsltPolicy {
@@ -395,11 +399,9 @@ pub struct XsltPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MockPolicy {
-    /// Status of the answer.
+    /// Status of the response.
     #[schemars(range(min = 200, max = 599))]
     pub status: u16,
-    /// Its Content-Type.
     pub content_type: String,
-    /// Its body.
     pub body: String,
 }

@@ -31,16 +31,15 @@ pub struct Published {
     /// The suite with its scenarios.
     #[schemars(schema_with = "schema_fragments::name")]
     pub suite: String,
-    /// Reports whether the table of the bare network stands before the others.
+    /// True if the table of the bare network comes before the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// Sentences that a reader of the tables needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The columns of each table without columns of its own.
+    /// The columns of each table that has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ColumnGroup>,
-    /// The tables.
     #[schemars(length(min = 1))]
     pub tables: Vec<PublishedTable>,
     /// The differences from the document, each with an effect that the run can show.
@@ -58,19 +57,18 @@ pub struct PublishedTable {
     /// The suite with its scenarios, if it is not the document's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// The measured thing that a row stands for.
+    /// The subject of a row.
     pub row: RowKind,
-    /// Reports whether figures were published of several numbers of CPUs; the nearest is taken.
+    /// True if figures were published for several numbers of CPUs; the nearest is taken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
-    /// Reports whether rows that the run lacks stay in the table; they are named below it
-    /// otherwise.
+    /// True if rows that the run lacks stay in the table; otherwise they are named below it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_absent: bool,
     /// The loads that columns show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
-    /// The row, or of rows of connections the target, that ratios are to.
+    /// The denominator of ratios: a row, or a target if the rows are connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The rows in the document's order.
@@ -81,7 +79,7 @@ pub struct PublishedTable {
     pub groups: Vec<ColumnGroup>,
 }
 
-/// The measured thing that a row of a table stands for.
+/// The subject of a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
@@ -111,7 +109,7 @@ impl RowKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadChoice {
-    /// The first load of users who send as soon as they are answered.
+    /// The first load of users who send as soon as they have their response.
     Users,
     /// The first load at a rate.
     Rate,
@@ -127,7 +125,7 @@ pub enum LoadChoice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRow {
-    /// The document's name of the row; of rows of connections their number.
+    /// The document's name of the row; a number if the rows are connections.
     pub row: String,
     /// The scenario that measures it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,10 +138,10 @@ pub struct PublishedRow {
         skip_serializing_if = "Option::is_none"
     )]
     pub variant: Option<String>,
-    /// The row that ratios are to, in place of the table's.
+    /// The row in the denominator of ratios, in place of the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The figures that were published of it.
+    /// Its published figures.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub published: Figures,
     /// The figures of each number of CPUs, or of each target.
@@ -151,7 +149,7 @@ pub struct PublishedRow {
     pub published_of: BTreeMap<String, Figures>,
 }
 
-/// Columns that stand together.
+/// Adjacent columns with a common heading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnGroup {
@@ -160,18 +158,17 @@ pub struct ColumnGroup {
     /// A line below it; the loads in words if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Reports whether there is a group for each target.
+    /// True if there is a group for each target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each_target: bool,
     /// The loads that columns show, if they are not the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
-    /// The columns.
     #[schemars(length(min = 1))]
     pub columns: Vec<PublishedColumn>,
 }
 
-/// A column.
+/// One figure of a published table, and where gatebench measures the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedColumn {
@@ -215,7 +212,7 @@ pub enum Across {
     Median,
     /// Their mean.
     Mean,
-    /// Their mean, weighted by answers.
+    /// Their mean, weighted by responses.
     WeightedMean,
     /// The largest.
     Max,
@@ -229,7 +226,7 @@ pub enum Across {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
-    /// Answers per second.
+    /// Responses per second.
     Rate,
     /// Mean response time.
     Mean,
@@ -249,7 +246,7 @@ pub enum Figure {
     AddedP95,
     /// 99th percentile of the added latency.
     AddedP99,
-    /// Answers per second in the best ten seconds.
+    /// Responses per second in the best ten seconds.
     PeakRate,
     /// 95th percentile of the response time in these seconds.
     PeakP95,
@@ -275,7 +272,7 @@ pub enum Figure {
     InFlight,
     /// Requests that were due and never sent.
     Dropped,
-    /// Requests without an answer, or with a wrong one.
+    /// Requests without a response, or with a wrong one.
     Failed,
 }
 
@@ -327,7 +324,7 @@ pub struct StatedCorrection {
     pub effect: Effect,
     /// One line for people.
     pub title: String,
-    /// The document's way of measuring, and the meaning that its figures have by it.
+    /// The document's way of measuring, and the resulting meaning of its figures.
     pub published: String,
     /// The way of measuring here.
     pub here: String,
@@ -341,12 +338,12 @@ pub struct StatedCorrection {
     /// The upper bounds of the document's buckets in milliseconds, for `buckets`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets_ms: Vec<f64>,
-    /// Rows and the row that each is set against, for `compression`.
+    /// Rows and the row that each is compared with, for `compression`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<RowPair>,
 }
 
-/// A row, and another one that it is set against.
+/// A row, and the row that it is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RowPair {
@@ -356,7 +353,7 @@ pub struct RowPair {
     pub other: String,
 }
 
-/// A calculation that shows what a way of measuring does to the figures of a run.
+/// A calculation that shows the effect of a way of measuring on the figures of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {

@@ -1,36 +1,49 @@
-//! `repeat:` — one item of a list of a scenario that stands for many.
+//! `repeat:` — one item of a list of a scenario that is written many times.
 
 use std::ops::Range;
 
-use gatebench_config::{Data, Node, Problem};
+use gatebench_config::{Data, Entry, Node, Problem};
 use schemars::{Schema, json_schema};
 
-/// Copies of one item at the most.
+/// The maximum number of copies of an item.
 const REPEAT_MAX: u64 = 10_000;
-/// Values of a whole file at the most, so that a few lines cannot grow to gigabytes.
+/// The maximum number of values of a file, so that a few lines cannot grow to gigabytes.
 const NODES_MAX: usize = 1_000_000;
 /// The lists whose items can be repeated.
 const LISTS: [&str; 5] = ["routes", "consumers", "requests", "groups", "parity"];
-/// The name that stands for the number of the copy.
+/// The name of the number of the copy.
 pub(crate) const INDEX: &str = "index";
 
-/// Adds `repeat` to the keys that an item of a list may have in a file. The type does not have it:
-/// what is repeated is written out when the file is read.
+/// Adds `repeat` to the keys of an item of a list in a file. The type lacks it, because reading a
+/// file replaces a repeated item by its copies.
 pub(crate) fn describe(schema: &mut Schema) {
     let repeat = json_schema!({
         "type": "integer",
         "minimum": 1,
         "maximum": REPEAT_MAX,
-        "description": "Writes the item so many times; {{ index }} in it stands for 1, 2, 3 and so on."
+        "description": "Writes the item this many times; {{ index }} in it is 1, 2, 3 and so on."
+    });
+    let normal = json_schema!({
+        "type": "object",
+        "description": "The weights of the copies, by the number of the copy: a normal distribution.",
+        "additionalProperties": false,
+        "required": ["mean", "standard_deviation"],
+        "properties": {
+            "mean": {"type": "number"},
+            "standard_deviation": {"type": "number", "minimum": 0.001}
+        }
     });
     let properties = schema.get_mut("properties");
     if let Some(properties) = properties.and_then(|it| it.as_object_mut()) {
         properties.insert("repeat".into(), repeat.into());
+        if properties.contains_key("weight") {
+            properties.insert("normal".into(), normal.into());
+        }
     }
 }
 
-/// Writes out the repeated items of a scenario. Returns where they are in the text: what is wrong
-/// with all copies is told once.
+/// Writes out the repeated items of a scenario. Returns their places in the text, so that a mistake
+/// in all copies is reported once.
 pub(crate) fn expand(root: &mut Node, problems: &mut Vec<Problem>) -> Vec<Range<usize>> {
     let mut expander = Expander {
         nodes: 0,
@@ -69,8 +82,13 @@ impl Expander<'_> {
     }
 
     fn item(&mut self, mut item: Node) -> Vec<Node> {
-        let Some(repeat) = take(&mut item, "repeat") else {
+        let Some(repeat) = item.take("repeat") else {
             self.lists_of(&mut item);
+            if let Some(normal) = item.entry("normal") {
+                let help = "add `repeat`, or write a `weight`";
+                let message = "`normal` weighs the copies of a repeated request";
+                self.problems.push(normal.problem(message, help));
+            }
             return vec![item];
         };
         if let Some(inner) = inner_repeat(&item) {
@@ -91,22 +109,15 @@ impl Expander<'_> {
             return vec![item];
         }
         self.repeated.push(item.span.clone());
+        let normal = item.take("normal");
         (1..=count.min(REPEAT_MAX as usize))
-            .map(|index| {
+            .filter_map(|index| {
                 let mut copy = item.clone();
                 number(&mut copy, &index.to_string());
-                copy
+                weigh(&mut copy, normal.as_ref(), index).then_some(copy)
             })
             .collect()
     }
-}
-
-fn take(item: &mut Node, key: &str) -> Option<Node> {
-    let Data::Map(entries) = &mut item.data else {
-        return None;
-    };
-    let at = entries.iter().position(|entry| entry.key == key)?;
-    Some(entries.remove(at).value)
 }
 
 fn inner_repeat(item: &Node) -> Option<Range<usize>> {
@@ -115,10 +126,10 @@ fn inner_repeat(item: &Node) -> Option<Range<usize>> {
     repeats.next().map(|entry| entry.key_span.clone())
 }
 
-/// Puts the number of a copy wherever its name stands.
+/// Replaces the name of the number by the number of a copy.
 fn number(node: &mut Node, index: &str) {
     match &mut node.data {
-        Data::Text(text) if text.contains("{{") => *text = numbered(text, index),
+        Data::Text(text) if text.contains("{{") => *text = replaced(text, INDEX, index),
         Data::List(items) => items.iter_mut().for_each(|item| number(item, index)),
         Data::Map(entries) => entries
             .iter_mut()
@@ -127,18 +138,42 @@ fn number(node: &mut Node, index: &str) {
     }
 }
 
-fn numbered(text: &str, index: &str) -> String {
+/// Gives a copy its weight if the copies follow a normal distribution: the density at its number,
+/// 1,000 at the mean. Reports whether a million requests contain it at all.
+fn weigh(copy: &mut Node, normal: Option<&Node>, index: usize) -> bool {
+    let of = |name: &str| normal?.get(name)?.number();
+    let (Some(mean), Some(deviation)) = (of("mean"), of("standard_deviation")) else {
+        return true;
+    };
+    let distance = (index as f64 - mean) / deviation;
+    let density = 1_000.0 * (-distance * distance / 2.0).exp();
+    let span = copy.span.clone();
+    if let Data::Map(entries) = &mut copy.data {
+        entries.push(Entry {
+            key: "weight".into(),
+            key_span: span.clone(),
+            value: Node {
+                span,
+                data: Data::Float(density),
+            },
+        });
+    }
+    density >= 0.001
+}
+
+/// A text with `value` in place of each `{{ name }}`.
+pub(crate) fn replaced(text: &str, name: &str, value: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("{{") {
         let after = rest[at + 2..].trim_start_matches(' ');
         let end = after
-            .strip_prefix(INDEX)
+            .strip_prefix(name)
             .map(|it| it.trim_start_matches(' '));
         match end.and_then(|it| it.strip_prefix("}}")) {
             Some(after) => {
                 out.push_str(&rest[..at]);
-                out.push_str(index);
+                out.push_str(value);
                 rest = after;
             }
             None => {
@@ -148,50 +183,4 @@ fn numbered(text: &str, index: &str) -> String {
         }
     }
     out + rest
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use gatebench_config::parse;
-
-    use crate::{Check, Scenario};
-
-    const TEXT: &str = "
-scenario: s
-title: t
-upstream: go-bench
-routes:
-  - {repeat: 100, name: 'r-{{ index }}', path: '/r{{index}}'}
-groups:
-  - repeat: 100
-    name: 'g-{{ index }}'
-    requests:
-      - path: '/r{{ index }}/json'
-        body: 'n={{ index }}'
-        checks: [{body_contains: 'r{{ index }}'}]
-";
-
-    #[test]
-    fn a_hundred_groups_over_a_hundred_routes_are_a_few_lines() {
-        let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
-        assert_eq!((scenario.routes.len(), scenario.groups().len()), (100, 100));
-        let last = &scenario.groups[99];
-        let request = &last.requests[0];
-        assert_eq!(
-            (last.name.as_str(), request.path.as_str()),
-            ("g-100", "/r100/json")
-        );
-        assert_eq!(request.body.as_ref().unwrap().text(), Some("n=100"));
-        assert_eq!(request.checks, [Check::BodyContains("r100".into())]);
-        assert_eq!(scenario.route_of(&request.path).unwrap().name, "r-100");
-    }
-
-    #[test]
-    fn what_is_wrong_with_every_copy_is_told_once() {
-        let text = TEXT.replace("'/r{{ index }}/json'", "'/x{{ index }}/json'");
-        let told = parse::<Scenario>("s.yaml", &text).unwrap_err();
-        assert_eq!(told.all().len(), 1, "{}", told.render(false, 100));
-        assert_eq!(told.all()[0].line, 11);
-    }
 }

@@ -1,4 +1,4 @@
-//! A request, and what each answer must be.
+//! A request and the conditions on its responses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,51 +18,49 @@ use crate::repeat;
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Request {
-    /// Its name in figures; where none is given, the method and the path as they are written.
+    /// Its name in figures [default: the method and the path as written].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How often it is sent, relative to the other requests of its group.
+    /// The frequency of the request, relative to the others of its group.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 0.001, max = 1_000_000.0))]
     pub weight: f64,
-    /// The method; GET where none is given.
+    /// The method [default: GET].
     #[serde(default = "get")]
     #[schemars(schema_with = "schema_fragments::method")]
     pub method: String,
     /// Path and query, beginning with `/`.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
-    /// Headers besides Host, Content-Length and Connection, which are made.
+    /// Headers in addition to Host, Content-Length and Connection, which gatebench adds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// A file with the body, in place of `body`; its path is seen from the scenario's file. What is
-    /// read from it becomes `body`.
+    /// A file with the body, in place of `body`; its path is relative to the scenario's file. Its
+    /// contents become `body`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_file: Option<String>,
-    /// What each answer must be.
+    /// The conditions on each response.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
-    /// What the direct variant sends and checks instead, where the gateway changes the request or
-    /// the answer: the upstream gets what it would get from the gateway. Not of a parity case,
-    /// which the direct variant does not have.
-    #[serde(rename = "floor", default, skip_serializing_if = "Option::is_none")]
+    /// The request and checks of the direct variant, if the gateway changes the request or the
+    /// response: the upstream receives what the gateway would send. Not for parity cases, which
+    /// the direct variant does not have.
+    #[serde(alias = "floor", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("aliases" = ["floor"]))]
     pub direct: Option<DirectRequest>,
 }
 
-/// What stands in the place of parts of a request where nothing is between engine and upstream.
+/// The parts of a request that the direct variant sends instead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectRequest {
-    /// The headers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
-    /// The body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// What each answer must be.
+    /// The conditions on each response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
 }
@@ -109,6 +107,18 @@ impl Request {
         request
     }
 
+    /// Returns its Host header, if it has one in place of the address that it is sent to.
+    pub fn host(&self) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(name, _)| is_host(name))?;
+        Some(value)
+    }
+
+    /// The headers other than Host.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.headers.iter().filter(|(name, _)| !is_host(name));
+        all.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The name in figures.
     pub fn label(&self) -> String {
         match &self.name {
@@ -117,13 +127,13 @@ impl Request {
         }
     }
 
-    /// Whether the same goes on the wire, whatever the answers are held against.
+    /// Reports whether both send the same bytes; their checks may differ.
     pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
         (&self.method, &self.path) == (&other.method, &other.path)
             && (&self.headers, &self.body) == (&other.headers, &other.body)
     }
 
-    /// Whether the answer must, or may, be a refusal: a status from 400 to 499.
+    /// Reports whether a check requires or allows a refusal: a status from 400 to 499.
     pub(crate) fn wants_refusal(&self) -> bool {
         let is_refusal = |status: &u16| (400..=499).contains(status);
         let refusal = |check: &Check| match check {
@@ -135,7 +145,11 @@ impl Request {
     }
 }
 
-/// One condition on an answer. All conditions of a request must hold.
+fn is_host(name: &str) -> bool {
+    name.eq_ignore_ascii_case("host")
+}
+
+/// One condition on a response. All conditions of a request must hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
@@ -149,7 +163,7 @@ pub enum Check {
     HeaderAbsent(#[schemars(schema_with = "schema_fragments::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
-    /// The body has so many bytes, as they come: before gzip is undone. Nothing of it is kept for that.
+    /// The body has this many bytes as received, before gzip is decoded. The body is not kept.
     BodyBytes(u64),
     /// The body contains this text.
     BodyContains(String),
@@ -159,7 +173,7 @@ pub enum Check {
     JsonAbsent(#[schemars(schema_with = "schema_fragments::json_pointer")] String),
 }
 
-/// So much of a text is shown.
+/// Characters of a text that an error shows.
 const SHOWN_CHARS: usize = 40;
 
 /// In words, for reports: `status is 200`.

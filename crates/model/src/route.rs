@@ -20,7 +20,7 @@ pub struct Route {
     /// Path prefix, beginning with `/` and ending where a segment of the path ends.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
-    /// Whether the prefix is removed before the upstream sees the path.
+    /// True if the prefix is removed before the upstream sees the path.
     #[serde(default)]
     pub strip_path: bool,
     /// Policies in the order in which they act.
@@ -43,16 +43,16 @@ impl Route {
         }
     }
 
-    /// Whether the gateway answers by itself, so that nothing reaches the upstream.
-    pub fn answers(&self) -> bool {
+    /// Reports whether the gateway responds itself, so that nothing reaches the upstream.
+    pub fn responds_itself(&self) -> bool {
         self.policies
             .iter()
             .any(|policy| matches!(policy, Policy::Mock(_)))
     }
 }
 
-/// Whether a path lies under the prefix of a route, which ends where a segment ends: `/json` holds
-/// `/json` and `/json/valid`, not `/jsonx`.
+/// Reports whether a path lies under the prefix of a route, which ends where a segment ends:
+/// `/json` holds `/json` and `/json/valid`, not `/jsonx`.
 pub(crate) fn path_matches(prefix: &str, path: &str) -> bool {
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     path.strip_prefix(prefix)

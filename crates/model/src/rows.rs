@@ -1,4 +1,4 @@
-//! Rows out of files: comma-separated values and JSON lines.
+//! Rows from files: comma-separated values and JSON lines.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ pub(crate) struct Table {
     pub(crate) rows: Rows,
 }
 
-/// What is wrong with a file of rows.
+/// A mistake in a file of rows.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct RowsError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The mistake.
     pub message: String,
 }
 
@@ -25,7 +25,7 @@ impl List {
     /// The rows of comma-separated values (RFC 4180), of which the first record names the columns.
     ///
     /// # Errors
-    /// The first line that is not as it should be.
+    /// The first malformed line.
     pub fn from_csv(text: &str, pick: Pick) -> Result<Self, RowsError> {
         csv(text).map(|table| table.picked(pick))
     }
@@ -33,7 +33,7 @@ impl List {
     /// The rows of JSON objects, one on each line, whose keys are the columns.
     ///
     /// # Errors
-    /// The first line that is not as it should be.
+    /// The first malformed line.
     pub fn from_json_lines(text: &str, pick: Pick) -> Result<Self, RowsError> {
         json_lines(text).map(|table| table.picked(pick))
     }
@@ -58,7 +58,7 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 }
 
 /// Reads comma-separated values (RFC 4180): the first record names the columns. Lines may end with
-/// CR LF or LF; empty lines are passed over.
+/// CR LF or LF; empty lines are skipped.
 pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
     // A CR that ends no line belongs to its value, so the lines are cut at the LF.
     let mut reader = csv::ReaderBuilder::new()
@@ -104,9 +104,9 @@ pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
     Ok(table)
 }
 
-/// The values of the record that stands at these bytes of the text; none for an empty line. The
+/// The values of the record at these bytes of the text; none for an empty line. The
 /// reader accepts text after a quoted value and a quoted value without an end, so each quoted value
-/// is written again and compared with what stands there.
+/// is written again and compared with the text.
 fn values<'r>(
     text: &str,
     range: Range<usize>,

@@ -49,7 +49,8 @@ fn pem(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(compact).ok()
 }
 
-/// The numbers in a `SubjectPublicKeyInfo` (RFC 5280 section 4.1) of an `RSAPublicKey` (RFC 8017 A.1.1).
+/// The numbers in a `SubjectPublicKeyInfo` (RFC 5280 section 4.1) of an `RSAPublicKey` (RFC 8017
+/// A.1.1).
 fn numbers(der: &[u8]) -> Option<RsaNumbers> {
     let info = SubjectPublicKeyInfoRef::try_from(der).ok()?;
     if info.algorithm != pkcs1::ALGORITHM_ID {

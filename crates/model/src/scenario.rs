@@ -1,5 +1,5 @@
-//! A scenario: an upstream, the routes and policies in front of it, the requests that are sent and
-//! what must come back.
+//! A scenario: an upstream, the routes and policies in front of it, the requests, and the expected
+//! responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::admin::AdminRounds;
 use crate::data::{Source, WrittenSource};
 use crate::group::{Group, Order};
+use crate::matrix::{self, Family};
 use crate::policy::Policy;
 use crate::repeat;
 use crate::request::Request;
@@ -20,31 +21,35 @@ use crate::transport::Transport;
 /// One scenario file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = matrix::describe)]
 pub struct Scenario {
     /// The scenario's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub scenario: String,
     /// One line for people.
     pub title: String,
+    /// The family that the scenario belongs to; `matrix` sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<Family>,
     /// The origin behind the gateway.
     pub upstream: UpstreamKind,
-    /// What is spoken on the connections; plain HTTP/1.1 where it is not said.
+    /// The protocols of the connections [default: plain HTTP/1.1].
     #[serde(default, skip_serializing_if = "Transport::is_plain")]
     pub transport: Transport,
-    /// Whether the gateway logs each request.
-    #[serde(default, skip_serializing_if = "is_false")]
+    /// True if the gateway logs each request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub access_log: bool,
-    /// What the gateway routes where, and the policies on the way.
+    /// The routes of the gateway, with their policies.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// Who may call, with their keys.
+    /// The clients that may call, with their keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<Consumer>,
     /// Where the values in templates come from, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, WrittenSource>")]
     pub data: BTreeMap<String, Source>,
-    /// Which of `requests` is next; groups say it each for themselves.
+    /// The order of `requests`; each group has its own.
     #[serde(default, skip_serializing_if = "Order::is_in_turn")]
     pub order: Order,
     /// The requests of the load; instead of `groups`.
@@ -58,57 +63,63 @@ pub struct Scenario {
     /// Proof, before and after the load, that the policies act: good requests and bad ones.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
-    /// What a change of the configuration makes of it: the change `configure` of a load.
+    /// The parts that the change `configure` of a load replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
-    /// Processes of the upstream, between which the gateway shares out the requests, by default in turn.
+    /// Processes of the upstream, among which the gateway distributes the requests, by default in
+    /// turn.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub targets: u32,
-    /// Further origins by name, each in a process of its own: a policy that chooses where a request goes names
-    /// them.
+    /// Further origins by name, each in a separate process, for policies that choose the origin of
+    /// a request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub more_upstreams: BTreeMap<String, UpstreamKind>,
-    /// Weights of the targets, one list after the other: the first from the start, the next one with each change
-    /// `weights` of a load, and after the last the first again. Without it all are alike.
+    /// Weights of the targets, one list after the other: the first from the start, the next one
+    /// with each change `weights` of a load, and after the last the first again [default: all
+    /// equal].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,
-    /// Upstreams that a gateway knows, by the names `origin-1`, `origin-2` and so on: the first route leads to the
-    /// first, the next one to the second. All have the same targets.
+    /// Upstreams of the gateway, with the names `origin-1`, `origin-2` and so on: the first route
+    /// leads to the first, the next route to the second. All have the same targets.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
-    /// Whether the gateway may try another target when one fails, and leave one out for a while, by what
-    /// means it has. Without it no gateway tries anything twice.
-    #[serde(default, skip_serializing_if = "is_false")]
+    /// True if the gateway may try another target when one fails, and may exclude a target for a
+    /// while. If false, no gateway tries anything twice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failover: bool,
-    /// What is done through the gateway's admin interface, after the loads and under them.
+    /// The calls of the gateway's admin interface, after the loads and during them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
-    /// The gateway's own metrics; off where it is not said.
+    /// Effects of an imported configuration for which gatebench has no policy, in words. Only a
+    /// gateway with that configuration supports them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_understood: Vec<String>,
+    /// The gateway's own metrics [default: off].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
 }
 
-/// What a scenario is after its change.
+/// A scenario after its change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Later {
     /// Routes that are new, or take the place of one of the same name.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// What holds from then on, beside the cases that hold before. The change is in effect when the
-    /// first of these is answered as it says.
+    /// The cases that hold from then on, in addition to those that hold before. The change is in
+    /// effect when the first of these gets the expected response.
     #[schemars(length(min = 1))]
     pub parity: Vec<ParityCase>,
 }
 
-/// What a gateway tells of itself, for Prometheus.
+/// The metrics of a gateway, for Prometheus.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// How often they are fetched under load, in whole seconds; without it never.
+    /// The interval at which they are fetched under load, in whole seconds [default: never].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrape_every: Option<HumanDuration>,
 }
@@ -123,12 +134,6 @@ fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// For serde, which passes a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 impl Scenario {
     /// The words of the policies that any route uses.
     pub fn policies(&self) -> BTreeSet<&'static str> {
@@ -138,7 +143,8 @@ impl Scenario {
             .collect()
     }
 
-    /// Whether a Redis is started with each trial: a limit counts in one, and the file does not say where.
+    /// Reports whether a Redis is started with each trial, because a limit without an address
+    /// counts in one.
     pub fn needs_redis(&self) -> bool {
         let mut policies = self.all_routes().flat_map(|route| &route.policies);
         policies.any(|policy| match policy {
@@ -147,7 +153,7 @@ impl Scenario {
         })
     }
 
-    /// The scenario whose limits count in the Redis at this address, where none is written.
+    /// Sets this address of Redis in the limits that have none.
     #[must_use]
     pub fn with_redis(mut self, address: SocketAddr) -> Self {
         let later = self.later.iter_mut().flat_map(|later| &mut later.routes);
@@ -167,7 +173,7 @@ impl Scenario {
         self.routes.iter().chain(later)
     }
 
-    /// What it is after its change; the same where none is written.
+    /// Returns the scenario after its change; the same scenario if it has no change.
     pub fn changed(&self) -> Self {
         let mut changed = self.clone();
         let Some(later) = &self.later else {
@@ -211,16 +217,17 @@ impl Scenario {
         self.requests.iter().chain(grouped)
     }
 
-    /// Whether the gateway is to answer this request by itself, so that it never reaches the upstream.
-    /// A parity case with the same request says so; without one, a route that answers does, and a
-    /// check that demands a refusal (a status from 400 to 499) on a route with policies.
-    pub fn gateway_answers(&self, request: &Request) -> bool {
+    /// Reports whether the gateway must respond to this request itself, so that it never reaches
+    /// the upstream. A parity case with the same request decides. Without one, the gateway must
+    /// respond on a route that responds, and on a route with policies if a check demands a refusal
+    /// (a status from 400 to 499).
+    pub fn gateway_responds_to(&self, request: &Request) -> bool {
         let same = |case: &&ParityCase| case.request.asks_the_same(request);
         if let Some(case) = self.parity.iter().find(same) {
             return !case.reaches_upstream;
         }
         self.route_of(&request.path).is_some_and(|route| {
-            route.answers() || (!route.policies.is_empty() && request.wants_refusal())
+            route.responds_itself() || (!route.policies.is_empty() && request.wants_refusal())
         })
     }
 
@@ -233,7 +240,7 @@ impl Scenario {
         if has_policies {
             Some("its routes have policies")
         } else if !self.has_direct() {
-            Some("the gateway answers by itself")
+            Some("the gateway responds by itself")
         } else if self.transport.needs().next().is_some() {
             Some("it does not use HTTP/1.1 without TLS on both sides")
         } else if has_duties {
@@ -245,10 +252,12 @@ impl Scenario {
         }
     }
 
-    /// Whether the load can be sent straight to the upstream: not where a gateway answers by itself.
+    /// Reports whether the load can be sent straight to the upstream: the gateway responds to none
+    /// of its requests itself.
     pub fn has_direct(&self) -> bool {
-        self.load_requests()
-            .all(|request| self.route_of(&request.path).is_some() && !self.gateway_answers(request))
+        self.load_requests().all(|request| {
+            self.route_of(&request.path).is_some() && !self.gateway_responds_to(request)
+        })
     }
 }
 
@@ -256,16 +265,18 @@ impl Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpstreamKind {
-    /// `GET /ping` answers `ok`.
+    /// `GET /ping` returns `ok`.
     Ping,
     /// Small JSON, sized bodies, delays, echo.
     GoBench,
     /// `/anything` echoes the request as JSON.
     Httpbin,
-    /// A SOAP service with four operations; its answers say `X-Soap-Region: soap1`.
+    /// A SOAP service with four operations; its responses have `X-Soap-Region: soap1`.
     Calculator,
     /// The same in another place: `X-Soap-Region: soap2`.
     CalculatorSoap2,
+    /// Every path, with the status and the size that the request names.
+    Any,
 }
 
 impl UpstreamKind {
@@ -277,11 +288,12 @@ impl UpstreamKind {
             Self::Httpbin => "httpbin",
             Self::Calculator => "calculator",
             Self::CalculatorSoap2 => "calculator-soap2",
+            Self::Any => "any",
         }
     }
 }
 
-/// Someone who may call.
+/// A client that may call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
@@ -297,20 +309,20 @@ pub struct Consumer {
     pub password: Option<String>,
 }
 
-/// One request with a known answer.
+/// One request with a known response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct ParityCase {
-    /// What the case proves, in words.
+    /// The property that the case proves, in words.
     pub name: String,
-    /// The request, with the checks its answer must pass. It is sent as it is written: what is known
-    /// to be answered does not come from `data`.
+    /// The request, with the checks that its response must pass. It is sent as written, without
+    /// values of `data`, because its response must be known.
     pub request: Request,
-    /// Whether the request must reach the upstream; read from the upstream's ledger, not believed.
+    /// True if the request must reach the upstream, as the upstream's ledger shows.
     pub reaches_upstream: bool,
-    /// How many bytes of body the upstream must have seen of it, by its ledger. Of no request of the load that may still be
-    /// on its way: with `when: before`.
+    /// The bytes of its body that the upstream must have received, by its ledger. It needs
+    /// `when: before`, because requests of the load may still be under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_body_bytes: Option<u64>,
     /// When the case is tried.
@@ -332,84 +344,5 @@ pub enum When {
 impl When {
     fn is_both(&self) -> bool {
         *self == Self::Both
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use gatebench_config::parse;
-
-    use super::*;
-
-    const TEXT: &str = "
-scenario: s
-title: t
-upstream: go-bench
-routes:
-  - {name: all, path: /, strip_path: true}
-  - {name: size, path: /size, policies: [api_key: {header: X-Api-Key}]}
-  - {name: hello, path: /size/hello, policies: [mock: {status: 200, content_type: text/plain, body: x}]}
-consumers: [{name: a, keys: [k]}]
-requests: [{path: /size/350B}]
-";
-
-    #[test]
-    fn the_longest_prefix_wins_and_the_query_does_not_count() {
-        let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
-        let name = |path| scenario.route_of(path).map(|route| route.name.as_str());
-        assert_eq!(name("/size/350B"), Some("size"));
-        assert_eq!(name("/size/hello?x"), Some("hello"));
-        assert_eq!(name("/?q=/size"), Some("all"));
-        assert_eq!(name("/sizes"), Some("all"));
-        assert_eq!(name("elsewhere"), None);
-    }
-
-    #[test]
-    fn the_policies_are_those_of_the_routes_and_their_words_those_of_the_schema() {
-        let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
-        assert_eq!(scenario.policies(), BTreeSet::from(["api_key", "mock"]));
-        let schema = crate::schema(crate::FileKind::Scenario);
-        let branches = schema["$defs"]["Policy"]["oneOf"].as_array().unwrap();
-        let words = branches
-            .iter()
-            .map(|branch| branch["required"][0].as_str().unwrap());
-        assert!(words.eq(Policy::KINDS));
-    }
-
-    #[test]
-    fn a_load_that_the_gateway_answers_has_no_direct_variant() {
-        let mut scenario: Scenario = parse("s.yaml", TEXT).unwrap();
-        assert!(scenario.has_direct());
-        scenario.requests[0].path = "/size/hello".into();
-        assert!(!scenario.has_direct());
-    }
-
-    #[test]
-    fn a_refusal_is_the_gateways_unless_a_parity_case_says_otherwise() {
-        let mut scenario: Scenario = parse("s.yaml", TEXT).unwrap();
-        let mut request = scenario.requests[0].clone();
-        assert!(!scenario.gateway_answers(&request));
-        request.checks = vec![crate::Check::Status(401)];
-        assert!(scenario.gateway_answers(&request));
-        let elsewhere = Request {
-            path: "/other".into(),
-            ..request.clone()
-        };
-        assert!(
-            !scenario.gateway_answers(&elsewhere),
-            "no policy refuses it"
-        );
-        scenario.parity = vec![ParityCase {
-            name: "the upstream refuses".into(),
-            request: request.clone(),
-            reaches_upstream: true,
-            upstream_body_bytes: None,
-            when: When::Both,
-        }];
-        assert!(!scenario.gateway_answers(&request));
-        scenario.parity[0].reaches_upstream = false;
-        scenario.requests = vec![request];
-        assert!(!scenario.has_direct());
     }
 }

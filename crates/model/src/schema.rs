@@ -24,7 +24,7 @@ pub enum FileKind {
     Published,
     /// The `gateway.yaml` of a gateway folder.
     Gateway,
-    /// What the templates of a gateway folder are rendered from.
+    /// The input of the templates of a gateway folder.
     GatewayInput,
     /// The plan of a run, as `--dry-run` and the manifest show it.
     Plan,
@@ -57,7 +57,7 @@ impl FileKind {
         }
     }
 
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",

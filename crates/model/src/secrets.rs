@@ -1,4 +1,4 @@
-//! What of a scenario is secret: keys, passwords and tokens. Its files hold them, and reports shall not.
+//! The secrets of a scenario: keys, passwords and tokens, which reports must not contain.
 
 use std::collections::BTreeSet;
 
@@ -23,10 +23,10 @@ const CREDENTIALS: [&str; 9] = [
 ];
 /// Shorter values of such headers are words, as `on`.
 const GUESSED_CHARS_MIN: usize = 6;
-/// Parts of a secret between characters that each language quotes in its own way are recognized by themselves if
-/// they have this many.
+/// Parts of a secret between characters that each language quotes in its own way are recognized by
+/// themselves if they have this many.
 const PART_CHARS_MIN: usize = 6;
-/// What no language quotes, besides letters and digits.
+/// The characters besides letters and digits that no language quotes.
 const PLAIN: &str = "-._~+/=:@";
 /// Members of a JSON Web Key that are secret (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1).
 const SECRET_MEMBERS: [&str; 7] = ["k", "d", "p", "q", "dp", "dq", "qi"];
@@ -39,8 +39,9 @@ impl Plan {
 }
 
 impl Scenario {
-    /// Its secrets, in each form in which files and messages have them: as they are, in Base64, escaped, and in
-    /// parts where a character in them may be quoted. Values that templates make are left out.
+    /// Its secrets, in each form in which files and messages have them: as they are, in Base64,
+    /// escaped, and in parts where a character in them may be quoted. Values that templates make
+    /// are left out.
     pub fn secrets(&self) -> BTreeSet<String> {
         let mut found = Found::default();
         for consumer in &self.consumers {
@@ -62,7 +63,7 @@ impl Scenario {
     }
 }
 
-/// What the scenario's own policies take credentials from.
+/// The headers and parameters from which the scenario's policies take credentials.
 #[derive(Default)]
 struct Carriers<'a> {
     headers: BTreeSet<String>,

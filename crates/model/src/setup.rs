@@ -1,4 +1,4 @@
-//! How one variant of a gateway is set up, beyond what its folder and the scenario say.
+//! The settings of a variant of a gateway, in addition to its folder and the scenario.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::Placement;
 /// Thousandths of a CPU in one CPU.
 pub const MILLIS_PER_CPU: u32 = 1_000;
 
-/// What a user asked for besides the gateway's name.
+/// The user's settings besides the gateway's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
     /// The version asked for, or how it begins, as in `1.22`.
@@ -20,7 +20,7 @@ pub struct Setup {
     /// A configuration of the user's in place of the one that the folder renders; an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// What it may use at most.
+    /// Its resource limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
     /// Of the gateway's cores, how many it runs on, with one worker each; all of them without.
@@ -36,12 +36,13 @@ pub struct Setup {
 pub struct Elsewhere {
     /// As `ssh` takes it: `USER@HOST`, or a name of its configuration.
     pub host: String,
-    /// The address at which that host reaches this machine, where it is not the one that SSH comes from.
+    /// The address at which that host reaches this machine, where it is not the one that SSH comes
+    /// from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_address: Option<IpAddr>,
 }
 
-/// What a process tree may use at most.
+/// The resource limits of a process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// CPU time per time, in thousandths of a CPU: 500 is half a CPU.
@@ -53,7 +54,7 @@ pub struct Limits {
 }
 
 impl Setup {
-    /// Whether nothing was asked for.
+    /// Reports whether nothing was asked for.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
@@ -67,7 +68,7 @@ impl Setup {
 }
 
 impl Limits {
-    /// Whether there is no limit.
+    /// Reports whether there is no limit.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_told_in_words() {
+    fn limits_are_described_in_words() {
         let limits = |cpu_millis, memory_bytes| Limits {
             cpu_millis,
             memory_bytes,

@@ -1,9 +1,9 @@
 //! A specification: a benchmark as the steps of Kong's testing framework, which say no more than a
 //! suite and a load.
 //!
-//! The steps have one order, so the information is in which of them are there, and in the settings of
-//! `setup` and `start_load`. `setup` names the scenarios, `start_load` is the load, and the command line
-//! gives the versions for `start_gateway`, which are the variants.
+//! The steps have one order, so the information is in which of them are there, and in the settings
+//! of `setup` and `start_load`. `setup` names the scenarios, `start_load` is the load, and the
+//! command line gives the versions for `start_gateway`, which are the variants.
 
 use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -25,14 +25,14 @@ pub struct Specification {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema_fragments::tags")]
     pub tags: Vec<String>,
-    /// How often a trial that failed is tried again. Every try is kept.
+    /// The number of retries of a failed trial. Every try is kept.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
-    /// How quiet the machine is before each load.
+    /// The condition of a quiet machine before each load.
     #[serde(default)]
     pub settle: Settle,
-    /// What is done, in this order.
+    /// The steps, in their order.
     #[schemars(length(min = 1))]
     pub steps: Vec<Step>,
 }
@@ -40,7 +40,7 @@ pub struct Specification {
 /// A step that there is.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
-    /// Its place in the order. Steps of the same place may stand either way round.
+    /// Its place in the order. Steps of the same place may have either order.
     pub(crate) place: u8,
     /// True if every specification has it.
     pub(crate) is_needed: bool,
@@ -54,7 +54,7 @@ const fn step(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
     }
 }
 
-/// The steps with settings.
+/// Steps that are written as a map of one key.
 pub(crate) const SETUP: &str = "setup";
 pub(crate) const START_LOAD: &str = "start_load";
 /// The step without which the load goes straight to the upstream.
@@ -76,7 +76,7 @@ pub(crate) static STEPS: [KnownStep; 8] = [
     step("teardown", 6, true),
 ];
 
-/// One step.
+/// An entry of a specification's `steps`: a bare word, or a map with settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Step {
@@ -94,13 +94,13 @@ fn plain_steps(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": words})
 }
 
-/// The steps with settings.
+/// Steps that are written as a map of one key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWithSettings {
-    /// What the gateway is to do.
+    /// The task of the gateway.
     Setup(SetupStep),
-    /// What is sent, and how long.
+    /// The load and its length.
     StartLoad(LoadStep),
 }
 
@@ -108,8 +108,8 @@ pub enum StepWithSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetupStep {
-    /// Scenarios by name, or paths of files beside this one: each is measured with each version. Several that count
-    /// something up (routes, consumers) make a trend.
+    /// Scenarios by name, or paths of files next to this one: each is measured with each version.
+    /// Several that count something up (routes, consumers) make a trend.
     #[schemars(length(min = 1))]
     pub scenarios: Vec<String>,
 }
@@ -118,30 +118,33 @@ pub struct SetupStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadStep {
-    /// What is asked for, in place of the scenario's requests; each answer must have the status 200.
+    /// The path to request, in place of the scenario's requests; each response must have the status
+    /// 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
     /// Connections, each with one request in flight.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
-    /// Threads of wrk or h2load. gatebench's own engine has one on each of its cores, and k6 as many as it likes.
+    /// Threads of wrk or h2load. gatebench's own engine has one on each of its cores, and k6 as
+    /// many as it likes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub threads: Option<u32>,
-    /// How long each run lasts.
+    /// The length of each run.
     pub duration: HumanDuration,
-    /// How long the same load goes before each run, discarded.
+    /// The length of the same load before each run, which is discarded.
     #[serde(default = "warm_up")]
     pub warm_up: HumanDuration,
     /// Runs, one after the other, in the same process of the gateway.
     #[serde(default = "runs")]
     #[schemars(range(min = 1, max = 100))]
     pub runs: u32,
-    /// A Lua script for wrk beside this file, in place of the scenario's requests. wrk then sends the load.
+    /// A Lua script for wrk next to this file, in place of the scenario's requests. wrk then sends
+    /// the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// What happens to the gateway in each run.
+    /// The change of the gateway in each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
 }
@@ -199,7 +202,7 @@ impl Specification {
         Suite {
             suite: self.specification.clone(),
             title: self.title.clone(),
-            gateways: gateway.into_iter().collect(),
+            gateways: gateway.into_iter().map(Into::into).collect(),
             scenarios: scenarios.cloned().map(Into::into).collect(),
             load: self.specification.clone(),
             blocks: 1,
@@ -238,7 +241,7 @@ impl Specification {
         Ok(())
     }
 
-    /// What a plan keeps of it.
+    /// Returns the part of it that a plan keeps.
     pub fn specified(&self) -> Specified {
         Specified {
             name: self.specification.clone(),

@@ -1,4 +1,4 @@
-//! A suite (plan file): which gateways go through which scenarios under which load.
+//! A suite (plan file): gateways, the scenarios that they run, and the load.
 
 use std::collections::BTreeMap;
 
@@ -18,43 +18,43 @@ pub struct Suite {
     pub suite: String,
     /// One line for people.
     pub title: String,
-    /// Gateways by name or folder; `--gateway` replaces the list.
+    /// Gateways by name or folder, with an optional configuration; `--gateway` replaces the list.
     #[schemars(length(min = 1))]
-    pub gateways: Vec<String>,
-    /// Scenarios by name, or paths of files beside this one; those with a load of their own say it.
+    pub gateways: Vec<SuiteGateway>,
+    /// Scenarios by name, or paths of files next to this one, with an optional load.
     #[schemars(length(min = 1))]
     pub scenarios: Vec<SuiteScenario>,
-    /// Load profile by name, or path of a file beside this one.
+    /// Load profile by name, or path of a file next to this one.
     pub load: String,
     /// Repetitions, each with a fresh process of every variant.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
-    /// How often a trial that failed is tried again. Every try is kept.
+    /// The number of retries of a failed trial. Every try is kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
-    /// How quiet the machine is before each load; none where nothing is waited for.
+    /// The condition of a quiet machine before each load [default: no wait].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
-    /// Whether the upstream is also loaded directly.
+    /// True if the upstream is also loaded directly.
     #[serde(default = "yes", alias = "floor")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: bool,
     /// True if the null gateway, which only copies bytes, is loaded too, in comparable scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
-    /// Whether the bare network is measured before each direct load: messages as large as
-    /// requests and answers, that nobody reads.
+    /// True if the bare network is measured before each direct load: messages as large as
+    /// requests and responses, whose contents are not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// What each gateway may use at most, in CPUs: a variant of it for each size that the machine has.
+    /// The sizes of each gateway, in CPUs: one variant for each size that the machine can provide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(min = 0.01, max = 4_096.0)))]
     pub cpus: Vec<f64>,
-    /// What the document that it repeats has asked for: `--as-published`.
+    /// The settings of the document that it repeats, for `--as-published`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_published: Option<AsPublished>,
-    /// What the run is made for besides its loads; none where they are all.
+    /// The study that the run is made for, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<SuiteStudy>,
 }
@@ -69,13 +69,57 @@ pub(crate) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+/// A gateway of a suite: its name or folder, or that and a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SuiteGateway {
+    /// A gateway with the configuration that its folder renders.
+    Named(String),
+    /// A gateway with a configuration of the user's.
+    Configured(ConfiguredGateway),
+}
+
+/// A gateway with a configuration of the user's, as `--config` gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfiguredGateway {
+    /// The gateway's name or folder.
+    pub gateway: String,
+    /// The path of the configuration next to this file.
+    pub config: String,
+}
+
+impl SuiteGateway {
+    /// The name or folder.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Named(word) => word,
+            Self::Configured(configured) => &configured.gateway,
+        }
+    }
+
+    /// Returns the path of its configuration, if it is the user's.
+    pub fn config(&self) -> Option<&str> {
+        match self {
+            Self::Named(_) => None,
+            Self::Configured(configured) => Some(&configured.config),
+        }
+    }
+}
+
+impl From<String> for SuiteGateway {
+    fn from(word: String) -> Self {
+        Self::Named(word)
+    }
+}
+
 /// A scenario of a suite: its name, or its name and its loads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SuiteScenario {
-    /// The suite's loads are its.
+    /// A scenario with the suite's loads.
     Named(String),
-    /// It has loads of its own.
+    /// A scenario with its own loads.
     Loaded(ScenarioLoads),
 }
 
@@ -83,7 +127,7 @@ pub enum SuiteScenario {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioLoads {
-    /// The scenario's name, or the path of its file beside this one.
+    /// The scenario's name, or the path of its file next to this one.
     pub scenario: String,
     /// Load profile in place of the suite's `load`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,26 +141,26 @@ pub struct ScenarioLoads {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AsPublished {
-    /// Load profile by name, or path of a file beside this one.
+    /// Load profile by name, or path of a file next to this one.
     pub load: String,
     /// Repetitions.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
-    /// Load profiles of sizes, in place of `load`, where the document has one for each.
+    /// Load profiles of sizes, in place of `load`, if the document has one for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_cpus: Vec<LoadOfSize>,
 }
 
-/// The load of a size.
+/// The load profiles that a suite uses at one size of the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadOfSize {
     /// The size, one of the suite's `cpus`.
     #[schemars(range(min = 0.01, max = 4_096.0))]
     pub cpus: f64,
-    /// Load profile by name, or path of a file beside this one.
+    /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Load profiles of single scenarios of the suite in place of it, by the words of these.
+    /// Load profiles of single scenarios of the suite, in place of `load`, by scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of_scenarios: BTreeMap<String, String>,
 }
@@ -130,7 +174,7 @@ impl SuiteScenario {
         }
     }
 
-    /// The load that it has of its own.
+    /// Returns its own load, if any.
     pub fn load(&self, as_published: bool) -> Option<&str> {
         match self {
             Self::Named(_) => None,

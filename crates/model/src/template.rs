@@ -1,13 +1,13 @@
-//! Templates: text in which values of `data` stand as `{{ name }}` or `{{ name.column }}`.
+//! Templates: text with values of `data`, written `{{ name }}` or `{{ name.column }}`.
 //!
-//! A value in quotes stands for itself, so `{{ "{{" }}` writes two braces. A `}}` outside of a
+//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside of a
 //! template is text: it ends many JSON bodies.
 
 use std::ops::Range;
 
 use thiserror::Error;
 
-/// Text, cut where values stand.
+/// Text, split at its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pieces: Vec<Piece>,
@@ -16,7 +16,7 @@ pub struct Template {
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text as it is sent; never empty, and never beside another text.
+    /// Text as it is sent; never empty, and never next to another text.
     Text(String),
     /// A value of a source.
     Value(Reference),
@@ -33,15 +33,15 @@ pub struct Reference {
     pub span: Range<usize>,
 }
 
-/// What is wrong with a template, and what to write instead.
+/// A mistake in a template, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}; {help}")]
 pub struct TemplateError {
     /// The culprit: bytes of the text.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to write instead.
+    /// The remedy.
     pub help: String,
 }
 
@@ -69,7 +69,7 @@ impl Template {
         &self.pieces
     }
 
-    /// The values that are needed, in the order in which they stand.
+    /// The required values, in their order in the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,
@@ -77,7 +77,7 @@ impl Template {
         })
     }
 
-    /// The text that it always is, if no value stands in it.
+    /// The constant text of a template without values.
     pub fn constant(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -94,7 +94,7 @@ impl Template {
         }
     }
 
-    /// Takes what opens at `open`; returns where it ends.
+    /// Reads the braces that open at `open`; returns their end.
     fn slot(&mut self, text: &str, open: usize) -> Result<usize, TemplateError> {
         let after = open + OPEN.len();
         let inner = text[after..].trim_start_matches(' ');
@@ -141,15 +141,15 @@ fn reference(words: &str, span: Range<usize>) -> Result<Reference, TemplateError
     }
     Err(TemplateError {
         span,
-        message: "between `{{` and `}}` stands no name".into(),
+        message: "there is no name between `{{` and `}}`".into(),
         help: format!("write `{{{{ name }}}}` or `{{{{ name.column }}}}`; {LITERAL}"),
     })
 }
 
-/// How two braces are written that mean themselves.
+/// The notation of two literal braces.
 pub(crate) const LITERAL: &str = "two braces that are sent are written as `{{ \"{{\" }}`";
 
-/// Whether a source can have this name.
+/// Reports whether a source can have this name.
 pub(crate) fn is_source_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes
@@ -158,7 +158,7 @@ pub(crate) fn is_source_name(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Whether a template can name this column.
+/// Reports whether a template can name this column.
 pub(crate) fn is_column_name(name: &str) -> bool {
     !name.is_empty()
         && name
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_told_with_its_place() {
+    fn a_mistake_in_a_template_is_reported_with_its_place() {
         for (text, span) in [
             ("ab{{ c", 2..6),
             ("{{ }}", 0..5),

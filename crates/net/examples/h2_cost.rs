@@ -1,6 +1,7 @@
-//! What HTTP/2 costs a client per request, in memory: a request is encoded and an answer of 202 bytes
-//! decoded, without any system call. Once the heads of all answers are the same, as nginx sends them
-//! within a second; once each has a time of its own, as those of an embedded upstream.
+//! The cost of HTTP/2 to a client per request, in memory: a request is encoded and a response of
+//! 202 bytes decoded, without any system call. In one case the heads of all responses are the same,
+//! as nginx sends them within a second; in the other each head has its own time, as from an
+//! embedded upstream.
 //!
 //! `cargo run --release -p gatebench-net --example h2_cost`
 
@@ -14,9 +15,9 @@ const BODY_BYTES: u8 = 103;
 const REQUESTS: u32 = 4_000_000;
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-/// The frames of one answer as nginx sends it, with its Date and Server Huffman-coded. The last byte
-/// of its header block belongs to a value.
-fn answer() -> Vec<u8> {
+/// The frames of one response as nginx sends it, with its Date and Server Huffman-coded. The last
+/// byte of its header block belongs to a value.
+fn response() -> Vec<u8> {
     let mut block = Block::response(200);
     block
         .field("server", b"nginx/1.22.1")
@@ -31,16 +32,16 @@ fn answer() -> Vec<u8> {
     frames
 }
 
-/// Answers of `streams` requests at once, with room for their numbers.
-struct Answers {
+/// Responses to `streams` requests at once, with room for their numbers.
+struct Responses {
     bytes: Vec<u8>,
-    /// Where the numbers are, two for each answer.
+    /// The positions of the numbers, two for each response.
     numbers_at: Vec<[usize; 2]>,
 }
 
-impl Answers {
+impl Responses {
     fn new(streams: usize) -> Self {
-        let one = answer();
+        let one = response();
         let second = 9 + usize::from(one[2]);
         let starts = (0..streams).map(|at| at * one.len());
         Self {
@@ -51,7 +52,7 @@ impl Answers {
         }
     }
 
-    /// Makes an answer the one to a stream; `last` is the last byte of its head.
+    /// Makes a response the one to a stream; `last` is the last byte of its head.
     fn prepare(&mut self, at: usize, number: u32, last: u8) {
         let end_of_block = self.numbers_at[at][1] - 6;
         self.bytes[end_of_block] = last;
@@ -75,7 +76,7 @@ fn measure(streams: usize, heads_differ: bool) -> Result<f64, Box<dyn Error>> {
     let mut block = Block::request("GET", "http", "127.0.0.1:8080", "/calculator?a=1&b=2");
     let nonce = block.variable("gatebench-nonce", b"0000000000000000");
     client.next(&mut &EMPTY_SETTINGS[..], &mut out)?;
-    let mut answers = Answers::new(streams);
+    let mut responses = Responses::new(streams);
     let rounds = REQUESTS as usize / streams;
     let (mut good, mut body_bytes) = (0_u64, 0_usize);
     let start_ns = cpu_ns();
@@ -89,9 +90,9 @@ fn measure(streams: usize, heads_differ: bool) -> Result<f64, Box<dyn Error>> {
             } else {
                 b'0'
             };
-            answers.prepare(at, stream.number(), last);
+            responses.prepare(at, stream.number(), last);
         }
-        let mut input = &answers.bytes[..];
+        let mut input = &responses.bytes[..];
         while let Some(event) = client.next(&mut input, &mut out)? {
             match event {
                 Event::Head { head, .. } => {
@@ -106,14 +107,14 @@ fn measure(streams: usize, heads_differ: bool) -> Result<f64, Box<dyn Error>> {
     let elapsed_ns = (cpu_ns() - start_ns) as f64;
     let done = rounds * streams;
     if good != done as u64 || body_bytes != usize::from(BODY_BYTES) * done {
-        return Err("not every request was answered".into());
+        return Err("a request got no response".into());
     }
     Ok(elapsed_ns / done as f64)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let length = answer().len();
-    println!("answers of {length} bytes on the wire");
+    let length = response().len();
+    println!("responses of {length} bytes on the wire");
     for streams in [1, 10, 100] {
         let same = measure(streams, false)?;
         let different = measure(streams, true)?;

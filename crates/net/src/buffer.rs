@@ -6,12 +6,13 @@ use std::cell::{RefCell, UnsafeCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Bytes between two pieces: nine cache lines. Pieces are as long as a power of two, and their first bytes,
-/// which nearly all messages are, would share a few sets of the cache were nothing between them.
+/// Bytes between two pieces: nine cache lines. Pieces are as long as a power of two, and their
+/// first bytes, which nearly all messages are, would share a few sets of the cache if nothing were
+/// between them.
 const APART_BYTES: usize = 9 * 64;
 
-/// The memory of one loop. A piece is at any time with exactly one of: the free list, the kernel (only
-/// between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
+/// The memory of one loop. A piece is at any time with exactly one of: the free list, the kernel
+/// (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
 pub(crate) struct Pool {
     memory: Box<[UnsafeCell<u8>]>,
     piece_bytes: usize,
@@ -19,7 +20,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool of `pieces` (at most 32,768, the limit of io_uring's buffer rings) of `piece_bytes` each.
+    /// A pool of `pieces` (at most 32,768, the limit of io_uring's buffer rings) of `piece_bytes`
+    /// each.
     pub(crate) fn new(pieces: u16, piece_bytes: usize) -> Rc<Self> {
         let mut memory = Vec::new();
         memory.resize_with(pieces as usize * (piece_bytes + APART_BYTES), || {
@@ -39,8 +41,8 @@ impl Pool {
             return None;
         }
         let piece = self.take_free()?;
-        // SAFETY: the piece was just taken, so nobody else refers to its memory, and it is long enough;
-        // `bytes` cannot be of this memory, which is only ever lent out as other pieces.
+        // SAFETY: the piece was just taken, so nothing else refers to its memory, and it is long
+        // enough; `bytes` cannot be of this memory, which is only ever lent out as other pieces.
         unsafe {
             self.address(piece)
                 .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
@@ -49,12 +51,12 @@ impl Pool {
         Some(unsafe { self.filled(piece, bytes.len()) })
     }
 
-    /// How many bytes a piece holds.
+    /// The size of a piece in bytes.
     pub(crate) fn piece_bytes(&self) -> usize {
         self.piece_bytes
     }
 
-    /// Takes a piece nobody uses.
+    /// Takes a free piece.
     pub(crate) fn take_free(&self) -> Option<u16> {
         self.free.borrow_mut().pop()
     }
@@ -64,7 +66,7 @@ impl Pool {
         self.free.borrow_mut().push(piece);
     }
 
-    /// Where a piece begins, for the kernel to write to.
+    /// The address of a piece, for the kernel to write to.
     pub(crate) fn address(&self, piece: u16) -> *mut u8 {
         let begin = usize::from(piece) * (self.piece_bytes + APART_BYTES);
         assert!(
@@ -78,7 +80,8 @@ impl Pool {
     /// Makes a buffer of a piece that the kernel has filled.
     ///
     /// # Safety
-    /// The piece was taken from this pool, the kernel is done with it, and no other buffer names it.
+    /// The piece was taken from this pool, the kernel is done with it, and no other buffer names
+    /// it.
     pub(crate) unsafe fn filled(self: &Rc<Self>, piece: u16, len: usize) -> Buffer {
         assert!(
             len <= self.piece_bytes,
@@ -100,11 +103,11 @@ pub struct Buffer {
 }
 
 impl From<&[u8]> for Buffer {
-    /// A buffer of its own memory.
+    /// A buffer with separate memory.
     fn from(bytes: &[u8]) -> Self {
         Pool::new(1, bytes.len())
             .copy(bytes)
-            .expect("the pool has one piece of this length, and nobody has taken it")
+            .expect("the pool has one piece of this length, and it is free")
     }
 }
 
@@ -112,8 +115,9 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: while this buffer lives it is the only holder of the piece (see `Pool`), the kernel
-        // has finished writing, and `len` was checked against the piece when the buffer was made.
+        // SAFETY: while this buffer lives it is the only holder of the piece (see `Pool`), the
+        // kernel has finished writing, and `len` was checked against the piece when the buffer was
+        // made.
         unsafe { std::slice::from_raw_parts(self.pool.address(self.piece), self.len) }
     }
 }

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use crate::{Backend, Epoll, IoConfig, IoTask, Uring};
 
-/// The backend to use: the one asked for, else io_uring where the kernel grants everything the loop
-/// needs (containers often refuse it), else epoll.
+/// The backend to use: the requested one; otherwise io_uring if the kernel allows everything the
+/// loop needs (containers often refuse it); otherwise epoll.
 pub fn choose(wanted: Option<Backend>) -> Backend {
     wanted.unwrap_or_else(|| match Uring::new(IoConfig::default()) {
         Ok(_) => Backend::Uring,
@@ -19,8 +19,8 @@ pub fn choose(wanted: Option<Backend>) -> Backend {
 /// # Errors
 /// When the kernel refuses the backend.
 pub fn run<T: IoTask>(backend: Option<Backend>, task: T) -> io::Result<T::Output> {
-    // Timers of this thread may fire as late as its slack allows: 50 µs by default, which an arrival
-    // schedule cannot afford. A kernel that refuses costs accuracy, not correctness.
+    // Timers of this thread may fire as late as its slack allows: 50 µs by default, which an
+    // arrival schedule cannot afford. A kernel that refuses costs accuracy, not correctness.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     match choose(backend) {
         Backend::Uring => Ok(task.run(Uring::new(IoConfig::default())?)),

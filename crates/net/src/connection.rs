@@ -1,4 +1,4 @@
-//! Names of connections, and a table for what a user of the loop keeps per connection.
+//! Names of connections, and a table for the values that a user of the loop keeps per connection.
 
 /// Names one listener of one loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,13 +13,13 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// A name made by hand, for a simulated loop.
+    /// A name from its parts, also for a simulated loop.
     pub const fn new(slot: u32, generation: u32) -> Self {
         Self { slot, generation }
     }
 }
 
-/// What a user keeps per connection, found by [`ConnId`] in constant time.
+/// A user's data per connection, found by [`ConnId`] in constant time.
 #[derive(Debug)]
 pub struct ConnMap<T> {
     slots: Vec<Option<(u32, T)>>,
@@ -36,7 +36,7 @@ impl<T> Default for ConnMap<T> {
 }
 
 impl<T> ConnMap<T> {
-    /// Stores `value`, replacing what the slot's earlier connection left.
+    /// Stores `value`, replacing that of the slot's earlier connection.
     pub fn insert(&mut self, conn: ConnId, value: T) {
         let slot = conn.slot as usize;
         if slot >= self.slots.len() {
@@ -72,30 +72,21 @@ impl<T> ConnMap<T> {
             .map(|(_, value)| value)
     }
 
-    /// How many connections have a value.
+    /// The number of connections that have a value.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no connection has a value.
+    /// Reports whether no connection has a value.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Every live connection with its value.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (ConnId, &mut T)> {
-        self.slots
-            .iter_mut()
-            .enumerate()
-            .filter_map(|(slot, entry)| {
-                let (generation, value) = entry.as_mut()?;
-                Some((
-                    ConnId {
-                        slot: slot as u32,
-                        generation: *generation,
-                    },
-                    value,
-                ))
-            })
+        (0..).zip(&mut self.slots).filter_map(|(slot, entry)| {
+            let (generation, value) = entry.as_mut()?;
+            Some((ConnId::new(slot, *generation), value))
+        })
     }
 }

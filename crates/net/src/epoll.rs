@@ -1,8 +1,8 @@
 //! The loop on epoll: every descriptor registered once, edge-triggered.
 //!
-//! An edge says that something *may* be possible; what is really possible is learnt from receive and
-//! send. A connection that may have more to read stays on a list and gets one receive per round, so
-//! that one busy peer cannot starve the others.
+//! An edge says that something *may* be possible; receive and send show what is possible. A
+//! connection that may have more to read stays on a list and gets one receive per round, so that
+//! one busy peer cannot starve the others.
 
 #![allow(unsafe_code)]
 
@@ -45,7 +45,8 @@ struct Conn {
     listed: bool,
     /// An edge has come since a receive last took everything there was.
     may_read: bool,
-    /// The peer has hung up or the socket has failed: only a receive that says so ends the reading.
+    /// The peer has hung up or the socket has failed: only a receive that reports it ends the
+    /// reading.
     hung_up: bool,
     paused: bool,
     finished: bool,
@@ -123,7 +124,7 @@ impl Epoll {
         }
     }
 
-    /// Hears no more of a listener for a while: it is level-triggered, and would end every wait.
+    /// Ignores a listener for a while: it is level-triggered, and would end every wait.
     fn rest(&mut self, index: usize) {
         if self.watch(index, EventFlags::empty()).is_ok() {
             let now_ns = clock::now_ns();
@@ -131,7 +132,7 @@ impl Epoll {
         }
     }
 
-    /// Sets what is to be heard of a listener, unless it was stopped.
+    /// Sets the events to wait for on a listener, unless it was stopped.
     fn watch(&self, index: usize, flags: EventFlags) -> io::Result<()> {
         if let Some(Some(listener)) = self.listeners.get(index) {
             let data = EventData::new_u64(LISTENER | index as u64);
@@ -219,8 +220,8 @@ impl Epoll {
             return self.pool.give_back(piece);
         };
         let size = self.pool.piece_bytes();
-        // SAFETY: the piece was just taken from the pool, so nobody else refers to its memory, and it
-        // is `size` bytes long.
+        // SAFETY: the piece was just taken from the pool, so nothing else refers to its memory, and
+        // it is `size` bytes long.
         let got = unsafe {
             libc::recv(
                 entry.socket.as_raw_fd(),
@@ -233,8 +234,8 @@ impl Epoll {
             // SAFETY: the piece is ours and the kernel has filled `got` bytes of it.
             let bytes = unsafe { self.pool.filled(piece, got as usize) };
             events.push(Event::Received { conn, bytes });
-            // A receive that did not fill the piece took everything: what comes later is a new edge.
-            // This saves the second receive per message that would only say so.
+            // A receive that did not fill the piece took everything: later bytes raise a new edge.
+            // This saves a second receive per message.
             entry.may_read = got as usize == size || entry.hung_up;
             if entry.may_read {
                 self.list(conn);
@@ -254,7 +255,7 @@ impl Epoll {
         }
     }
 
-    /// Sends what the kernel takes; the vector once that is all of it.
+    /// Sends as much as the kernel accepts; returns the vector once all of it is sent.
     fn continue_send(&mut self, conn: ConnId, events: &mut Vec<Event>) -> Option<Vec<u8>> {
         let entry = self.conns.get_mut(conn)?;
         let (bytes, mut done) = entry.sending.take()?;
@@ -329,12 +330,12 @@ impl Io for Epoll {
     fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId> {
         let peer = peer.into();
         let socket = socket::connecting(&peer, source)?;
-        let answer = match &peer {
+        let response = match &peer {
             Peer::Tcp(address) => rustix::net::connect(&socket, address),
             Peer::Unix(path) => rustix::net::connect(&socket, &SocketAddrUnix::new(path)?),
         };
         let conn = self.adopt(socket, State::Connecting)?;
-        if let Err(error) = answer
+        if let Err(error) = response
             && error != Errno::INPROGRESS
         {
             let mut ready = std::mem::take(&mut self.ready);
@@ -413,10 +414,7 @@ impl Io for Epoll {
             if word & LISTENER != 0 {
                 self.accept_all((word & !LISTENER) as usize, events);
             } else {
-                let conn = ConnId {
-                    slot: word as u32,
-                    generation: (word >> 32) as u32,
-                };
+                let conn = ConnId::new(word as u32, (word >> 32) as u32);
                 self.edge(conn, flags, events);
             }
         }
@@ -428,12 +426,8 @@ impl Io for Epoll {
 impl Epoll {
     /// Events made by calls between two polls, without those of connections closed since.
     fn drain_ready(&mut self, events: &mut Vec<Event>) {
-        let mut ready = std::mem::take(&mut self.ready);
-        for event in ready.drain(..) {
-            if self.conns.get_mut(event.conn()).is_some() {
-                events.push(event);
-            }
-        }
-        self.ready = ready;
+        let conns = &mut self.conns;
+        let open = |it: &Event| conns.get_mut(it.conn()).is_some();
+        events.extend(self.ready.drain(..).filter(open));
     }
 }

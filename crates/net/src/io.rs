@@ -6,21 +6,21 @@ use std::net::{IpAddr, SocketAddr};
 use crate::tls::Session;
 use crate::{Buffer, ConnId, ListenerId, Peer};
 
-/// A send of at most so many bytes that completes at once needs no event. A user that streams more than
-/// this can rely on an event to go on with.
+/// A send of up to this number of bytes that completes at once needs no event. A user that streams
+/// more than this can rely on an event to continue with.
 pub const SMALL_BYTES: usize = 16 * 1024;
 
-/// What happened to a connection. An event carries back every buffer that was lent to the loop.
+/// A change of a connection. An event carries back every buffer that was lent to the loop.
 #[derive(Debug)]
 pub enum Event {
     /// A peer connected to `listener`. Receiving has already begun.
     Accepted {
-        /// Where it arrived.
+        /// The listener that accepted it.
         listener: ListenerId,
         /// The new connection.
         conn: ConnId,
     },
-    /// A connection asked for with [`Io::connect`] is established. Receiving has already begun.
+    /// A connection from [`Io::connect`] is established. Receiving has already begun.
     Connected {
         /// The connection.
         conn: ConnId,
@@ -29,7 +29,7 @@ pub enum Event {
     Received {
         /// The connection.
         conn: ConnId,
-        /// What arrived; never empty.
+        /// The bytes that arrived; never empty.
         bytes: Buffer,
     },
     /// The peer will send no more (FIN). Sending is still possible.
@@ -37,15 +37,15 @@ pub enum Event {
         /// The connection.
         conn: ConnId,
     },
-    /// Everything given to the last [`Io::send`], which did not answer at once, is in the kernel's hands; the vector comes back
-    /// for reuse, with its contents unchanged.
+    /// The kernel has taken all bytes of the last [`Io::send`], which did not complete at once; the
+    /// vector comes back for reuse, with its contents unchanged.
     Sent {
         /// The connection.
         conn: ConnId,
         /// The vector given to `send`.
         bytes: Vec<u8>,
     },
-    /// The connection failed (refused, reset, timed out in the kernel). It still has to be closed.
+    /// The connection failed (refused, reset, timed out in the kernel). It still must be closed.
     Failed {
         /// The connection.
         conn: ConnId,
@@ -71,15 +71,15 @@ impl Event {
 /// One thread's I/O.
 ///
 /// The protocol per connection: at most one send is outstanding; after [`Io::close`] or
-/// [`Io::abort`] no poll delivers an event of that [`ConnId`], even if completions were under way. Events
-/// that an earlier poll delivered stay where they are: names are never reused, so look them up.
-/// Operations on a closed `ConnId` do nothing.
+/// [`Io::abort`] no poll delivers an event of that [`ConnId`], even if completions were under way.
+/// Events that an earlier poll delivered stay where they are: names are never reused, so look them
+/// up. Operations on a closed `ConnId` do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
-    /// host). A simulated loop answers simulated time.
+    /// host). A simulated loop returns simulated time.
     fn now_ns(&self) -> u64;
 
-    /// The TLS of a connection; `None` where it speaks none, or the loop does not know of it.
+    /// The TLS of a connection; `None` if it does not use TLS, or the loop does not know it.
     fn session(&self, _conn: ConnId) -> Option<&Session> {
         None
     }
@@ -88,14 +88,14 @@ pub trait Io {
     /// `SO_REUSEPORT` is set when `shared` so that several workers can listen on one port.
     ///
     /// # Errors
-    /// What `bind` or `listen` answered.
+    /// The error of `bind` or `listen`.
     fn listen(&mut self, address: SocketAddr, shared: bool)
     -> io::Result<(ListenerId, SocketAddr)>;
 
-    /// Stops accepting on a listener and closes it; connections it accepted live on.
+    /// Stops accepting on a listener and closes it; connections that it accepted stay open.
     fn stop_listening(&mut self, listener: ListenerId);
 
-    /// Begins to connect to `peer`, from the local address `source` where one is given (over TCP; the
+    /// Begins to connect to `peer`, from the local address `source` if one is given (over TCP; the
     /// port is chosen so that every source has about 28,000 connections to each peer).
     /// [`Event::Connected`] or [`Event::Failed`] follows.
     ///
@@ -103,8 +103,8 @@ pub trait Io {
     /// Only what can be known at once, for example no descriptor left.
     fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId>;
 
-    /// Sends all of `bytes`. Where there is much to do it leaves together with other sends at the next
-    /// [`Io::poll`], which costs least; where there is little, at once.
+    /// Sends all of `bytes`. Under load it leaves together with other sends at the next
+    /// [`Io::poll`], which costs least; otherwise at once.
     ///
     /// A send of at most [`SMALL_BYTES`] that the kernel took whole gives the vector back at once.
     /// Any other is followed by [`Event::Sent`], and then the next send may be given.
@@ -116,24 +116,24 @@ pub trait Io {
     #[must_use = "a vector that comes back is not followed by an event"]
     fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
-    /// Stops receiving until [`Io::resume`]: what the peer sends stays in the kernel, whose window
-    /// then closes (backpressure). Events already under way may still arrive.
+    /// Stops receiving until [`Io::resume`]: later bytes stay in the kernel, whose window then
+    /// closes (backpressure). Events already under way may still arrive.
     fn pause(&mut self, conn: ConnId);
 
     /// Receives again after [`Io::pause`].
     fn resume(&mut self, conn: ConnId);
 
-    /// Sends FIN once everything already submitted has gone out; receiving goes on.
+    /// Sends FIN once everything already submitted has gone out; receiving continues.
     fn shutdown(&mut self, conn: ConnId);
 
-    /// Closes; what was submitted and not yet taken by the kernel is lost.
+    /// Closes; bytes that were submitted and not yet taken by the kernel are lost.
     fn close(&mut self, conn: ConnId);
 
     /// Closes with RST, so that neither side keeps TIME-WAIT.
     fn abort(&mut self, conn: ConnId);
 
-    /// Submits what is pending and appends what completed to `events`. Waits until something
-    /// completes or the clock reaches `until_ns` (`None`: wait for ever; a past time: do not wait).
+    /// Submits pending operations and appends the completed ones to `events`. Waits until something
+    /// completes or the clock reaches `until_ns` (`None`: wait forever; a past time: do not wait).
     ///
     /// # Errors
     /// Only when the loop itself is broken; a connection's trouble is an event.
@@ -164,12 +164,12 @@ impl Backend {
 pub struct IoConfig {
     /// Number of buffers, a power of two up to 32,768.
     pub buffers: u16,
-    /// Bytes each.
     pub buffer_bytes: usize,
 }
 
 impl Default for IoConfig {
-    /// 2 MiB: a small answer of each of 256 connections in one round, without leaving a core's L2.
+    /// 2 MiB: a small response of each of 256 connections in one round, without leaving a core's
+    /// L2.
     fn default() -> Self {
         Self {
             buffers: 256,
@@ -180,7 +180,7 @@ impl Default for IoConfig {
 
 /// Work that runs on whichever backend was chosen, compiled once for each of them.
 pub trait IoTask {
-    /// What the work answers.
+    /// The result of the work.
     type Output;
     /// Runs to the end on this thread.
     fn run<I: Io>(self, io: I) -> Self::Output;

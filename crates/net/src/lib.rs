@@ -1,9 +1,9 @@
 //! Thread-per-core networking: a completion-shaped event loop over io_uring or epoll, and the
 //! protocols (TLS, HTTP/1.1, HTTP/2) as state machines that do no I/O.
 //!
-//! One thread owns one [`Io`]; nothing here is shared between threads, but for the sessions that TLS may
-//! resume, and nothing blocks except [`Io::poll`] and a [`http1::ResponseReader`] of a stream that blocks. TLS stands between [`Io`] and HTTP: both see only
-//! bytes.
+//! One thread owns one [`Io`]; threads share nothing except the sessions that TLS may resume, and
+//! nothing blocks except [`Io::poll`] and a [`http1::ResponseReader`] of a stream that blocks. TLS
+//! is a layer between [`Io`] and HTTP: both see only bytes.
 
 pub mod buffer;
 mod choice;

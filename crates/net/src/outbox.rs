@@ -1,4 +1,4 @@
-//! What waits to be sent on one connection, over the rule of one outstanding send.
+//! Bytes that wait to be sent on one connection, of which one send is outstanding at a time.
 
 use crate::{ConnId, Io};
 
@@ -17,12 +17,12 @@ impl Outbox {
         &mut self.queued
     }
 
-    /// What is queued and not on its way.
+    /// The bytes that are queued and not being sent.
     pub fn queued(&self) -> &[u8] {
         &self.queued
     }
 
-    /// Sends what is queued unless a send is outstanding; `now` chooses [`Io::send_now`].
+    /// Sends the queued bytes unless a send is outstanding; `now` chooses [`Io::send_now`].
     pub fn flush<I: Io>(&mut self, io: &mut I, conn: ConnId, now: bool) {
         if self.in_flight > 0 || self.queued.is_empty() {
             return;
@@ -39,7 +39,8 @@ impl Outbox {
         }
     }
 
-    /// Takes the vector back that [`crate::Event::Sent`] carried. Call [`Outbox::flush`] afterwards.
+    /// Takes the vector back that [`crate::Event::Sent`] carried. Call [`Outbox::flush`]
+    /// afterwards.
     pub fn sent(&mut self, mut bytes: Vec<u8>) {
         /// A vector that grew beyond this for one large body is not kept.
         const KEEP_BYTES: usize = 256 * 1024;
@@ -50,7 +51,7 @@ impl Outbox {
         }
     }
 
-    /// Bytes queued or outstanding: what backpressure is decided on.
+    /// Bytes queued or outstanding, on which a caller decides about backpressure.
     pub fn pending_bytes(&self) -> usize {
         self.queued.len() + self.in_flight
     }

@@ -1,13 +1,13 @@
-//! Listeners that rest: there was no descriptor, or no memory, for the next connection.
+//! Listeners that rest because there was no descriptor, or no memory, for the next connection.
 //!
-//! Until some are given back nothing would change, and trying again at once would take all of a core.
+//! Until one is given back nothing would change, and trying again at once would take all of a core.
 //! The peers wait in the backlog meanwhile.
 
 use rustix::io::Errno;
 
 use crate::ListenerId;
 
-/// How long a listener rests before it is tried again: 50 ms.
+/// The time that a listener rests before it is tried again: 50 ms.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
 /// The listeners of one loop that rest. They wake together, with the first of them.
@@ -18,8 +18,8 @@ pub(crate) struct Resting {
 }
 
 impl Resting {
-    /// Whether accepting failed in a way that lasts: no descriptors for the process or the host, or no
-    /// memory (accept(2)).
+    /// Reports whether accepting failed in a way that lasts: no descriptors for the process or the
+    /// host, or no memory (accept(2)).
     pub(crate) fn is_due(error: Errno) -> bool {
         matches!(
             error,
@@ -35,7 +35,7 @@ impl Resting {
         self.listeners.push(listener);
     }
 
-    /// When a poll that would wait until `until_ns` has to end.
+    /// When a poll that would wait until `until_ns` must end.
     pub(crate) fn bound(&self, until_ns: Option<u64>) -> Option<u64> {
         if self.listeners.is_empty() {
             return until_ns;
@@ -43,7 +43,7 @@ impl Resting {
         Some(until_ns.map_or(self.until_ns, |until_ns| until_ns.min(self.until_ns)))
     }
 
-    /// The listeners that have rested long enough; `now_ns` reads the clock only where some rest.
+    /// The listeners that have rested long enough; `now_ns` reads the clock only if some rest.
     pub(crate) fn wake(&mut self, now_ns: impl FnOnce() -> u64) -> Vec<ListenerId> {
         if self.listeners.is_empty() || now_ns() < self.until_ns {
             return Vec::new();

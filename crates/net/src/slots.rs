@@ -23,57 +23,40 @@ impl<T> Slots<T> {
     /// Stores an entry in a free slot.
     pub(crate) fn insert(&mut self, value: T) -> ConnId {
         if let Some(slot) = self.free.pop() {
-            let entry = &mut self.entries[slot as usize];
-            entry.1 = Some(value);
-            return ConnId {
-                slot,
-                generation: entry.0,
-            };
+            let (generation, entry) = &mut self.entries[slot as usize];
+            *entry = Some(value);
+            return ConnId::new(slot, *generation);
         }
         let slot = u32::try_from(self.entries.len()).expect("fewer than 2^32 descriptors exist");
         self.entries.push((0, Some(value)));
-        ConnId {
-            slot,
-            generation: 0,
-        }
+        ConnId::new(slot, 0)
     }
 
     /// The entry, unless the slot has moved on to another generation.
     pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
-        let (generation, value) = self.entries.get_mut(conn.slot as usize)?;
-        if *generation == conn.generation {
-            value.as_mut()
-        } else {
-            None
-        }
+        self.entry_mut(conn)?.1.as_mut()
     }
 
     /// Frees the slot for the next generation.
     pub(crate) fn remove(&mut self, conn: ConnId) -> Option<T> {
-        let (generation, value) = self.entries.get_mut(conn.slot as usize)?;
-        if *generation != conn.generation {
-            return None;
-        }
+        let (generation, value) = self.entry_mut(conn)?;
         let value = value.take()?;
         *generation = (*generation + 1) & GENERATION_MASK;
         self.free.push(conn.slot);
         Some(value)
     }
-}
 
-impl<T> Slots<T> {
+    fn entry_mut(&mut self, conn: ConnId) -> Option<&mut (u32, Option<T>)> {
+        let entry = self.entries.get_mut(conn.slot as usize);
+        entry.filter(|(generation, _)| *generation == conn.generation)
+    }
+
     /// The names of all entries.
     pub(crate) fn names(&self) -> Vec<ConnId> {
-        let taken = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, value))| value.is_some());
+        let entries = (0..).zip(&self.entries);
+        let taken = entries.filter(|(_, (_, value))| value.is_some());
         taken
-            .map(|(slot, (generation, _))| ConnId {
-                slot: slot as u32,
-                generation: *generation,
-            })
+            .map(|(slot, (generation, _))| ConnId::new(slot, *generation))
             .collect()
     }
 }

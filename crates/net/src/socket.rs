@@ -70,7 +70,7 @@ fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
         size_of_val(&on) as libc::socklen_t,
     );
     // SAFETY: the descriptor is open, and the option is an int that lives through the call.
-    let answer = unsafe {
+    let response = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
             libc::IPPROTO_IP,
@@ -79,7 +79,7 @@ fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
             len,
         )
     };
-    if answer == 0 {
+    if response == 0 {
         Ok(())
     } else {
         Err(io::Error::last_os_error())

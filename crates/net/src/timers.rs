@@ -1,12 +1,13 @@
 //! Deadlines of one loop: a queue in time order, and a deadline that is cheap to move.
 //!
-//! Pure: time comes in as nanoseconds. [`Timers::next_ns`] is what [`crate::Io::poll`] waits for.
+//! Pure: the time is an argument in nanoseconds. [`Timers::next_ns`] is the time that
+//! [`crate::Io::poll`] waits for.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Keys with the time they are due. What is no longer wanted is not removed: its owner recognises
-/// the key as stale when it comes out (a [`crate::ConnId`] never names two connections).
+/// Keys with the time they are due. A key that is no longer wanted is not removed: its owner
+/// recognises it as stale when it comes out (a [`crate::ConnId`] never names two connections).
 #[derive(Debug)]
 pub struct Timers<K> {
     heap: BinaryHeap<Reverse<Entry<K>>>,
@@ -73,12 +74,12 @@ impl<K> Timers<K> {
         self.heap.pop().map(|Reverse(entry)| entry.key)
     }
 
-    /// How many keys wait, stale ones included.
+    /// The number of waiting keys, including stale ones.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether nothing waits.
+    /// Reports whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
@@ -116,8 +117,8 @@ impl Deadline {
         self.due_ns = u64::MAX;
     }
 
-    /// The queue gave `key` out: whether the deadline has passed. If it has moved meanwhile, it is
-    /// queued again.
+    /// Reports, when the queue gave `key` out, whether the deadline has passed. If it has moved
+    /// meanwhile, it is queued again.
     pub fn expired<K>(&mut self, now_ns: u64, key: K, timers: &mut Timers<K>) -> bool {
         if self.due_ns <= now_ns {
             *self = Self::default();
@@ -130,64 +131,5 @@ impl Deadline {
             }
         }
         false
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_come_out_in_time_order_and_not_early() {
-        let mut timers = Timers::default();
-        for (due_ns, key) in [(30, 'c'), (10, 'a'), (20, 'b'), (20, 'B')] {
-            timers.schedule(due_ns, key);
-        }
-        assert_eq!((timers.next_ns(), timers.len()), (Some(10), 4));
-        assert_eq!(timers.pop_due(9), None);
-        assert_eq!(timers.pop_due(20), Some('a'));
-        assert_eq!(timers.pop_due(20), Some('b'));
-        assert_eq!(timers.pop_due(20), Some('B'));
-        assert_eq!(timers.pop_due(20), None);
-        assert_eq!(timers.pop_due(u64::MAX), Some('c'));
-        assert!(timers.is_empty() && timers.next_ns().is_none());
-    }
-
-    #[test]
-    fn a_deadline_that_moves_away_keeps_one_entry() {
-        let (mut deadline, mut timers) = (Deadline::default(), Timers::default());
-        for now_ns in 0..1000 {
-            deadline.set(now_ns + 100, 'x', &mut timers);
-        }
-        assert_eq!((timers.len(), timers.next_ns()), (1, Some(100)));
-        assert_eq!(timers.pop_due(100), Some('x'));
-        assert!(!deadline.expired(100, 'x', &mut timers));
-        assert_eq!(timers.next_ns(), Some(1099));
-        assert_eq!(timers.pop_due(1099), Some('x'));
-        assert!(deadline.expired(1099, 'x', &mut timers));
-        assert!(timers.is_empty());
-    }
-
-    #[test]
-    fn a_deadline_that_comes_nearer_fires_at_the_nearer_time_and_once() {
-        let (mut deadline, mut timers) = (Deadline::default(), Timers::default());
-        deadline.set(1000, 'x', &mut timers);
-        deadline.set(10, 'x', &mut timers);
-        assert_eq!(timers.pop_due(10), Some('x'));
-        assert!(deadline.expired(10, 'x', &mut timers));
-        assert_eq!(timers.pop_due(1000), Some('x'));
-        assert!(!deadline.expired(1000, 'x', &mut timers));
-        assert!(timers.is_empty());
-    }
-
-    #[test]
-    fn a_cleared_deadline_never_fires() {
-        let (mut deadline, mut timers) = (Deadline::default(), Timers::default());
-        deadline.set(10, 'x', &mut timers);
-        deadline.clear();
-        assert_eq!(timers.pop_due(10), Some('x'));
-        assert!(!deadline.expired(10, 'x', &mut timers));
-        deadline.set(20, 'x', &mut timers);
-        assert_eq!(timers.next_ns(), Some(20));
     }
 }

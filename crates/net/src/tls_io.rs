@@ -1,4 +1,4 @@
-//! A loop whose accepted connections speak TLS, to those who use it as they use any.
+//! A loop whose accepted connections speak TLS; its users see only plain bytes.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,18 +9,18 @@ use crate::tls::{ServerContext, Session, SessionError};
 use crate::workers::{Seat, Service};
 use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_BYTES};
 
-/// What one record can say at most (RFC 8446 5.1).
+/// The most plaintext bytes of one record (RFC 8446 5.1).
 const RECORD_BYTES: usize = 16 * 1024;
 
-/// Pieces for what was said, of [`RECORD_BYTES`]: 4 MiB, of which short messages touch little.
+/// Pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB, of which short messages touch little.
 const PIECES: u16 = 256;
 
-/// A service that speaks TLS without knowing it: what it hears and says is plain, what its clients see
-/// is encrypted. The same service without this costs what it did.
+/// A service over TLS: it receives and sends plain bytes, and its clients see encrypted ones. A
+/// service without this wrapper has no additional cost.
 pub struct TlsService<'a, S> {
-    /// What is served.
+    /// The service that handles the plain bytes.
     pub service: &'a S,
-    /// How.
+    /// The TLS configuration.
     pub context: ServerContext,
 }
 
@@ -30,20 +30,20 @@ impl<S: Service> Service for TlsService<'_, S> {
     }
 }
 
-/// The server's side of TLS on every connection that is accepted; those made with [`Io::connect`] stay
-/// as they are.
+/// The server's side of TLS on every connection that is accepted; those made with [`Io::connect`]
+/// stay plain.
 ///
 /// - [`Event::Accepted`] comes before the handshake, and [`Event::Failed`] where that, or a later
 ///   record, fails; its error holds the [`SessionError`].
-/// - [`Event::EndOfStream`] is close_notify or FIN, whichever comes first. That a client left without
-///   close_notify is not told: HTTP itself says whether something is missing (RFC 9112 9.8).
-/// - [`Io::shutdown`] and [`Io::close`] say close_notify.
+/// - [`Event::EndOfStream`] is close_notify or FIN, whichever comes first. A missing close_notify
+///   is not reported: HTTP itself shows whether something is missing (RFC 9112 9.8).
+/// - [`Io::shutdown`] and [`Io::close`] send close_notify.
 pub struct TlsIo<I> {
     io: I,
     context: ServerContext,
     conns: ConnMap<Conn>,
     pool: Rc<Pool>,
-    /// What the loop below tells, kept for its memory.
+    /// The events of the loop below, kept for their memory.
     below: Vec<Event>,
     /// Events made by calls between two polls.
     ready: Vec<Event>,
@@ -53,7 +53,7 @@ struct Conn {
     session: Session,
     /// Encrypted bytes.
     outbox: Outbox,
-    /// The user's vector, until what it became has gone out.
+    /// The user's vector, until its encrypted bytes have gone out.
     sending: Option<Vec<u8>>,
     shutdown_wanted: bool,
     finished: bool,
@@ -79,7 +79,7 @@ impl Conn {
         }
     }
 
-    /// Once everything has gone out: the user's vector goes back, and FIN goes out where it was asked for.
+    /// Once everything is sent: the user's vector is returned, and FIN is sent if requested.
     fn settle<I: Io>(&mut self, io: &mut I, conn: ConnId, events: &mut Vec<Event>) {
         if self.outbox.pending_bytes() > 0 {
             return;
@@ -166,7 +166,7 @@ impl<I: Io> TlsIo<I> {
             let bytes = pool.copy(plain).unwrap_or_else(|| Buffer::from(plain));
             events.push(Event::Received { conn, bytes });
         });
-        // What the handshake answers, or the alert that tells why it failed.
+        // The reply of the handshake, or the alert with the reason that it failed.
         entry.outbox.flush(&mut self.io, conn, result.is_err());
         match result {
             Err(error) => entry.fail(conn, error, events),
@@ -196,7 +196,7 @@ impl<I: Io> TlsIo<I> {
         None
     }
 
-    /// Says close_notify, and takes the connection out.
+    /// Sends close_notify, and removes the connection.
     fn take_leave(&mut self, conn: ConnId) {
         if let Some(mut entry) = self.conns.remove(conn)
             && !entry.failed

@@ -1,12 +1,13 @@
-//! The nonce a request carries and the times its answer brings back: what added latency is made of.
+//! The nonce that a request carries and the times in its response, from which added latency is
+//! computed.
 //!
 //! Both values have a fixed width, so an engine writes a nonce over a template and reads times
-//! without a parser, and an upstream fills them into a prepared answer.
+//! without a parser, and an upstream fills them into a prepared response.
 
 /// The request field that carries a [`Nonce`], as it is written on the wire.
 pub const NONCE_HEADER: &str = "gatebench-nonce";
 
-/// The answer's field that carries [`Times`], as it is written on the wire.
+/// The response field that carries [`Times`], as it is written on the wire.
 pub const TIMES_HEADER: &str = "gatebench-times";
 
 /// Bytes of a number in hexadecimal.
@@ -64,14 +65,14 @@ impl Nonce {
     }
 }
 
-/// What the upstream knows about one request.
+/// The upstream's times of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The request's nonce, given back.
     pub nonce: Nonce,
     /// When the whole request had been received (t1), nanoseconds of `CLOCK_MONOTONIC`.
     pub received_ns: u64,
-    /// From there until the first byte of the answer was handed to the kernel (t2 − t1).
+    /// From there until the first byte of the response was handed to the kernel (t2 − t1).
     pub service_ns: u64,
 }
 
@@ -131,7 +132,7 @@ const HEX_PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// The value of each digit; 0x80 where the byte is none.
+/// The value of each digit; 0x80 for other bytes.
 const HEX_VALUES: [u8; 256] = {
     let mut values = [0x80; 256];
     let mut digit = 0;
@@ -142,62 +143,3 @@ const HEX_VALUES: [u8; 256] = {
     }
     values
 };
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_nonce_gives_its_parts_back() {
-        let nonce = Nonce::new(0xbeef, 7, 0x12_3456_789a);
-        assert_eq!(nonce.0, 0xbeef_0712_3456_789a);
-        assert_eq!((nonce.tag(), nonce.worker()), (0xbeef, 7));
-        assert_eq!(nonce.sequence(), 0x12_3456_789a);
-        assert_eq!(Nonce::new(1, 2, Nonce::SEQUENCE_END + 5).sequence(), 5);
-    }
-
-    #[test]
-    fn a_nonce_is_sixteen_hexadecimal_digits() {
-        let nonce = Nonce::new(0xbeef, 7, 0x12_3456_789a);
-        assert_eq!(&nonce.to_hex(), b"beef07123456789a");
-        assert_eq!(Nonce::from_hex(b"BEEF07123456789a"), Some(nonce));
-        for wrong in [
-            &b""[..],
-            b"beef07123456789",
-            b"beef07123456789a0",
-            b"beef0712 456789a",
-        ] {
-            assert_eq!(Nonce::from_hex(wrong), None);
-        }
-        assert_eq!(Nonce::from_hex(b"beef07123456789g"), None);
-    }
-
-    #[test]
-    fn times_have_a_fixed_width() {
-        let times = Times {
-            nonce: Nonce::new(1, 2, 3),
-            received_ns: 0xdead_beef,
-            service_ns: u64::MAX,
-        };
-        let mut value = [0; TIMES_BYTES];
-        times.write(&mut value);
-        assert_eq!(
-            &value,
-            b"0001020000000003-00000000deadbeef-ffffffffffffffff"
-        );
-        assert_eq!(Times::parse(&value), Some(times));
-    }
-
-    #[test]
-    fn times_of_another_form_are_refused() {
-        let good = b"0001020000000003-00000000deadbeef-ffffffffffffffff";
-        assert!(Times::parse(good).is_some());
-        assert_eq!(Times::parse(&good[1..]), None);
-        for at in 0..TIMES_BYTES {
-            let mut wrong = *good;
-            wrong[at] = b'x';
-            assert_eq!(Times::parse(&wrong), None, "byte {at}");
-        }
-    }
-}

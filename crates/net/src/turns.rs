@@ -1,17 +1,17 @@
-//! Whose turn it is on a core that a thread shares with processes of its own.
+//! The scheduling of a thread on a core that it shares with its own processes.
 
 #![allow(unsafe_code)]
 
 use std::io;
 
-/// Whether the calling thread, when there is something for it, takes the core at once from one who works
-/// there, which is how threads begin; or waits for its turn, milliseconds at most (`SCHED_BATCH`, sched(7)).
+/// Sets whether the calling thread, when it wakes, takes the core at once from the thread that runs
+/// there (the default), or waits for its turn, milliseconds at most (`SCHED_BATCH`, sched(7)).
 /// On a core that is free it makes no difference.
 ///
-/// A thread that somebody has put under another policy, as real time, stays there.
+/// A thread under another policy, such as real time, stays under it.
 ///
 /// # Errors
-/// When the kernel refuses; the thread goes on as it was.
+/// When the kernel refuses; the thread continues as it was.
 pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
     let wanted = match does {
         true => libc::SCHED_OTHER,
@@ -25,24 +25,23 @@ pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
     if policy == wanted || ![libc::SCHED_OTHER, libc::SCHED_BATCH].contains(&policy) {
         return Ok(());
     }
-    // Both policies know no other priority than 0.
-    let priority = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameter lives through the call, which only reads it; 0 is the calling thread.
-    match unsafe { libc::sched_setscheduler(0, wanted, &priority) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    set_policy(wanted)
 }
 
 /// Runs the calling thread only while its core has nothing else to do (`SCHED_IDLE`, sched(7)): any
 /// thread that wakes up there takes the core from it at once.
 ///
 /// # Errors
-/// When the kernel refuses; the thread goes on as it was.
+/// When the kernel refuses; the thread continues as it was.
 pub fn run_when_idle() -> io::Result<()> {
+    set_policy(libc::SCHED_IDLE)
+}
+
+/// Puts the calling thread under a policy whose only priority is 0.
+fn set_policy(policy: libc::c_int) -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameter lives through the call, which only reads it; 0 is the calling thread.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &priority) } {
+    match unsafe { libc::sched_setscheduler(0, policy, &priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_of_somebody_elses_choice_stays() {
+    fn a_foreign_scheduling_policy_is_kept() {
         run_when_idle().unwrap();
         preempt_on_wakeup(false).unwrap();
         assert_eq!(policy(), libc::SCHED_IDLE.to_string());

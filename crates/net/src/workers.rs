@@ -1,4 +1,4 @@
-//! The threads of a server: one worker per core, each with a loop and listeners of its own.
+//! The threads of a server: one worker per core, each with its own loop and listeners.
 
 use std::fmt;
 use std::io;
@@ -11,43 +11,43 @@ use rustix::thread::CpuSet;
 
 use crate::{Backend, Io, IoTask, ListenerId, run};
 
-/// What every worker of a server does, compiled once for each backend.
+/// The work of every worker of a server, compiled once for each backend.
 pub trait Service: Sync {
-    /// Serves the listeners already open on `io` until [`Seat::stopped`]; to see that in time it must
-    /// not wait in [`Io::poll`] for longer than [`STOP_CHECK_NS`].
+    /// Serves the listeners already open on `io` until [`Seat::stopped`]; to see that in time it
+    /// must not wait in [`Io::poll`] for longer than [`STOP_CHECK_NS`].
     ///
     /// # Errors
     /// Only when the loop itself is broken.
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()>;
 }
 
-/// How often a worker looks whether it shall stop: 50 ms.
+/// The longest time between two checks of a worker for the end: 50 ms.
 pub const STOP_CHECK_NS: u64 = 50_000_000;
 
-/// Where one worker sits.
+/// The identity and the listeners of one worker.
 pub struct Seat<'a> {
     /// Its number, from 0.
     pub index: usize,
     /// The kernel's number of its thread, as in `/proc/self/task`.
     pub thread_id: i32,
-    /// What its loop listens on.
+    /// The listeners of its loop.
     pub listeners: Vec<ListenerId>,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
 }
 
 impl Seat<'_> {
-    /// Whether the worker shall end: its owner says so, or another worker has failed.
+    /// Reports whether the worker must end: its owner says so, or another worker has failed.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed)
     }
 }
 
-/// How many workers listen where.
+/// The number of workers, and their addresses and cores.
 pub struct Workers<'a> {
     /// Addresses every worker listens on. Port 0 is chosen once and is then the same for all.
     pub listen: &'a [SocketAddr],
-    /// How many workers (at least one runs).
+    /// The number of workers (at least one runs).
     pub count: usize,
     /// The core of each worker, in turn; empty leaves them where the kernel puts them.
     pub cores: &'a [usize],
@@ -58,7 +58,7 @@ pub struct Workers<'a> {
 }
 
 impl Workers<'_> {
-    /// Runs `service` on all workers until stopped; `on_listening` hears the addresses once every
+    /// Runs `service` on all workers until stopped; `on_listening` gets the addresses once every
     /// worker listens on them.
     ///
     /// # Errors
@@ -76,6 +76,7 @@ impl Workers<'_> {
             let mut listening = 0;
             for index in 0..self.count.max(1) {
                 let worker = Worker {
+                    service,
                     index,
                     listen: bound.clone(),
                     core: self.core_of(index),
@@ -85,7 +86,7 @@ impl Workers<'_> {
                     ready: ready.clone(),
                 };
                 let backend = self.backend;
-                threads.push(scope.spawn(move || worker.serve(backend, service)));
+                threads.push(scope.spawn(move || worker.serve(backend)));
                 // Each worker in turn: the first one's port 0 is the others' port.
                 match heard.recv() {
                     Ok(Some(addresses)) => bound = addresses,
@@ -98,10 +99,7 @@ impl Workers<'_> {
             }
             let mut outcome = Ok(());
             for thread in threads {
-                let ended = thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                outcome = outcome.and(ended);
+                outcome = outcome.and(joined(thread));
             }
             outcome
         })
@@ -112,27 +110,25 @@ impl Workers<'_> {
     }
 }
 
-/// Why a server ended by itself. The culprit is the environment.
-#[derive(Debug)]
+/// The reason that a server ended by itself. The culprit is the environment.
+#[derive(Debug, thiserror::Error)]
 pub enum WorkersError {
     /// A worker could not be pinned.
     Core {
-        /// The core asked for.
         core: usize,
         /// The kernel's reason.
         source: io::Error,
     },
     /// The backend was refused.
-    Backend(io::Error),
+    Backend(#[source] io::Error),
     /// An address cannot be listened on.
     Listen {
-        /// The address asked for.
         address: SocketAddr,
         /// The kernel's reason.
         source: io::Error,
     },
     /// The loop broke while it served.
-    Loop(io::Error),
+    Loop(#[source] io::Error),
 }
 
 impl WorkersError {
@@ -165,13 +161,11 @@ impl fmt::Display for WorkersError {
     }
 }
 
-impl std::error::Error for WorkersError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Core { source, .. } | Self::Listen { source, .. } => Some(source),
-            Self::Backend(source) | Self::Loop(source) => Some(source),
-        }
-    }
+/// Waits for a thread and returns its result. A panic of the thread continues in the caller.
+pub fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Pins the calling thread to one core.
@@ -187,7 +181,8 @@ pub fn pin_to_core(core: usize) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &cores)?)
 }
 
-struct Worker<'a> {
+struct Worker<'a, S> {
+    service: &'a S,
     index: usize,
     listen: Vec<SocketAddr>,
     core: Option<usize>,
@@ -197,23 +192,16 @@ struct Worker<'a> {
     ready: mpsc::Sender<Option<Vec<SocketAddr>>>,
 }
 
-impl Worker<'_> {
-    fn serve<S: Service>(self, backend: Option<Backend>, service: &S) -> Result<(), WorkersError> {
-        // Whatever ends this worker, a panic too, ends the others unless they were told to stop.
+impl<S: Service> Worker<'_, S> {
+    fn serve(self, backend: Option<Backend>) -> Result<(), WorkersError> {
+        // The end of this worker, even by a panic, also ends the others.
         let halt = HaltOnDrop(self.halt);
         let ready = self.ready.clone();
-        let outcome = self.pin().and_then(|()| {
-            run(
-                backend,
-                Task {
-                    worker: self,
-                    service,
-                },
-            )
-            .map_err(WorkersError::Backend)?
-        });
+        let outcome = self
+            .pin()
+            .and_then(|()| run(backend, self).map_err(WorkersError::Backend)?);
         drop(halt);
-        // Unheard when the worker had listened; else it tells that nothing will come.
+        // Ignored if the worker had listened; otherwise it ends the wait for its addresses.
         let _ = ready.send(None);
         outcome
     }
@@ -234,133 +222,27 @@ impl Drop for HaltOnDrop<'_> {
     }
 }
 
-struct Task<'a, S> {
-    worker: Worker<'a>,
-    service: &'a S,
-}
-
-impl<S: Service> IoTask for Task<'_, S> {
+impl<S: Service> IoTask for Worker<'_, S> {
     type Output = Result<(), WorkersError>;
 
     fn run<I: Io>(self, mut io: I) -> Self::Output {
-        let worker = self.worker;
         let (mut bound, mut listeners) = (Vec::new(), Vec::new());
-        for &address in &worker.listen {
+        for &address in &self.listen {
             let (listener, at) = io
-                .listen(address, worker.shared)
+                .listen(address, self.shared)
                 .map_err(|source| WorkersError::Listen { address, source })?;
             bound.push(at);
             listeners.push(listener);
         }
         // The receiver outlives the workers.
-        let _ = worker.ready.send(Some(bound));
+        let _ = self.ready.send(Some(bound));
         let seat = Seat {
-            index: worker.index,
+            index: self.index,
             thread_id: rustix::thread::gettid().as_raw_nonzero().get(),
             listeners,
-            stop: worker.stop,
-            halt: worker.halt,
+            stop: self.stop,
+            halt: self.halt,
         };
         self.service.run(io, seat).map_err(WorkersError::Loop)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use std::sync::Mutex;
-
-    use super::*;
-
-    /// Notes who ran and ends all when the last one is there.
-    struct Roll<'a> {
-        present: Mutex<Vec<usize>>,
-        expected: usize,
-        stop: &'a AtomicBool,
-    }
-
-    impl Service for Roll<'_> {
-        fn run<I: Io>(&self, mut io: I, seat: Seat<'_>) -> io::Result<()> {
-            let mut present = self.present.lock().unwrap();
-            present.push(seat.index);
-            self.stop
-                .store(present.len() == self.expected, Ordering::Relaxed);
-            drop(present);
-            while !seat.stopped() {
-                io.poll(Some(io.now_ns() + STOP_CHECK_NS), &mut Vec::new())?;
-            }
-            Ok(())
-        }
-    }
-
-    fn localhost() -> SocketAddr {
-        "127.0.0.1:0".parse().unwrap()
-    }
-
-    fn workers<'a>(listen: &'a [SocketAddr], stop: &'a AtomicBool) -> Workers<'a> {
-        Workers {
-            listen,
-            count: 3,
-            cores: &[],
-            backend: Some(Backend::Epoll),
-            stop,
-        }
-    }
-
-    #[test]
-    fn every_worker_listens_on_the_port_of_the_first() {
-        let stop = AtomicBool::new(false);
-        let roll = Roll {
-            present: Mutex::default(),
-            expected: 3,
-            stop: &stop,
-        };
-        let mut heard = Vec::new();
-        workers(&[localhost()], &stop)
-            .serve(&roll, |bound| heard = bound.to_vec())
-            .unwrap();
-        assert_ne!(heard[0].port(), 0);
-        let mut present = roll.present.into_inner().unwrap();
-        present.sort_unstable();
-        assert_eq!(present, [0, 1, 2]);
-    }
-
-    #[test]
-    fn an_address_in_use_is_named() {
-        let taken = std::net::TcpListener::bind(localhost()).unwrap();
-        let address = taken.local_addr().unwrap();
-        let stop = AtomicBool::new(false);
-        let roll = Roll {
-            present: Mutex::default(),
-            expected: 3,
-            stop: &stop,
-        };
-        let error = workers(&[address], &stop)
-            .serve(&roll, |_| panic!("nothing listens"))
-            .unwrap_err();
-        assert!(error.to_string().contains(&address.to_string()), "{error}");
-        assert!(
-            !stop.load(Ordering::Relaxed),
-            "the owner's flag is not ours to set"
-        );
-    }
-
-    #[test]
-    fn a_core_that_does_not_exist_is_named() {
-        let stop = AtomicBool::new(false);
-        let roll = Roll {
-            present: Mutex::default(),
-            expected: 1,
-            stop: &stop,
-        };
-        let workers = Workers {
-            cores: &[1023],
-            ..workers(&[], &stop)
-        };
-        let error = workers.serve(&roll, |_| ()).unwrap_err();
-        assert!(
-            matches!(error, WorkersError::Core { core: 1023, .. }),
-            "{error}"
-        );
     }
 }

@@ -1,4 +1,4 @@
-//! Axes: from values to pixels, and where the ticks stand.
+//! Axes: from values to pixels, and the places of the ticks.
 
 /// About how many steps a linear axis has, so that their labels stay apart on a narrow plot.
 const STEPS: f64 = 3.0;
@@ -27,10 +27,12 @@ enum Kind {
     },
 }
 
-/// Values whose largest is less than so many times the smallest have a narrow axis: 1, 2, 5 would be too far apart.
+/// Values whose largest is less than this many times the smallest have a narrow axis, because 1, 2
+/// and 5 would be too far apart.
 const NARROW: f64 = 3.0;
 
-/// A narrow axis covers at least this share of its values, so that hardly any growth is drawn as hardly any.
+/// A narrow axis covers at least this share of its values, so that hardly any growth is drawn as
+/// hardly any.
 const NARROW_SHARE_MIN: f64 = 0.2;
 
 /// A map from values to pixels, linear or logarithmic.
@@ -84,8 +86,8 @@ impl Axis {
         Self::new(Kind::Logarithmic, (low, top))
     }
 
-    /// A logarithmic axis that covers the values closely: as [`Axis::covering_log`], but values that are near each other
-    /// have ticks at round steps between them.
+    /// A logarithmic axis that covers the values closely: as [`Axis::covering_log`], but values
+    /// that are near each other have ticks at round steps between them.
     pub fn covering_log_closely(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values
             .into_iter()
@@ -93,7 +95,7 @@ impl Axis {
             .collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(0.0, f64::max);
-        // Also where there are none: then the one is above the other.
+        // Without values, `low` is infinite.
         if low > high || high >= NARROW * low {
             return Self::covering_log(values);
         }
@@ -130,7 +132,7 @@ impl Axis {
         self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The values where ticks stand: round steps, or 1-2-5 per decade (decades alone where there
+    /// The values of the ticks: round steps, or 1-2-5 per decade (decades alone where there
     /// would be more than eight).
     pub fn ticks(&self) -> Vec<f64> {
         let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {
@@ -170,7 +172,7 @@ impl Axis {
     }
 }
 
-/// Where a percentile stands on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and
+/// The place of a percentile on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and
 /// 99.9 % are one step apart. `share` is in 0 … 1; from 1 on it is infinite.
 pub fn nines(share: f64) -> f64 {
     -(1.0 - share).log10()

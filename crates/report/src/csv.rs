@@ -1,9 +1,9 @@
-//! Tables of values as comma-separated values (RFC 4180). The name of a metric ends with its unit, so
-//! that a pivoted table has the units in the names of its columns.
+//! Tables of values as comma-separated values (RFC 4180). The name of a metric ends with its unit,
+//! so that a pivoted table has the units in the names of its columns.
 
-use gatebench_analysis::findings::Unit;
 use serde::Serialize;
 
+use crate::Unit;
 use crate::chapter::{CSV, Part, Report};
 
 /// Writes the records of a report with their heads.
@@ -12,7 +12,7 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let blocks = document.chapters.iter().flat_map(|it| &it.blocks);
     let tables = blocks.filter_map(|block| match &block.part {
         Part::Records { head, records } => {
-            let mut sheet = Sheet::new(head.iter());
+            let mut sheet = Sheet::new(head.split(','));
             records.iter().for_each(|record| sheet.push(record));
             Some(sheet.into_text())
         }
@@ -22,37 +22,38 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
 }
 
 /// Comma-separated values under a head.
-pub(crate) struct Sheet(csv::Writer<Vec<u8>>);
+struct Sheet(csv::Writer<Vec<u8>>);
 
 impl Sheet {
-    pub(crate) fn new<T: AsRef<[u8]>>(head: impl IntoIterator<Item = T>) -> Self {
+    fn new<T: AsRef<[u8]>>(head: impl IntoIterator<Item = T>) -> Self {
         let mut sheet = Self(csv::Writer::from_writer(Vec::new()));
         sheet.push(head);
         sheet
     }
 
     /// Writes a record, and quotes the fields that need it.
-    pub(crate) fn push<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) {
+    fn push<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) {
         self.0
             .write_record(fields)
             .expect("records of one table are of one length, and memory takes them all");
     }
 
-    pub(crate) fn into_text(self) -> String {
+    fn into_text(self) -> String {
         let bytes = self.0.into_inner().expect("memory takes every record");
         String::from_utf8(bytes).expect("every field is text")
     }
 }
 
 /// The name that the value has in JSON.
-pub(crate) fn name_of(value: &impl Serialize) -> String {
+pub fn name_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
         _ => String::new(),
     }
 }
 
-pub(crate) fn suffix(unit: Unit) -> &'static str {
+/// The unit as the end of a name.
+pub fn suffix(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds | Unit::CpuNanosecondsPerRequest => "ns",
         Unit::RequestsPerSecond => "per_second",
@@ -64,8 +65,9 @@ pub(crate) fn suffix(unit: Unit) -> &'static str {
     }
 }
 
-/// A name as a field. One that a spreadsheet would take for a formula is set behind an apostrophe.
-pub(crate) fn field(text: &str) -> String {
+/// A name as a field. A name that a spreadsheet would take for a formula gets an apostrophe before
+/// it.
+pub fn field(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}")
     } else {

@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-pub(crate) use render as document;
-
 /// Version of this format. It changes when a field is removed or changes its meaning; new fields
 /// leave it as it is.
 pub const SCHEMA: u32 = 1;

@@ -1,38 +1,34 @@
-//! Findings as a terminal, Markdown, HTML, JUnit, CSV or JSON report. Each is a pure function of
-//! the findings, so that a report can be rebuilt byte for byte; nothing is computed here but where
-//! things stand on the page.
+//! Chapters made of blocks, written for a terminal, as Markdown, HTML, JUnit or CSV. Each form is a
+//! pure function of the chapters, so that a report can be rebuilt byte for byte; it computes only
+//! the layout.
 //!
-//! A study makes a document of chapters and blocks (`study`, [`Report`]); a form writes any
-//! document and knows no study ([`terminal`], [`markdown`], [`html`], [`junit`],
-//! [`csv`]).
+//! A [`Report`] is a document of [`chapter`]s; a form writes any document and knows no study
+//! ([`terminal`], [`markdown`], [`html`], [`junit`], [`csv`]).
 
-mod axis;
-mod chapter;
-mod chart;
+pub mod axis;
+pub mod chapter;
+pub mod chart;
 pub mod csv;
-pub mod document;
-mod facts;
+pub mod figures;
 pub mod flame;
+pub mod format;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod load;
 pub mod markdown;
 mod method;
-mod number;
-mod palette;
-mod parts;
-mod problems;
-pub mod redact;
-mod study;
+pub mod palette;
+pub mod section;
 mod svg;
-mod table;
+pub mod table;
 mod table_view;
 pub mod terminal;
 pub mod text;
-mod verdicts;
+pub mod validity;
+pub mod verdicts;
 
-pub use chapter::Report;
-pub use study::ab::Comment;
-pub use study::cost_records::CostRecords;
-pub use terminal::TerminalOptions;
+pub use crate::chapter::{Report, Tone};
+pub use crate::format::Unit;
+pub use crate::terminal::TerminalOptions;
+pub use crate::validity::Validity;

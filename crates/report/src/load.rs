@@ -1,6 +1,6 @@
 //! The results of a load that belongs to no run, on a terminal.
 
-use crate::chapter::{Block, Line, Lines, Part};
+use crate::chapter::{Block, Line, Lines, Text};
 use crate::terminal::TerminalOptions;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::style::Style;
@@ -8,9 +8,7 @@ use crate::terminal::style::Style;
 /// The results of a load, in words.
 #[derive(Clone, Debug, Default)]
 pub struct LoadPage {
-    /// The target.
     pub target: String,
-    /// The load.
     pub load: String,
     /// The outcome in a sentence, and true if nothing failed.
     pub outcome: (String, bool),
@@ -22,13 +20,15 @@ pub struct LoadPage {
     pub cautions: Vec<(String, String)>,
 }
 
-/// A table of words.
+/// A table without figures: every cell is text.
 #[derive(Clone, Debug, Default)]
 pub struct WordTable {
     /// The heading.
     pub title: &'static str,
-    /// The rows, which begin with their names. Cells are as wide as they are to be printed.
+    /// The rows, which begin with their names. Cells are padded to the width of their columns.
     pub rows: Vec<Vec<String>>,
+    /// The places of cells that state failures: row and column.
+    pub failed: Vec<[usize; 2]>,
     /// The sentence below, or empty.
     pub foot: String,
 }
@@ -72,16 +72,24 @@ fn judged(sheet: &mut Sheet, words: &str, is_good: bool) {
 
 impl WordTable {
     fn blocks(&self) -> Vec<Block> {
-        let line = |row: &Vec<String>| Line {
-            name: row.first().cloned().unwrap_or_default().into(),
-            brief: row.iter().skip(1).cloned().collect(),
-            ..Line::default()
+        let cell = |at: [usize; 2], words: &str| match self.failed.contains(&at) {
+            true => Text::styled("failed", words),
+            false => words.into(),
         };
-        let lines = Part::Lines(Lines {
-            label: self.title.to_owned(),
-            lines: self.rows.iter().map(line).collect(),
-            ..Lines::default()
-        });
+        let line = |(index, row): (usize, &Vec<String>)| {
+            let cells = row.iter().enumerate();
+            let mut cells = cells.map(|(at, words)| cell([index, at], words));
+            Line {
+                name: cells.next().unwrap_or_default(),
+                brief: cells.collect(),
+                ..Line::default()
+            }
+        };
+        let lines = Lines::new(
+            self.title,
+            Vec::new(),
+            self.rows.iter().enumerate().map(line),
+        );
         let mut blocks = vec![Block::heading(self.title), lines.into()];
         if !self.foot.is_empty() {
             blocks.push(Block::sentence(self.foot.as_str()));
@@ -108,6 +116,7 @@ mod tests {
                         row(["", "     p50", "     max"]),
                         row(["response", " 1.25 ms", " 18.0 ms"]),
                     ],
+                    failed: vec![[1, 2]],
                     foot: "p75 left out".into(),
                 },
                 WordTable::default(),
@@ -134,5 +143,10 @@ Validity
     → A remedy.
 ";
         assert_eq!(render(&page, TerminalOptions::default()), expected);
+        let options = TerminalOptions {
+            colour: true,
+            ..TerminalOptions::default()
+        };
+        assert!(render(&page, options).contains("1.25 ms  \u{1b}[31m 18.0 ms\u{1b}[0m\n"));
     }
 }

@@ -1,13 +1,24 @@
 //! A report in Markdown, for a pull request or a wiki.
 
-use crate::chapter::{Block, Chapter, Entry, Lines, MARKDOWN, Note, Part, Report, Span, Text};
+use crate::chapter::{
+    Block, Chapter, Entry, Fact, Lines, MARKDOWN, Note, Part, Report, Span, TableBlock, Text,
+};
 use crate::table::{Cell, Column, Group, Row, Table};
 use crate::text;
 
 /// Writes a report.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(MARKDOWN);
-    let mut out: String = document.chapters.iter().map(chapter).collect();
+    let chapters = &document.chapters;
+    let (shown, folded) =
+        chapters.split_at(document.unfolded.unwrap_or(usize::MAX).min(chapters.len()));
+    let mut out: String = shown.iter().map(chapter).collect();
+    let folded: String = folded.iter().map(chapter).collect();
+    if !folded.is_empty() {
+        out.push_str("<details><summary>All findings and figures</summary>\n\n");
+        out.push_str(&folded);
+        out.push_str("</details>\n\n");
+    }
     if !document.foot.spans.is_empty() {
         out.push_str(&format!("<sub>{}</sub>\n", words(&document.foot)));
     }
@@ -27,19 +38,17 @@ fn chapter(chapter: &Chapter) -> String {
 fn blocks(out: &mut String, all: &[Block]) {
     for block in all {
         match &block.part {
-            Part::Title(title) => out.push_str(&format!("## {}\n\n", words(title))),
-            Part::Heading(heading) => {
-                out.push_str(&format!("### {}\n\n", words(&heading.text)));
-            }
-            Part::Headline(fact) => out.push_str(&format!("{}\n\n", words(&fact.text))),
-            Part::Lead(text) | Part::Sentence(text) | Part::Foot(text) => {
-                out.push_str(&format!("{}\n\n", words(text)));
-            }
+            Part::Title(title) => paragraph(out, "## ", title),
+            Part::Heading(heading) => paragraph(out, "### ", &heading.text),
+            Part::Headline(Fact { text, .. })
+            | Part::Lead(text)
+            | Part::Sentence(text)
+            | Part::Foot(text) => paragraph(out, "", text),
             Part::Facts { facts, .. } => {
                 let lines = facts.iter().map(|it| format!("- {}\n", words(&it.text)));
                 list(out, lines);
             }
-            Part::Table(table) => out.push_str(&whole(&table.table, table.first)),
+            Part::Table(table) => out.push_str(&whole(table)),
             Part::Lines(lines) => out.push_str(&table_of_words(lines)),
             Part::Files { files } => {
                 for file in files {
@@ -67,6 +76,10 @@ fn blocks(out: &mut String, all: &[Block]) {
     }
 }
 
+fn paragraph(out: &mut String, sign: &str, text: &Text) {
+    out.push_str(&format!("{sign}{}\n\n", words(text)));
+}
+
 /// Writes the items of a list, and an empty line below them.
 fn list(out: &mut String, items: impl Iterator<Item = String>) {
     let lines: String = items.collect();
@@ -86,21 +99,16 @@ fn words(text: &Text) -> String {
 fn note(note: &Note) -> String {
     let remedy = escape(&note.remedy);
     let places = note.places.iter();
+    let places = places.map(|it| [&it.subject, &it.place, &it.message].map(|it| escape(it)));
     let Some(reason) = &note.reason else {
-        let places = places.map(|it| {
-            let [subject, place, message] =
-                [&it.subject, &it.place, &it.message].map(|it| escape(it));
-            format!("  - {subject}, {place}: {message}\n")
-        });
+        let places =
+            places.map(|[subject, place, message]| format!("  - {subject}, {place}: {message}\n"));
         let places: String = places.collect();
         return format!("- **{}**: {remedy}\n{places}", note.word);
     };
-    let places = places.map(|it| {
-        let [subject, place, message] = [&it.subject, &it.place, &it.message].map(|it| escape(it));
-        format!(
-            "- **{subject}**, {place}: {message}: {} *{remedy}*\n",
-            escape(reason)
-        )
+    let reason = escape(reason);
+    let places = places.map(|[subject, place, message]| {
+        format!("- **{subject}**, {place}: {message}: {reason} *{remedy}*\n")
     });
     places.collect()
 }
@@ -125,12 +133,13 @@ fn table_of_words(table: &Lines) -> String {
     out + "\n"
 }
 
-pub(crate) fn whole(table: &Table, first: &str) -> String {
-    let mut out = head(table, first);
+fn whole(block: &TableBlock) -> String {
+    let table = &block.table;
+    let mut out = head(table, block.first);
     for row in &table.rows {
         out.push_str(&table_row(row, table));
     }
-    if table.has_limits() {
+    if table.has_limits() && !block.is_summary {
         out.push_str("\n\\* limited: see *Validity*.\n");
     }
     out + "\n"
@@ -163,11 +172,8 @@ fn head(table: &Table, first: &str) -> String {
 fn table_row(row: &Row, table: &Table) -> String {
     let mut line = format!("| **{}** |", escape(&row.name));
     if let Some(absence) = &row.absence {
-        let rest = table
-            .groups
-            .iter()
-            .map(|group| group.columns.len())
-            .sum::<usize>();
+        let columns = table.groups.iter().map(|group| group.columns.len());
+        let rest = columns.sum::<usize>();
         line.push_str(&format!(" *{}* |", escape(absence)));
         line.push_str(&" |".repeat(rest.saturating_sub(1)));
         return line + "\n";
@@ -186,8 +192,8 @@ fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// Text that stands for itself in Markdown and in a cell of a table.
-pub(crate) fn escape(plain: &str) -> String {
+/// Text without a special meaning in Markdown and in a cell of a table.
+fn escape(plain: &str) -> String {
     let mut out = String::new();
     for character in text::clean(plain).chars() {
         match character {

@@ -1,5 +1,5 @@
-//! How figures were computed, on the page itself: sections of the documentation's page on the method, so that
-//! a report explains itself where there is no network.
+//! The method on the page itself: sections of docs/METHOD.md, so that a report explains its figures
+//! without a network.
 
 use serde::Serialize;
 
@@ -12,13 +12,13 @@ const DOCUMENT: &str = include_str!("../../../docs/METHOD.md");
 pub struct Section {
     /// Its heading.
     pub title: String,
-    /// What links lead to.
+    /// The target of links.
     pub anchor: String,
     /// Its text.
     pub html: String,
 }
 
-/// The sections of these headings, in the order that they are asked for.
+/// The sections of these headings, in the given order.
 pub fn sections(titles: &[&str]) -> Vec<Section> {
     let named = |title: &&str| {
         let body = body(title)?;
@@ -34,12 +34,10 @@ pub fn sections(titles: &[&str]) -> Vec<Section> {
 
 /// The anchor of a section.
 pub fn anchor(title: &str) -> String {
-    let words = title.to_lowercase();
-    let words: Vec<&str> = words
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|it| !it.is_empty())
-        .collect();
-    format!("method-{}", words.join("-"))
+    let title = title.to_lowercase();
+    let words = title.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|it| !it.is_empty());
+    format!("method-{}", Vec::from_iter(words).join("-"))
 }
 
 fn body(title: &str) -> Option<&'static str> {
@@ -52,11 +50,8 @@ fn body(title: &str) -> Option<&'static str> {
 /// The Markdown that the page on the method uses: paragraphs, lists, tables, and emphasis.
 fn html(markdown: &str) -> String {
     let mut out = String::new();
-    for block in markdown
-        .split("\n\n")
-        .map(str::trim)
-        .filter(|it| !it.is_empty())
-    {
+    let blocks = markdown.split("\n\n").map(str::trim);
+    for block in blocks.filter(|it| !it.is_empty()) {
         if block.starts_with('|') {
             out.push_str(&table(block));
         } else if let Some(list) = block.strip_prefix("- ") {
@@ -101,7 +96,7 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// Every second part between two marks becomes an element; an odd mark stands for itself.
+/// Every second part between two marks becomes an element; an odd mark stays as it is.
 fn between(text: &str, mark: &str, element: &str) -> String {
     let parts: Vec<&str> = text.split(mark).collect();
     if parts.len().is_multiple_of(2) {
@@ -158,7 +153,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].anchor, "method-cpu-per-request");
         assert!(
-            found[0].html.starts_with("<p>CPU time"),
+            found[0].html.starts_with("<p>CPU per request"),
             "{}",
             found[0].html
         );

@@ -2,9 +2,7 @@
 //! properties of the page's style sheet, chosen to stay apart for colour-blind readers and to keep
 //! the contrast of text on both backgrounds.
 
-use gatebench_analysis::Findings;
-
-/// Gateways beyond this many share colours; their names always stand beside them.
+/// Gateways beyond this many share colours; their names are always next to them.
 const COLOURS: usize = 7;
 
 /// The class of each variant.
@@ -14,19 +12,7 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Gives out colours in the order in which the variants are reported; the direct variant is
-    /// grey.
-    pub fn of(findings: &Findings) -> Self {
-        let mut variants: Vec<String> = Vec::new();
-        for row in findings.scenarios.iter().flat_map(|s| &s.rows) {
-            if row.variant != DIRECT && !variants.contains(&row.variant) {
-                variants.push(row.variant.clone());
-            }
-        }
-        Self { variants }
-    }
-
-    /// As [`Palette::of`], for the variants of a table.
+    /// Gives out colours in the order of these labels; the direct variant is grey.
     pub fn of_labels(labels: &[&str]) -> Self {
         let gateways = labels.iter().filter(|label| **label != DIRECT);
         let variants = gateways.map(|label| (*label).to_owned()).collect();

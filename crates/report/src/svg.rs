@@ -13,7 +13,7 @@ pub struct Svg {
     body: String,
 }
 
-/// Which end of a text stands at its coordinate.
+/// The end of a text that is at its coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The text begins there.
@@ -25,8 +25,8 @@ pub enum Anchor {
 }
 
 impl Svg {
-    /// An empty drawing. `id` must be unique in the page; `title` and `description` are what a
-    /// screen reader says.
+    /// An empty drawing. `id` must be unique in the page; a screen reader
+    /// reads `title` and `description`.
     pub fn new(id: &str, (width, height): (f64, f64), title: &str, description: &str) -> Self {
         Self {
             id: id.into(),
@@ -94,7 +94,7 @@ impl Svg {
         ));
     }
 
-    /// A text.
+    /// Writes text that is anchored at a point, in pixels.
     pub fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y, text) = (px(at.0), px(at.1), escape(text));
         let anchor = match anchor {
@@ -112,7 +112,7 @@ impl Svg {
         ));
     }
 
-    /// Begins a group; what follows takes its colour from the class.
+    /// Begins a group; its elements take their colour from the class.
     pub fn begin_group(&mut self, class: &str) {
         self.push(&format!(r#"<g class="{class}">"#));
     }
@@ -162,7 +162,7 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// Whether XML 1.0 forbids the character (section 2.2).
+/// Reports whether XML 1.0 forbids the character (section 2.2).
 pub fn is_forbidden(character: char) -> bool {
     matches!(character, '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }

@@ -1,13 +1,12 @@
 //! Tables as the page's templates read them: words and classes, nothing left to format.
 
-use gatebench_analysis::findings::Validity;
 use serde::Serialize;
 
+use crate::Validity;
 use crate::palette::Palette;
-use crate::problems::word;
 use crate::table::{Cell, Row, Table};
 
-/// A table.
+/// A table as the templates need it: every cell is finished text.
 #[derive(Serialize)]
 pub struct TableView {
     groups: Vec<GroupView>,
@@ -55,7 +54,7 @@ pub fn table_view(table: &Table, palette: &Palette) -> TableView {
         .iter()
         .map(|group| GroupView {
             phase: group.phase.clone(),
-            // Its name stands before it.
+            // The name is printed before it.
             label: group.label.replace(&format!(" ({})", group.phase), ""),
             columns: group
                 .columns
@@ -84,7 +83,7 @@ fn row_view(row: &Row, palette: &Palette) -> RowView {
     RowView {
         name: row.name.clone(),
         class: palette.class(&row.variant),
-        validity: not_valid.map(word),
+        validity: not_valid.map(Validity::word),
         absence: row.absence.clone(),
         groups: row
             .cells
@@ -104,6 +103,7 @@ fn cell_view(cell: &Cell) -> CellView {
         class: match cell {
             Cell::Empty | Cell::Absent(_) => "absent",
             Cell::Invalid => "invalid",
+            Cell::Value { best: true, .. } => "median best",
             Cell::Value { .. } => "median",
         },
     }

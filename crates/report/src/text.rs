@@ -6,7 +6,7 @@ use std::str::Chars;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What must not be parted from the number before it at the end of a line.
+/// Units, which must stay on the line of the number before them.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"];
 
 /// A tab in a text that is cleaned.
@@ -24,8 +24,8 @@ pub fn clean_lines(text: &str) -> String {
     filtered(text, false).replace('\t', TAB)
 }
 
-/// What may be written to a terminal: as [`clean_lines`], with tabs, and with colours where it
-/// shows them.
+/// The text as it may be written to a terminal: as [`clean_lines`], with tabs, and with colours if
+/// the terminal shows them.
 pub fn for_terminal(text: &str, has_colours: bool) -> String {
     filtered(text, has_colours)
 }
@@ -182,17 +182,6 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
         }
     }
     pieces
-}
-
-/// Returns each name once, in the order in which they come first.
-pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut known = Vec::new();
-    for name in names {
-        if !known.contains(&name) {
-            known.push(name);
-        }
-    }
-    known
 }
 
 /// Characters that reorder what follows them (Unicode bidirectional formatting).

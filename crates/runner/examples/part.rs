@@ -1,5 +1,5 @@
-//! The parts of the product that a run starts as processes of their own, for this crate's own tests;
-//! in the product the `gatebench` command is all of them.
+//! The parts of the product that a run starts as processes of their own, for this crate's own
+//! tests; in the product the `gatebench` command is all of them.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,15 +1,13 @@
-//! The reasons for which a trial does not go on.
+//! The reasons that end a trial early.
 
 use std::io;
-use std::path::Path;
 
 use gatebench_engine::EngineError;
 use gatebench_model::{Blame, Culprit};
-use gatebench_net::tls::SettingsError;
 use gatebench_store::Outcome;
-use gatebench_testbed::DriverError;
+use gatebench_testbed::{DriverError, Interrupted, Running};
 
-/// What ends a trial before its end.
+/// A reason that ends a trial early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
     /// Someone stopped the run.
@@ -18,7 +16,7 @@ pub(crate) enum Abort {
     Failed(Failure),
 }
 
-/// Whose fault it is that a trial cannot be completed.
+/// A failure that ends a trial, with its culprit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) culprit: Culprit,
@@ -41,7 +39,16 @@ impl Failure {
         }
     }
 
-    /// The same, in a phase.
+    pub(crate) fn environment(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(Culprit::Environment, reason, remedy)
+    }
+
+    /// Returns the death of a part of the testbed, if one has died.
+    pub(crate) fn of_death(running: &mut Running) -> Option<Self> {
+        running.death().as_ref().map(Self::from)
+    }
+
+    /// Returns the same failure in a phase.
     pub(crate) fn in_phase(self, phase: &str) -> Self {
         Self {
             phase: Some(phase.into()),
@@ -49,8 +56,8 @@ impl Failure {
         }
     }
 
-    /// A plan that cannot be carried out. What comes from files is tried before the start, so it comes
-    /// from a manifest that was changed since.
+    /// A plan that cannot be run. Files are checked before the start, so the cause is a manifest
+    /// that was changed later.
     pub(crate) fn of_manifest(error: &impl ToString) -> Self {
         let culprit = Culprit::File {
             path: "manifest.json".into(),
@@ -59,28 +66,9 @@ impl Failure {
         Self::new(culprit, error.to_string(), "start a new run")
     }
 
-    /// A certificate of a trial that cannot be made or used.
-    pub(crate) fn of_certificate(error: &SettingsError) -> Self {
-        Self::new(
-            Culprit::Environment,
-            format!("the trial's certificate: {error}"),
-            "check the machine's clock",
-        )
-    }
-
-    /// A folder that cannot be written.
-    pub(crate) fn of_folder(folder: &Path, error: &io::Error) -> Self {
-        Self::new(
-            Culprit::Environment,
-            format!("{} cannot be written: {error}", folder.display()),
-            "choose a writable directory with --dir DIR",
-        )
-    }
-
     /// A scenario whose transport only a gateway that gatebench starts can have.
     pub(crate) fn not_attachable(scenario: &str) -> Self {
-        Self::new(
-            Culprit::Environment,
+        Self::environment(
             format!("'{scenario}' needs TLS, but --attach supports only http://"),
             "choose a scenario without `transport`, or start the gateway with --gateway",
         )
@@ -88,14 +76,13 @@ impl Failure {
 
     /// A core that could not be kept from idling.
     pub(crate) fn of_keeper(error: &io::Error) -> Self {
-        Self::new(
-            Culprit::Environment,
+        Self::environment(
             format!("cannot keep a core of the gateway awake: {error}"),
             "omit --keep-awake, or run gatebench where it may pin threads and use SCHED_IDLE",
         )
     }
 
-    /// An error of the engine. `target` is whom it could not reach.
+    /// An error of the engine. `target` is the culprit if the engine could not connect.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();
         match error {
@@ -109,8 +96,7 @@ impl Failure {
                 reason,
                 "correct the scenario's `data`, or the template that names it",
             ),
-            EngineError::Environment(_) => Self::new(
-                Culprit::Environment,
+            EngineError::Environment(_) => Self::environment(
                 reason,
                 "raise the limit it names (see `gatebench doctor`), or use --backend epoll",
             ),
@@ -125,6 +111,12 @@ impl<E: Blame> From<&E> for Failure {
             error.to_string().trim_end(),
             error.remedy(),
         )
+    }
+}
+
+impl From<Interrupted> for Abort {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
     }
 }
 

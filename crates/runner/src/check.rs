@@ -1,106 +1,97 @@
-//! A check of a gateway folder without a load: for each scenario the gateway is started, sent the
-//! parity cases, and stopped.
+//! A check of a gateway folder without a load: for each scenario, the check starts the gateway,
+//! sends the parity cases and stops it.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gatebench_config::parse;
 use gatebench_model::load::CONFIGURE;
-use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup};
+use gatebench_model::{Culprit, Placement, Request, Scenario, Setup, Variant};
 use gatebench_net::clock;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
-use gatebench_testbed::{Catalogue, Launcher};
+use gatebench_testbed::gateway::{Catalogue, FoundGateway};
+use gatebench_testbed::probe::{allowed_cores, topology};
+use gatebench_testbed::{Interrupt, Running, Testbed, TrialParts, Wire};
 
 use crate::abort::{Abort, Failure};
 use crate::error::RunnerError;
-use crate::http_probe::wire::Wire;
 use crate::http_probe::{exchange, render};
-use crate::interrupt::Interrupt;
+use crate::ledger;
 use crate::parity::propagation::Propagation;
 use crate::parity::{self, Place};
 use crate::plan::gateway_selection::split_version;
 use crate::plan::library::Library;
-use crate::testbed::ledger::{self, Origins};
-use crate::testbed::resolve_gateway::{self, PreparedGateway};
-use crate::testbed::{GatewaySpec, Testbed};
 
-/// What every gateway must do, whatever its policies.
+/// The behaviour that every gateway must have, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
-/// The gateway's folder in that of a scenario, and the prefix of the upstream's folders.
+/// The name of the gateway's folder in the folder of a scenario, and the prefix of the upstream's.
 const GATEWAY_FOLDER: &str = "gateway";
 const UPSTREAM_FOLDER: &str = "upstream";
 
-/// So many requests are sent one after the other, each on a connection of its own.
+/// The number of requests, sent one after the other on separate connections.
 const REUSE_REQUESTS: u64 = 20;
-/// For these a gateway opens so many connections at most; it may have several workers.
+/// The most upstream connections for these requests; the gateway may have several workers.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
-/// How long other routes may take to act; Traefik waits two seconds for more of them.
+/// The longest time until changed routes take effect. Traefik waits two seconds for further
+/// changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A gateway that has so many routes or consumers right has more of them right too.
+/// The most routes and consumers of a checked scenario. More of them prove nothing further.
 const CHECKED_ROUTES_MAX: usize = 100;
 const CHECKED_CONSUMERS_MAX: usize = 1_000;
 
 /// Everything that a check needs.
 #[derive(Debug)]
 pub struct CheckRequest<'a> {
-    /// The gateway.
-    pub gateway: &'a PreparedGateway,
-    /// What it is asked.
+    pub gateway: &'a FoundGateway,
     pub scenarios: &'a [Scenario],
-    /// A folder in which each scenario gets a folder of its own, with what was rendered and the logs.
+    /// The folder for the rendered files and logs, in a folder for each scenario.
     pub out: &'a Path,
-    /// The supervising program.
-    pub launcher: &'a Launcher,
+    /// The place where the gateway runs.
+    pub testbed: &'a Testbed,
     /// Ends the check.
     pub interrupt: &'a Interrupt,
 }
 
-/// What became of one scenario.
+/// The result of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// Its name.
     pub scenario: String,
-    /// Its title.
     pub title: String,
-    /// What came of it.
     pub outcome: CheckOutcome,
     /// The end of the gateway's standard error, if a case fails.
     pub stderr: String,
-    /// How the gateway did not end as it should.
+    /// The problem with the end of the gateway, if any.
     pub stopped_badly: Option<String>,
     /// Where the rendered files and the logs are.
     pub work: PathBuf,
 }
 
-/// What came of a scenario.
+/// The outcome of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CheckOutcome {
-    /// The folder does not claim these policies.
+    /// The gateway does not support these policies.
     NotSupported(Vec<String>),
-    /// The cases were asked; some may have failed.
+    /// The cases were sent; some may have failed.
     Asked(ParityRecord),
-    /// It could not be asked.
+    /// The check could not send the cases.
     Failed {
-        /// Whose fault that is.
         culprit: Culprit,
-        /// What happened.
         reason: String,
-        /// What to do.
         remedy: String,
     },
-    /// Someone ended it.
+    /// The user ended the check.
     Interrupted,
 }
 
 impl Checked {
-    /// Whether everything that was claimed holds.
+    /// Reports whether the gateway does everything that it supports.
     pub fn holds(&self) -> bool {
         let proven = match &self.outcome {
             CheckOutcome::NotSupported(_) => true,
@@ -111,9 +102,9 @@ impl Checked {
     }
 }
 
-/// The scenarios that a check asks where none is named: the contract that holds for every gateway, then
-/// all of the library whose cases prove something. Those that only have more routes or consumers than others are
-/// left out: they are there to be measured.
+/// Returns the scenarios of a check that names none: the contract for every gateway, then all
+/// scenarios of the library with cases. Scenarios that only have more routes or consumers than
+/// others are omitted, because they are meant for measurements.
 ///
 /// # Errors
 /// A file with mistakes.
@@ -132,39 +123,39 @@ pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, RunnerError> 
     Ok([contract].into_iter().chain(with_cases).collect())
 }
 
-/// The gateway of a name or a folder, with its program; `NAME@VERSION` and `NAME@PATH` choose among
-/// several programs.
+/// Finds the gateway of a name or a folder, with its program. `NAME@VERSION` and `NAME@PATH` choose
+/// among several programs.
 ///
 /// # Errors
-/// A word that names nothing, a folder with mistakes, a program that is not there.
+/// An unknown name, a folder with mistakes, a missing program.
 pub fn find_gateway(
     word: &str,
     catalogue: &Catalogue,
-    launcher: &Launcher,
-) -> Result<PreparedGateway, RunnerError> {
+    testbed: &Testbed,
+) -> Result<FoundGateway, RunnerError> {
     let (name, version) = split_version(word);
     let folder = catalogue.resolve(name)?;
     let setup = Setup {
         version: version.map(str::to_owned),
         ..Setup::default()
     };
-    let binary = resolve_gateway::binary(&folder, &setup, launcher, None)?;
-    Ok(resolve_gateway::gateway(word, folder, binary, &setup, None)?.0)
+    Ok(testbed.find(folder, &setup)?)
 }
 
-/// Asks a gateway one scenario after the other; each is told when it is done. Nothing is left running.
+/// Checks a gateway with one scenario after the other, and calls `report` after each. No process is
+/// left running.
 ///
 /// # Errors
 /// A folder that cannot be written.
 pub fn check_gateway(
     request: &CheckRequest<'_>,
-    mut told: impl FnMut(&Checked),
+    mut report: impl FnMut(&Checked),
 ) -> Result<Vec<Checked>, RunnerError> {
-    let placement = Placement::automatic(&crate::testbed::cores::topology());
+    let placement = Placement::automatic(&topology(&allowed_cores()));
     let mut all = Vec::new();
     for scenario in request.scenarios {
         let checked = check_one(request, scenario, &placement)?;
-        told(&checked);
+        report(&checked);
         let interrupted = checked.outcome == CheckOutcome::Interrupted;
         all.push(checked);
         if interrupted {
@@ -191,7 +182,7 @@ fn check_one(
     let folder = &request.gateway.folder;
     let unsupported = request.gateway.supports(scenario).err();
     let mut lacking = unsupported.map(|it| it.policies).unwrap_or_default();
-    if scenario.later.is_some() && !folder.spec.actions.contains_key(CONFIGURE) {
+    if scenario.later.is_some() && !folder.spec.has(CONFIGURE) {
         lacking.push(CONFIGURE.to_owned());
     }
     if !lacking.is_empty() {
@@ -205,12 +196,12 @@ fn check_one(
             "use a directory that gatebench can write to",
         )
     })?;
-    let mut testbed = Testbed::default();
-    let asked = ask(request, scenario, placement, &work, &mut testbed);
-    let stderr = testbed.gateway_stderr();
-    let stop = &request.gateway.folder.spec.stop;
-    let shutdown = testbed.bring_gateway_down(&stop.signal, stop.timeout.0);
-    testbed.bring_upstream_down();
+    let mut running = None;
+    let asked = start(request, scenario, placement, &work)
+        .and_then(|started| ask(request, scenario, running.insert(started)));
+    let stderr = running.as_ref().map(Running::gateway_stderr);
+    let stderr = stderr.unwrap_or_default();
+    let shutdown = running.and_then(|it| it.stop(request.interrupt));
     let interrupted = request.interrupt.is_raised();
     checked.stopped_badly = shutdown.filter(|_| !interrupted).and_then(|shutdown| {
         let crashed = shutdown
@@ -250,10 +241,9 @@ fn empty(work: &Path) -> io::Result<()> {
 }
 
 fn failed(failure: Failure, stderr: &str) -> CheckOutcome {
-    let reason = if stderr.is_empty() || failure.reason.contains(stderr) {
-        failure.reason
-    } else {
-        format!("{}\n{stderr}", failure.reason)
+    let reason = match stderr.is_empty() {
+        true => failure.reason,
+        false => format!("{}\n{stderr}", failure.reason),
     };
     CheckOutcome::Failed {
         culprit: failure.culprit,
@@ -262,43 +252,36 @@ fn failed(failure: Failure, stderr: &str) -> CheckOutcome {
     }
 }
 
-fn ask(
+fn start(
     request: &CheckRequest<'_>,
     scenario: &Scenario,
     placement: &Placement,
     work: &Path,
-    testbed: &mut Testbed,
-) -> Result<ParityRecord, Abort> {
-    let upstream_work = work.join(UPSTREAM_FOLDER);
-    testbed.bring_upstream_up(
-        scenario.upstream,
-        scenario.transport.upstream_tls,
-        scenario.targets,
-        (&placement.upstream, &upstream_work),
-        request.launcher,
-        Ipv4Addr::LOCALHOST.into(),
-    )?;
-    let rest = (&placement.upstream[..], upstream_work.as_path());
-    testbed.bring_the_rest_up(scenario, rest, request.launcher)?;
-    let started = testbed.as_started(scenario);
-    let spec = GatewaySpec {
-        gateway: request.gateway,
-        scenario: &started,
-        work: &work.join(GATEWAY_FOLDER),
-        cores: &placement.gateway,
-        limits: Limits::default(),
+) -> Result<Running, Abort> {
+    let name = &request.gateway.folder.spec.gateway;
+    let parts = TrialParts {
+        scenario,
+        variant: &Variant::gateway(name, name),
+        gateway: Some(request.gateway),
+        folder: work,
+        placement,
         connections: 0,
-        launcher: request.launcher,
-        interrupt: request.interrupt,
         opening: None,
     };
-    testbed.bring_gateway_up(&spec)?;
-    let (Some(target), Some(upstream)) = (testbed.target(), testbed.upstream()) else {
-        return Err(Abort::Interrupted);
-    };
+    let interrupt = request.interrupt;
+    let begin = |_| Ok(interrupt.check()?);
+    request.testbed.start(&parts, interrupt, begin)
+}
+
+fn ask(
+    request: &CheckRequest<'_>,
+    scenario: &Scenario,
+    running: &mut Running,
+) -> Result<ParityRecord, Abort> {
+    let (target, upstream) = (running.target().clone(), running.upstream());
     let place = Place {
         target: target.clone(),
-        upstream: Some(upstream.clone()),
+        upstream: upstream.clone(),
         tag: 0,
         is_after: false,
         is_attached: false,
@@ -314,15 +297,15 @@ fn ask(
             .push(reuse(&case.request, &target, &upstream, request.interrupt)?);
     }
     if parity::failure(&record).is_none() {
-        prove_later(scenario, testbed, place, &mut record)?;
+        prove_later(scenario, running, place, &mut record)?;
     }
     Ok(record)
 }
 
-/// Gives the gateway its other routes, and adds the cases that hold from then on.
+/// Changes the routes of the gateway, and adds the cases for the changed routes.
 fn prove_later(
     scenario: &Scenario,
-    testbed: &mut Testbed,
+    running: &mut Running,
     place: Place<'_>,
     record: &mut ParityRecord,
 ) -> Result<(), Abort> {
@@ -333,9 +316,9 @@ fn prove_later(
     else {
         return Ok(());
     };
-    testbed.change(CONFIGURE)?;
+    running.change(CONFIGURE)?;
     Propagation::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
-    // Nonces that were sent before would not be counted again.
+    // The ledger does not count a nonce again, so these need another tag.
     let place = Place {
         tag: place.tag + 1,
         is_after: true,
@@ -348,26 +331,24 @@ fn prove_later(
     Ok(())
 }
 
-/// Whether connections to the upstream are kept and used again.
+/// Checks that the gateway keeps and reuses connections to the upstream.
 fn reuse(
     request: &Request,
     target: &Wire,
-    upstream: &Origins,
+    upstream: &[Wire],
     interrupt: &Interrupt,
 ) -> Result<ParityCaseRecord, Abort> {
-    let targets = upstream.wires.len() as u64;
+    let targets = upstream.len() as u64;
     let connections_max = REUSE_CONNECTIONS_MAX * targets;
     let bytes = render(request, &target.address.to_string(), None);
-    let before = ledger::read(upstream, interrupt)?;
+    let before = ledger::read(upstream, interrupt)?.unwrap_or_default();
     for _ in 0..REUSE_REQUESTS {
-        // An answer was proven before this; one that is missing now shows in the count.
+        // The cases before proved a response; a missing one shows in the count.
         let _ = exchange(target, &bytes, false, interrupt);
-        if interrupt.is_raised() {
-            return Err(Abort::Interrupted);
-        }
+        interrupt.check()?;
     }
-    let after = ledger::read(upstream, interrupt)?;
-    // Reading the ledger takes a connection to each target too.
+    let after = ledger::read(upstream, interrupt)?.unwrap_or_default();
+    // Reading the ledger opens a connection to each target too.
     let opened = ledger::delta(&before, &after)
         .connections_accepted
         .saturating_sub(targets);
@@ -388,21 +369,4 @@ fn reuse(
         record.received = format!("{opened} were opened");
     }
     Ok(record)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn the_contract_is_asked_first_and_every_scenario_once() {
-        let scenarios = check_scenarios(&Library::default()).unwrap();
-        let names: Vec<&str> = scenarios.iter().map(|it| it.scenario.as_str()).collect();
-        assert_eq!(names[0], "contract");
-        assert!(
-            names.contains(&"proxy-json") && names.contains(&"api-key"),
-            "{names:?}"
-        );
-    }
 }

@@ -1,19 +1,18 @@
-//! What a trial is made of: its part of the plan, what was resolved for it, and who observes it.
+//! The context of a trial: its part of the plan, the resolved gateway, and the observer.
 //!
-//! The trial, its phases and what runs next to them read it. It must not start anything.
+//! The trial, its phases and the activities next to them read it. It must not start anything.
 
 use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::Backend;
 use gatebench_store::TrialRecord;
-use gatebench_testbed::Launcher;
+use gatebench_testbed::gateway::FoundGateway;
+use gatebench_testbed::{Interrupt, Testbed};
 
 use crate::abort::Abort;
 use crate::external::PreparedGenerator;
-use crate::interrupt::Interrupt;
 use crate::lockstep::Member;
+use crate::outputs::TrialFeed;
 use crate::progress::{Observer, Progress, Step};
-use crate::testbed::force_stop::ForceStop;
-use crate::testbed::resolve_gateway::PreparedGateway;
 
 /// The context of a trial, which its phases share.
 pub(crate) struct TrialContext<'a> {
@@ -22,24 +21,25 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) variant: &'a Variant,
     /// None for the direct variant and for an attached gateway.
-    pub(crate) gateway: Option<&'a PreparedGateway>,
-    pub(crate) launcher: &'a Launcher,
+    pub(crate) gateway: Option<&'a FoundGateway>,
+    pub(crate) testbed: &'a Testbed,
     /// An external load generator in place of gatebench's own engine.
     pub(crate) engine: Option<&'a PreparedGenerator>,
     pub(crate) backend: Option<Backend>,
     pub(crate) interrupt: &'a Interrupt,
-    pub(crate) force_stop: &'a ForceStop,
     pub(crate) observer: &'a dyn Observer,
-    /// The completed repeats of a search that this trial goes on with, in the order of their starts.
+    /// The outputs of the trial, if there are any.
+    pub(crate) outputs: Option<TrialFeed<'a>>,
+    /// The completed repeats of the search that this trial continues, in the order of their starts.
     pub(crate) earlier: Vec<TrialRecord>,
-    /// The other trials of the block, where they go through it together.
+    /// The other trials of the block, if they run together.
     pub(crate) lockstep: Option<Member<'a>>,
 }
 
 /// The cores of this machine that a trial runs on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrialCores {
-    /// Each of them once.
+    /// All cores, each once.
     pub(crate) all: Vec<usize>,
     /// The gateway's.
     pub(crate) gateway: Vec<usize>,
@@ -48,7 +48,7 @@ pub(crate) struct TrialCores {
 }
 
 impl<'a> TrialContext<'a> {
-    /// Whose fault it is when the load's target does not answer.
+    /// Returns the culprit if the load's target does not respond.
     pub(crate) fn target_culprit(&self) -> Culprit {
         match self.variant {
             Variant::Direct => Culprit::Upstream,
@@ -84,23 +84,21 @@ impl<'a> TrialContext<'a> {
         }
     }
 
-    /// The cores of the gateway, where it is ours.
+    /// Returns the cores of the gateway, if gatebench starts it.
     pub(crate) fn gateway_cores(&self) -> &'a [usize] {
         self.variant
             .setup()
             .map_or(&[], |setup| setup.gateway_cores(&self.plan.placement))
     }
 
-    /// Waits for the other trials of the block, where they go through it together.
+    /// Waits for the other trials of the block, if they run together.
     pub(crate) fn meet(&self) -> Result<(), Abort> {
         let lockstep = self.lockstep.as_ref();
         lockstep.map_or(Ok(()), |lockstep| lockstep.meet(self.interrupt))
     }
 
     pub(crate) fn step(&self, step: Step) -> Result<(), Abort> {
-        if self.interrupt.is_raised() {
-            return Err(Abort::Interrupted);
-        }
+        self.interrupt.check()?;
         self.observer.observe(Progress::StepStarted(step));
         Ok(())
     }

@@ -1,40 +1,42 @@
-//! The errors for which a run cannot be prepared or cannot go on.
+//! The errors that prevent or end a run.
 
 use gatebench_config::{Diagnostics, ReadError};
 use gatebench_model::{Blame, Culprit};
 use gatebench_store::StoreError;
+use gatebench_studies::choice::PlanError;
 use gatebench_testbed::DriverError;
 
-/// An error that ends the command. Its text says what happened; [`RunnerError::culprit`] says whose
-/// fault it is, and [`RunnerError::remedy`] what to do.
+/// An error that ends the command. Its text describes the error; [`RunnerError::culprit`] names the
+/// culprit, and [`RunnerError::remedy`] says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunnerError {
-    /// Files with mistakes, all of them.
+    /// All files with mistakes.
     #[error("{}", counted(.0))]
     Mistakes(Vec<Diagnostics>),
-    /// Several files or places are wrong: templates that do not render, scenarios that cannot be asked for.
-    #[error("{}", .0.iter().map(RunnerError::told).collect::<Vec<_>>().join("\n"))]
+    /// Several errors: templates that do not render, scenarios that cannot be requested.
+    #[error("{}", .0.iter().map(RunnerError::one_line).collect::<Vec<_>>().join("\n"))]
     Several(Vec<RunnerError>),
-    /// A word of the command line names nothing, or contradicts another.
+    /// A word of the command line is unknown, or contradicts another.
     #[error("{message}")]
     Words {
-        /// What is wrong.
+        /// The error.
         message: String,
-        /// What to write instead.
         remedy: String,
     },
-    /// A file that was named cannot be read.
+    /// A file cannot be read.
     #[error("{message}")]
     File {
         /// The file.
         path: std::path::PathBuf,
-        /// What is wrong.
+        /// The error.
         message: String,
-        /// What to do.
         remedy: String,
     },
-    /// A gateway or an upstream cannot be had.
+    /// The plan contradicts its study.
+    #[error(transparent)]
+    Study(#[from] PlanError),
+    /// A gateway or an upstream cannot be found or started.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// The run directory cannot be used.
@@ -43,15 +45,15 @@ pub enum RunnerError {
     /// The machine cannot do what the plan needs.
     #[error("{message}")]
     Environment {
-        /// What is missing.
+        /// The missing condition.
         message: String,
-        /// What to do.
         remedy: String,
     },
 }
 
 impl RunnerError {
-    /// All mistakes as one error, so that they are shown at once; nothing where there are none.
+    /// Combines all mistakes into one error, so that they are shown together; `Ok` without
+    /// mistakes.
     pub(crate) fn unless_none(mut mistakes: Vec<Self>) -> Result<(), Self> {
         match mistakes.pop() {
             None => Ok(()),
@@ -77,18 +79,18 @@ impl RunnerError {
         }
     }
 
-    /// Culprit, message and remedy in one line.
-    pub(crate) fn told(&self) -> String {
+    /// Returns culprit, message and remedy in one line.
+    pub(crate) fn one_line(&self) -> String {
         let culprit = self
             .culprit()
             .map_or(String::new(), |culprit| format!("{culprit}: "));
         format!("{culprit}{self} → {}", self.remedy())
     }
 
-    /// Whose fault it is; none where the words on the command line are.
+    /// Returns the culprit; none for words of the command line.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
-            Self::Words { .. } => None,
+            Self::Words { .. } | Self::Study(_) => None,
             Self::Several(all) => all.first().and_then(Self::culprit),
             Self::Mistakes(files) => {
                 files
@@ -109,7 +111,7 @@ impl RunnerError {
         }
     }
 
-    /// What to do about it.
+    /// Returns the remedy.
     pub fn remedy(&self) -> String {
         match self {
             Self::Several(_) => "correct the files at these places".into(),
@@ -117,6 +119,7 @@ impl RunnerError {
             Self::Words { remedy, .. }
             | Self::File { remedy, .. }
             | Self::Environment { remedy, .. } => remedy.clone(),
+            Self::Study(error) => error.remedy().into(),
             Self::Driver(error) => error.remedy(),
             Self::Store(error) => error.remedy(),
         }

@@ -1,18 +1,20 @@
-//! Trials of one block that go through it together: they meet where all must be ready, and take turns where one
-//! is to be alone.
+//! Trials of one block that run together: they wait for each other where all must be ready, and
+//! take turns where one must be alone.
 //!
-//! Two processes that run at the same time on the same cores are disturbed alike by whatever else the machine does,
-//! so that the ratio of their CPU times is steadier than that of two trials one after the other: Bulej, Horký, Tůma,
-//! Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020.
+//! Two processes that run at the same time on the same cores are disturbed equally by other work of
+//! the machine, so the ratio of their CPU times varies less than that of two consecutive trials:
+//! Bulej, Horký, Tůma, Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in
+//! the Cloud*, ICPE 2020.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::abort::Abort;
-use crate::interrupt::Interrupt;
+use gatebench_testbed::Interrupt;
 
-/// How often somebody who waits looks whether the run is interrupted.
+use crate::abort::Abort;
+
+/// The interval at which a waiting trial checks for an interrupt.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// The trials of a block.
@@ -24,15 +26,15 @@ pub(crate) struct Lockstep {
 
 #[derive(Debug)]
 struct State {
-    /// Trials that are still under way.
+    /// Trials that still run.
     members: usize,
     /// Those of them that wait for the others.
     waiting: usize,
-    /// How often all have met.
+    /// Number of completed meetings.
     meetings: u64,
-    /// Who is alone with the machine, or will be next, and who after that.
+    /// The places of the members in the order of their turns.
     turns: VecDeque<usize>,
-    /// Whether the first of these has come and is.
+    /// True while the first of these has its turn.
     is_taken: bool,
     /// The places of members whose warm-up is over, while others still warm up.
     warm: BTreeSet<usize>,
@@ -41,7 +43,7 @@ struct State {
 }
 
 impl State {
-    /// Starts the measurement of all at a time, if nobody still warms up.
+    /// Sets the start of all measurements, if every member has warmed up.
     fn begin_if_warm(&mut self, at_ns: u64) {
         if self.members > 0 && self.warm.len() == self.members {
             self.warm.clear();
@@ -49,7 +51,7 @@ impl State {
         }
     }
 
-    /// Lets those who wait go on, where nobody is missing.
+    /// Releases the waiting members, if every member waits.
     fn meet_if_whole(&mut self) {
         if self.members > 0 && self.waiting == self.members {
             self.waiting = 0;
@@ -59,7 +61,7 @@ impl State {
 }
 
 impl Lockstep {
-    /// So many, who are alone in these turns.
+    /// Creates a lockstep of this many members, which take their turns in this order.
     pub(crate) fn of(members: usize, turns: Vec<usize>) -> Self {
         Self {
             state: Mutex::new(State {
@@ -75,7 +77,7 @@ impl Lockstep {
         }
     }
 
-    /// The one of this place, until it is dropped.
+    /// Returns the member of this place. It leaves when it is dropped.
     pub(crate) fn member(&self, place: usize) -> Member<'_> {
         Member {
             lockstep: self,
@@ -84,11 +86,11 @@ impl Lockstep {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change of it is whole: a thread that panicked left it right.
+        // Every change of the state is complete, so it is valid even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until something is so.
+    /// Waits until the state fulfils a condition.
     fn until(
         &self,
         interrupt: &Interrupt,
@@ -96,9 +98,7 @@ impl Lockstep {
     ) -> Result<MutexGuard<'_, State>, Abort> {
         let mut state = self.state();
         while !is_so(&state) {
-            if interrupt.is_raised() {
-                return Err(Abort::Interrupted);
-            }
+            interrupt.check()?;
             let waited = self.changed.wait_timeout(state, EVERY);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -106,7 +106,7 @@ impl Lockstep {
     }
 }
 
-/// A trial among others. Who is dropped is not waited for any more.
+/// A trial of the block. The others do not wait for a member that was dropped.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
     lockstep: &'a Lockstep,
@@ -114,10 +114,10 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Waits for all who are still under way.
+    /// Waits for all members that still run.
     ///
     /// # Errors
-    /// The run was interrupted meanwhile.
+    /// The run was interrupted.
     pub(crate) fn meet(&self, interrupt: &Interrupt) -> Result<(), Abort> {
         let lockstep = self.lockstep;
         let meeting = {
@@ -142,8 +142,8 @@ impl<'a> Member<'a> {
         ticket
     }
 
-    /// The time at which all begin to measure, once none of them still warms up. If a missing
-    /// member has left, it is `at_ns`.
+    /// Returns the common start of the measurements, once every member has warmed up. If the last
+    /// missing member has left, it is `at_ns`.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
         let mut state = self.lockstep.state();
         if state.begins.0 == ticket {
@@ -152,10 +152,11 @@ impl<'a> Member<'a> {
         (state.begins.0 > ticket).then_some(state.begins.1)
     }
 
-    /// Waits until it is this one's turn to be alone with the machine; then it is, until the guard is dropped.
+    /// Waits for this member's turn, in which it is alone on the machine. The turn ends when the
+    /// guard is dropped.
     ///
     /// # Errors
-    /// The run was interrupted meanwhile.
+    /// The run was interrupted.
     pub(crate) fn turn(&self, interrupt: &Interrupt) -> Result<impl Drop + 'a, Abort> {
         let is_next = |state: &State| !state.is_taken && state.turns.front() == Some(&self.place);
         let mut state = self.lockstep.until(interrupt, is_next)?;
@@ -223,7 +224,7 @@ mod tests {
         let lockstep = Lockstep::of(4, turns.to_vec());
         let (interrupt, had) = (Interrupt::new(), Mutex::new(Vec::new()));
         let inside = AtomicUsize::new(0);
-        // The fourth fails before its turn, and the others go on without it.
+        // The fourth fails before its turn, and the others continue without it.
         drop(lockstep.member(3));
         thread::scope(|scope| {
             for place in 0..3 {

@@ -1,4 +1,4 @@
-//! The progress of a run, as its observers get it.
+//! The events of a run for its observers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,11 +6,12 @@ use std::time::Duration;
 use gatebench_model::{Plan, Trial};
 use gatebench_store::Outcome;
 
+use crate::outputs::Delivery;
 use crate::warning::Warning;
 
-/// Hears what happens. Called from several threads, never while a measurement waits for it.
+/// Receives the events of a run. Several threads call it, but no measurement waits for it.
 pub trait Observer: Sync {
-    /// Something happened.
+    /// Receives an event.
     fn observe(&self, progress: Progress);
 }
 
@@ -20,19 +21,18 @@ impl<F: Fn(Progress) + Sync> Observer for F {
     }
 }
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// The run directory is there; the first trial comes next.
+    /// The run directory exists; the first trial comes next.
     RunStarted {
         /// The run directory.
         dir: PathBuf,
-        /// What will be done.
         plan: Box<Plan>,
-        /// Trials still to be run: fewer than the plan's where a run is resumed.
+        /// Remaining trials: fewer than the plan's in a resumed run.
         remaining: u32,
-        /// How long they are expected to take.
+        /// Their expected duration.
         left: Duration,
     },
     /// A trial begins.
@@ -41,57 +41,42 @@ pub enum Progress {
         trial: Trial,
         /// Trials of the plan.
         of: u32,
-        /// How long this and all further ones are expected to take.
+        /// The expected duration of this and all further trials.
         left: Duration,
     },
-    /// The run ends before its plan does, and why.
+    /// The run ends before its plan, for this reason.
     EndedEarly(String),
-    /// The trial has come to this step.
+    /// The trial has reached this step.
     StepStarted(Step),
     /// A load begins.
     PhaseStarted {
         /// Name of the phase.
         name: String,
-        /// Its warm-up.
-        warm_up: Duration,
-        /// Its measurement.
-        measure: Duration,
     },
-    /// How the load is going, about four times a second.
+    /// Figures of the running load, about four times a second.
     Live {
-        /// Since the load began, warm-up included.
-        elapsed: Duration,
-        /// Answers per second since the last such message.
+        /// Responses per second since the last such event.
         completed_per_second: f64,
-        /// Answers so far.
-        completed: u64,
-        /// Requests without an answer so far.
+        /// Requests without a response so far.
         failed: u64,
-        /// Arrivals that wait for a connection.
-        queued: u64,
-        /// Median response time of the last whole second.
-        response_p50_ns: Option<u64>,
     },
-    /// A load has ended.
-    PhaseFinished(PhaseSummary),
     /// A trial is on disk.
     TrialFinished {
         /// Which.
         trial: Trial,
-        /// How it ended.
         outcome: Outcome,
         /// Its loads.
         phases: Vec<PhaseSummary>,
-        /// How long all further ones are expected to take.
+        /// The expected duration of all further trials.
         left: Duration,
     },
-    /// Something the reader must know.
+    /// A warning for the reader.
     Warning(Warning),
-    /// The run is over.
-    RunFinished(RunSummary),
+    /// An output has ended.
+    Delivered(Delivery),
 }
 
-/// Where a trial is between its loads.
+/// A step of a trial between its loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The upstream is being started.
@@ -100,9 +85,9 @@ pub enum Step {
     GatewayUp,
     /// Parity is proven before the load.
     ParityBefore,
-    /// The machine is to become quiet before a load.
+    /// The trial waits for an idle machine before a load.
     Settling,
-    /// A route is changed again and again through the gateway's admin interface.
+    /// A route is changed repeatedly through the gateway's admin interface.
     Admin,
     /// Parity is proven again.
     ParityAfter,
@@ -115,20 +100,19 @@ pub enum Step {
 pub struct PhaseSummary {
     /// Name of the phase.
     pub name: String,
-    /// Answers per second of the measurement.
+    /// Responses per second of the measurement.
     pub completed_per_second: f64,
-    /// Answers.
+    /// Responses.
     pub completed: u64,
-    /// Requests without an answer, answers that failed a check, and arrivals that were dropped.
+    /// Requests without a response, responses that failed a check, and arrivals that were dropped.
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
-    /// CPU time of the gateway per request; none for the direct variant and where it cannot be
-    /// read.
+    /// CPU time of the gateway per request; none for the direct variant and if it cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,
 }
 
-/// How a run came out.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     /// The run directory.
@@ -141,7 +125,7 @@ pub struct RunSummary {
     pub not_supported: u32,
     /// Trials that failed.
     pub failed: u32,
-    /// Whether someone stopped the run before its end.
+    /// True if someone stopped the run before its end.
     pub interrupted: bool,
 }
 

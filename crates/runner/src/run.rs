@@ -1,10 +1,11 @@
 //! A run: the plan, trial by trial, from its first trial or from where it was interrupted.
 //!
 //! It decides which trial comes next, which trials go together, and when the run is over. It must
-//! not know what happens in a trial: that one is a record when it returns.
+//! not know the course of a trial, only its record.
 
 mod early_stop;
 mod eta;
+mod kept_threads;
 mod preflight;
 mod resume;
 mod together;
@@ -14,64 +15,64 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::{Blame, Culprit, Trial, Variant};
+use gatebench_model::{Blame, Culprit, Plan, Trial, Variant};
 use gatebench_net::{Backend, choose};
 use gatebench_store::{
     GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
     Timestamp, TrialRecord, TrialWriter,
 };
-use gatebench_testbed::Launcher;
+use gatebench_testbed::Interrupt;
 use gatebench_testbed::probe::{Accounting, EnvironmentFacts, FrequencySource};
 
 use crate::context::TrialContext;
 use crate::error::RunnerError;
-use crate::interrupt::Interrupt;
+use crate::outputs::{Outputs, Refusal, Settings, TrialFeed, spare_cores};
 use crate::plan::identity;
 use crate::plan::selection::Prepared;
 use crate::progress::{Observer, Progress, RunSummary};
-use crate::testbed::cores::Kept;
-use crate::testbed::force_stop::ForceStop;
 use crate::trial::{self, TrialResult};
 use crate::warning::Warning;
 use early_stop::{EarlyStop, Over};
 use eta::Eta;
+use kept_threads::KeptThreads;
 
-/// So many trials in a row that failed because of the environment end the run: the next would too.
+/// The number of consecutive failures of the environment that ends the run, because the next trial
+/// would fail too.
 const ENVIRONMENT_FAILURES_MAX: u32 = 2;
 
-/// Everything a run needs.
+/// The inputs of a run.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The plan and its gateways, from [`crate::prepare()`] or [`crate::prepare_resume`].
     pub prepared: Prepared,
     /// The run directory.
     pub out: PathBuf,
-    /// Whether `out` holds a run that is taken up again.
+    /// True if `out` holds a run to resume.
     pub resume: bool,
-    /// The program that supervises gateways (`gatebench supervise`) and serves as upstream
-    /// (`gatebench upstream KIND --listen ADDR:PORT --json --cores LIST`).
-    pub launcher: Launcher,
-    /// The command line, word by word, for the manifest.
+    /// The words of the command line, for the manifest.
     pub command_line: Vec<String>,
-    /// The engine's event loop; `None` takes the one a resumed run began with, else the best the kernel
-    /// grants.
+    /// The engine's event loop; [default: the event loop with which a resumed run began, else the
+    /// best that the kernel permits].
     pub backend: Option<Backend>,
-    /// What the run may take: no block is begun that would hardly end within it.
+    /// The time limit of the run: no block starts that would probably exceed it.
     pub budget: Option<Duration>,
-    /// The system's libraries that this program brings along as a gateway, with their versions, for the manifest.
+    /// The system's libraries that this program uses as a gateway, with their versions, for the
+    /// manifest.
     pub libraries: BTreeMap<String, String>,
+    /// The servers and files to which each second of the run is sent.
+    pub outputs: Settings,
 }
 
-/// Runs the plan. Every finished trial is on disk before the next one starts; a trial that fails
-/// is kept with its reason, and the run goes on. Meanwhile all threads of this process are kept off the
-/// gateway's cores, as far as there are others.
+/// Runs the plan. Every finished trial is on disk before the next one starts; a trial that fails is
+/// kept with its reason, and the run continues. During the run, all threads of this process stay
+/// off the gateway's cores, if there are other cores.
 ///
-/// A resumed run measures what is missing, what was interrupted, and what failed for no fault of its
-/// gateway or of a file.
+/// A resumed run measures the missing and interrupted trials, and those that failed for another
+/// reason than their gateway or a file.
 ///
 /// # Errors
-/// The run directory, the cores or the descriptors cannot be had, or two trials in a row failed
-/// because of the environment. What was finished is kept.
+/// The run directory, the cores or the descriptors are not available, or two consecutive trials
+/// failed because of the environment. Finished trials are kept.
 pub fn run(
     request: &RunRequest,
     interrupt: &Interrupt,
@@ -82,26 +83,57 @@ pub fn run(
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
-    let _kept = Kept::on(&[&placement.engine[..], &placement.upstream].concat());
-    let force_stop = ForceStop::default();
-    let mut run_loop = RunLoop::new(request, interrupt, &force_stop, observer, opened);
-    let ended = thread::scope(|scope| {
-        let _watching = force_stop.watch(scope, interrupt);
-        run_loop.go()
-    });
+    let spare = spare_cores(&used_cores(&request.prepared.plan));
+    let _kept = KeptThreads::on(&[&placement.engine[..], &placement.upstream].concat());
+    let warn = |it: Refusal| observer.observe(Progress::Warning(refused(it)));
+    let started = Outputs::start(&request.outputs, &request.out, spare, &warn);
+    let outputs = started.as_ref().ok().and_then(Option::as_ref);
+    let mut run_loop = RunLoop::new(request, interrupt, observer, opened);
+    run_loop.outputs = outputs;
+    let ended = match &started {
+        Err(refusal) => {
+            let (what, remedy) = (refusal.to_string(), refusal.remedy.as_str());
+            Err(RunnerError::environment(what, remedy))
+        }
+        Ok(_) => thread::scope(|scope| {
+            let done = |delivery| observer.observe(Progress::Delivered(delivery));
+            let _encoding = outputs.map(|it| it.encode_on(scope, warn, done));
+            run_loop.go()
+        }),
+    };
     run_loop.conclude(ended)
 }
 
-/// A run directory, and what its trials are measured with.
+fn refused(refusal: Refusal) -> Warning {
+    Warning::Output {
+        target: refusal.target,
+        what: refusal.what,
+        remedy: refusal.remedy,
+    }
+}
+
+/// The cores that gateways, load generator and upstream are pinned to.
+fn used_cores(plan: &Plan) -> Vec<usize> {
+    let placement = &plan.placement;
+    let setups = plan.variants.iter().filter_map(Variant::setup);
+    let gateways = setups.flat_map(|setup| setup.gateway_cores(placement));
+    let others = [&placement.gateway, &placement.engine, &placement.upstream];
+    gateways
+        .chain(others.into_iter().flatten())
+        .copied()
+        .collect()
+}
+
+/// An open run directory with its finished trials and event loop.
 struct Opened {
     writer: RunWriter,
     finished: Vec<TrialRecord>,
     backend: Option<Backend>,
-    /// What is not as it was when the run began.
+    /// Changes since the start of the run.
     changes: Vec<Warning>,
 }
 
-/// Makes the run directory, or takes it up again with the records it holds.
+/// Creates the run directory, or resumes it with its records.
 fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     if request.resume {
         return open_again(request);
@@ -111,6 +143,7 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
         gateways,
         engine,
         warnings,
+        ..
     } = &request.prepared;
     let mut identities: BTreeMap<String, GatewayIdentity> = gateways
         .iter()
@@ -147,7 +180,7 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     })
 }
 
-/// Takes a run up again; its manifest gets a note of what is not as it was.
+/// Resumes a run, and notes the changes in its manifest.
 fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     let (mut writer, finished) = RunWriter::resume(&request.out)?;
     let backend = resume::backend(request.backend, writer.manifest());
@@ -161,7 +194,7 @@ fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     writer.update_manifest(|manifest| {
         manifest.notes.push(resumed);
         if request.prepared.plan.study.is_in_segments() {
-            // It has a segment more.
+            // The plan has another segment.
             manifest.plan = request.prepared.plan.clone();
         }
         manifest.notes.extend(warnings.map(ToString::to_string));
@@ -178,8 +211,8 @@ fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
 struct RunLoop<'a> {
     request: &'a RunRequest,
     interrupt: &'a Interrupt,
-    force_stop: &'a ForceStop,
     observer: &'a dyn Observer,
+    outputs: Option<&'a Outputs>,
     writer: RunWriter,
     backend: Option<Backend>,
     changes: Vec<Warning>,
@@ -194,19 +227,13 @@ impl<'a> RunLoop<'a> {
     fn new(
         request: &'a RunRequest,
         interrupt: &'a Interrupt,
-        force_stop: &'a ForceStop,
         observer: &'a dyn Observer,
         opened: Opened,
     ) -> Self {
-        let Opened {
-            writer,
-            finished,
-            backend,
-            changes,
-        } = opened;
+        let finished = opened.finished;
         let plan = &request.prepared.plan;
         let mut summary = RunSummary {
-            dir: writer.dir().into(),
+            dir: opened.writer.dir().into(),
             planned: u32::try_from(plan.trials.len()).unwrap_or(u32::MAX),
             completed: 0,
             not_supported: 0,
@@ -221,11 +248,11 @@ impl<'a> RunLoop<'a> {
         Self {
             request,
             interrupt,
-            force_stop,
             observer,
-            writer,
-            backend,
-            changes,
+            outputs: None,
+            writer: opened.writer,
+            backend: opened.backend,
+            changes: opened.changes,
             done,
             eta,
             summary,
@@ -254,7 +281,8 @@ impl<'a> RunLoop<'a> {
             .iter()
             .chain(&self.changes)
             .cloned()
-            .chain(preflight::busy_cores(plan));
+            .chain(preflight::busy_cores(plan))
+            .chain(self.outputs_without_requests());
         warnings.for_each(|warning| self.observer.observe(Progress::Warning(warning)));
         for (index, trial) in trials.iter().enumerate() {
             if self.done.contains(&trial.number) {
@@ -282,7 +310,15 @@ impl<'a> RunLoop<'a> {
         Ok(())
     }
 
-    /// Runs a trial, and where it fails another in its place, as often as the plan allows. Each is kept.
+    fn outputs_without_requests(&self) -> Option<Warning> {
+        let engine = self.request.prepared.engine.as_ref()?;
+        self.outputs.map(|_| Warning::OutputsWithoutRequests {
+            engine: format!("{} {}", engine.generator, engine.identity.version),
+        })
+    }
+
+    /// Runs a trial, and repeats it after a failure as often as the plan permits. Every attempt is
+    /// kept.
     fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), RunnerError> {
         let mut retries = self.request.prepared.plan.retries();
         let mut trial = trial.clone();
@@ -305,13 +341,13 @@ impl<'a> RunLoop<'a> {
         }
     }
 
-    /// The highest number of a trial of the plan, which has gaps if it was cut.
+    /// Returns the highest number of a trial of the plan, which has gaps if it was cut.
     fn last_number(&self) -> u32 {
         let trials = self.writer.manifest().plan.trials.iter();
         trials.map(|trial| trial.number).max().unwrap_or(0)
     }
 
-    /// Plans another try of a trial that failed.
+    /// Plans another attempt of a trial that failed.
     fn plan_again(&mut self, failed: &Trial) -> Result<Trial, RunnerError> {
         let again = self.writer.manifest().plan.again(failed);
         self.writer
@@ -350,7 +386,7 @@ impl<'a> RunLoop<'a> {
         Ok(())
     }
 
-    /// Runs one trial and writes it; whether it failed.
+    /// Runs one trial and writes it. Returns true if it failed.
     fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<bool, RunnerError> {
         let context = self.context(trial, self.earlier(trial)?)?;
         let trial_writer = match self.writer.begin_trial(trial) {
@@ -358,21 +394,24 @@ impl<'a> RunLoop<'a> {
             Err(error) => return self.lost(trial, error).map(|()| false),
         };
         let result = trial::run(&context, &trial_writer);
-        self.keep(trial, result, trial_writer, (1, further))
+        self.keep(trial, result, trial_writer, 1, further)
     }
 
-    /// Writes a trial that took its time together with others, so many with itself; whether it failed.
+    /// Writes a trial, one of `together` trials that ran at the same time. Returns true if it
+    /// failed.
     fn keep(
         &mut self,
         trial: &Trial,
         result: TrialResult,
         trial_writer: TrialWriter,
-        (together, further): (u32, &[&Trial]),
+        together: u32,
+        further: &[&Trial],
     ) -> Result<bool, RunnerError> {
         let TrialResult {
             record,
             histograms,
             series,
+            requests,
             summaries,
         } = result;
         if !matches!(record.outcome, Outcome::NotSupported { .. }) {
@@ -389,7 +428,9 @@ impl<'a> RunLoop<'a> {
                 text: text.clone(),
             }));
         }
-        if let Err(error) = trial_writer.finish(record, &histograms, &series) {
+        let kept = trial_writer.keep_requests(&requests);
+        let written = kept.and_then(|()| trial_writer.finish(record, &histograms, &series));
+        if let Err(error) = written {
             return self.lost(trial, error).map(|()| false);
         }
         self.summary.count(&outcome);
@@ -403,7 +444,7 @@ impl<'a> RunLoop<'a> {
         self.judge(outcome).map(|()| has_failed)
     }
 
-    /// The completed repeats of the search that this trial is a repeat of.
+    /// Returns the completed repeats of the search to which this trial belongs.
     fn earlier(&self, trial: &Trial) -> Result<Vec<TrialRecord>, RunnerError> {
         if !self.request.prepared.plan.study.depends_on_earlier_trials() {
             return Ok(Vec::new());
@@ -428,46 +469,41 @@ impl<'a> RunLoop<'a> {
     where
         'a: 't,
     {
-        self.planned(trial, earlier).ok_or_else(|| {
-            RunnerError::environment(
-                format!(
-                    "trial {} names a scenario or variant that its plan lacks",
-                    trial.number
-                ),
-                "the manifest was edited: start a new run",
-            )
-        })
-    }
-
-    fn planned<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Option<TrialContext<'t>>
-    where
-        'a: 't,
-    {
         let prepared = &self.request.prepared;
-        let variant = prepared.plan.variant(&trial.variant)?;
         let gateway = prepared.gateways.get(&trial.variant);
+        let variant = prepared.plan.variant(&trial.variant);
         // Every variant with a folder was resolved.
-        if matches!(variant, Variant::Gateway { .. }) && gateway.is_none() {
-            return None;
-        }
-        Some(TrialContext {
+        let is_resolved =
+            |it: &&Variant| gateway.is_some() || !matches!(it, Variant::Gateway { .. });
+        let scenario = prepared.plan.scenario(&trial.scenario);
+        let Some((variant, scenario)) = variant.filter(is_resolved).zip(scenario) else {
+            let number = trial.number;
+            return Err(RunnerError::environment(
+                format!("trial {number} names a scenario or variant that its plan lacks"),
+                "the manifest was edited: start a new run",
+            ));
+        };
+        Ok(TrialContext {
             plan: &prepared.plan,
             trial,
-            scenario: prepared.plan.scenario(&trial.scenario)?,
+            scenario,
             variant,
             gateway,
-            launcher: &self.request.launcher,
+            testbed: &prepared.testbed,
             engine: prepared.engine.as_ref(),
             backend: self.backend,
             interrupt: self.interrupt,
-            force_stop: self.force_stop,
             observer: self.observer,
+            outputs: self
+                .outputs
+                .map(|it| TrialFeed::new(it, &prepared.plan, trial)),
             earlier,
             lockstep: None,
         })
     }
 
-    /// How long these trials will take, or what is left of the run's time where that is less.
+    /// Returns the expected duration of these trials, or the remaining time of the run if that is
+    /// shorter.
     fn left(&self, trials: &[&Trial]) -> Duration {
         let expected = self.eta.for_trials(self.that_run(trials));
         self.early_stop
@@ -475,7 +511,7 @@ impl<'a> RunLoop<'a> {
             .map_or(expected, |left| left.min(expected))
     }
 
-    /// How many of the trials will really start something.
+    /// Returns the number of trials that start a gateway or an upstream.
     fn that_run(&self, trials: &[&Trial]) -> u32 {
         let prepared = &self.request.prepared;
         let supported = |trial: &&&Trial| {
@@ -488,7 +524,7 @@ impl<'a> RunLoop<'a> {
         u32::try_from(trials.iter().filter(supported).count()).unwrap_or(u32::MAX)
     }
 
-    /// Two failures of the environment in a row end the run.
+    /// Ends the run after two consecutive failures of the environment.
     fn judge(&mut self, outcome: Outcome) -> Result<(), RunnerError> {
         match outcome {
             Outcome::Failed {
@@ -498,22 +534,17 @@ impl<'a> RunLoop<'a> {
                 ..
             } => {
                 self.environment_failures += 1;
-                let over = self.environment_failures >= ENVIRONMENT_FAILURES_MAX;
-                if over {
-                    Err(RunnerError::environment(reason, remedy))
-                } else {
-                    Ok(())
+                if self.environment_failures >= ENVIRONMENT_FAILURES_MAX {
+                    return Err(RunnerError::environment(reason, remedy));
                 }
             }
-            Outcome::NotSupported { .. } => Ok(()),
-            _ => {
-                self.environment_failures = 0;
-                Ok(())
-            }
+            Outcome::NotSupported { .. } => {}
+            _ => self.environment_failures = 0,
         }
+        Ok(())
     }
 
-    /// A trial that could not be written.
+    /// Reports a trial that could not be written.
     fn lost(&mut self, trial: &Trial, error: StoreError) -> Result<(), RunnerError> {
         self.environment_failures += 1;
         if self.environment_failures >= ENVIRONMENT_FAILURES_MAX {
@@ -528,7 +559,7 @@ impl<'a> RunLoop<'a> {
         Ok(())
     }
 
-    /// Writes how far the run came.
+    /// Writes the status of the run.
     fn conclude(mut self, ended: Result<(), RunnerError>) -> Result<RunSummary, RunnerError> {
         let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
         // The segment of a soak that was stopped is kept as it is.
@@ -543,11 +574,9 @@ impl<'a> RunLoop<'a> {
             Ok(()) => Status::Finished,
         };
         let written = self.writer.set_status(status);
-        // What ended the run is the better reason.
+        // The error that ended the run takes precedence.
         ended?;
         written?;
-        self.observer
-            .observe(Progress::RunFinished(self.summary.clone()));
         Ok(self.summary)
     }
 }

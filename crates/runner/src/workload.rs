@@ -1,5 +1,5 @@
-//! The workload of a trial: the groups of its scenario as its variant gets them, and the data that
-//! their requests are filled with.
+//! The workload of a trial: the groups of its scenario for its variant, and the data of their
+//! requests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use gatebench_model::{Phase, Request, Scenario, Shape, Variant};
 
 use crate::error::RunnerError;
 
-/// The load of a trial, besides its phases.
+/// The load of a trial, apart from its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     /// Never none. The direct variant and the null gateway strip no prefixes, so their paths are
     /// stripped here.
     groups: Vec<Group>,
     data: Arc<DataSet>,
-    /// Each request of each group as it may be sent, for what is sent outside of loads.
+    /// A rendered sample of each request of each group, for requests outside of loads.
     pub(crate) samples: Vec<Request>,
-    /// Of each group, which of its requests the gateway is to answer by itself.
+    /// By group, true for each request to which the gateway itself must respond.
     pub(crate) answered_by_gateway: Vec<Vec<bool>>,
 }
 
@@ -28,21 +28,17 @@ impl Workload {
     /// The load of a scenario on a variant.
     ///
     /// # Errors
-    /// The scenario's values cannot be drawn, or do not fit its templates.
+    /// The scenario's values cannot be generated, or do not fit its templates.
     pub(crate) fn of(scenario: &Scenario, variant: &Variant) -> Result<Self, DataError> {
         let mut groups = scenario.groups();
-        let by_gateway = |request: &Request| scenario.gateway_answers(request);
+        let by_gateway = |request: &Request| scenario.gateway_responds_to(request);
         let answered_by_gateway = groups
             .iter()
             .map(|group| group.requests.iter().map(by_gateway).collect())
             .collect();
         if *variant == Variant::Direct || variant.is_null() {
-            for request in groups.iter_mut().flat_map(|group| &mut group.requests) {
-                *request = request.to_direct();
-                if let Some(route) = scenario.route_of(&request.path) {
-                    request.path = route.upstream_path(&request.path).into_owned();
-                }
-            }
+            let requests = groups.iter_mut().flat_map(|group| &mut group.requests);
+            requests.for_each(|request| make_direct(request, scenario));
         }
         let data = Arc::new(DataSet::new(&scenario.data)?);
         let samples = groups
@@ -79,26 +75,42 @@ impl Workload {
         Ok(self.groups.iter().zip(shapes).map(group).collect())
     }
 
+    /// The requests of all groups, in their order.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.groups.iter().flat_map(|group| &group.requests)
+    }
+
     /// The values of the templates.
     pub(crate) fn data(&self) -> Arc<DataSet> {
         Arc::clone(&self.data)
     }
 }
 
-/// The most connections that any phase opens in a scenario, those of HTTP/2 as often as they have requests
-/// under way: so many a gateway may need to the upstream.
+/// Makes a request to a gateway one to the upstream, with the path that the gateway would send.
+pub(crate) fn make_direct(request: &mut Request, scenario: &Scenario) {
+    *request = request.to_direct();
+    if let Some(route) = scenario.route_of(&request.path) {
+        request.path = route.upstream_path(&request.path).into_owned();
+    }
+}
+
+/// Returns the most connections that any phase opens in a scenario, multiplied by the streams of
+/// HTTP/2: a gateway may need this many to the upstream.
 pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
     let groups = scenario.groups();
     let of_phase = |phase: &Phase| {
         let parts = divide(&phase.shape, &groups).unwrap_or_default();
-        parts.iter().map(most).fold(0, u32::saturating_add)
+        parts
+            .iter()
+            .map(connections_max)
+            .fold(0, u32::saturating_add)
     };
     let most = phases.iter().map(of_phase).max().unwrap_or(0);
     most.saturating_mul(scenario.transport.http2_streams.unwrap_or(1))
 }
 
-/// The most connections of a load at any time.
-fn most(shape: &Shape) -> u32 {
+/// Returns the most connections of a load at any time.
+pub fn connections_max(shape: &Shape) -> u32 {
     match shape {
         Shape::Closed(closed) => {
             let stages = closed.stages.iter().map(|stage| stage.connections);
@@ -108,8 +120,8 @@ fn most(shape: &Shape) -> u32 {
     }
 }
 
-/// Sees, before anything starts, that each scenario can be asked for in each phase. `files` are those
-/// of the scenarios, `phases_of` the phases of each.
+/// Checks before anything starts that each scenario can be run in each phase. `files` are those of
+/// the scenarios, `phases_of` the phases of each.
 ///
 /// # Errors
 /// Every scenario that cannot, with its file as the culprit.
@@ -131,7 +143,7 @@ pub(crate) fn check(
     RunnerError::unless_none(mistakes)
 }
 
-/// Why a scenario cannot be asked for, and what to do.
+/// Returns the reason why a scenario cannot be run, and the remedy.
 fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
     if let Err(error) = Workload::of(scenario, &Variant::Direct) {
         let remedy = "correct the scenario's `data`, or the template that names it";
@@ -147,7 +159,7 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
             "the phase '{}' changes the weights of the targets, but the scenario does not define them",
             phase.name
         );
-        let remedy = "write them under `weights:`, as in scenarios/balancer-weights.yaml";
+        let remedy = "write them under `weights:`, as in scenarios/change/balancer-weights.yaml";
         return Some((message, remedy.into()));
     }
     if let Some(phase) = does(CONFIGURE).filter(|_| scenario.later.is_none()) {
@@ -155,7 +167,8 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
             "the phase '{}' reconfigures the gateway, but the scenario does not define the new configuration",
             phase.name
         );
-        let remedy = "write the added routes under `later:`, as in scenarios/route-added.yaml";
+        let remedy =
+            "write the added routes under `later:`, as in scenarios/change/route-added.yaml";
         return Some((message, remedy.into()));
     }
     let groups = scenario.groups();
@@ -212,11 +225,11 @@ groups:
         for (variant, prefix) in [(gateway, "/r"), (Variant::Direct, "")] {
             let workload = Workload::of(&scenario(), &variant).unwrap();
             let groups = workload.in_phase(&phases(8)[0], &target).unwrap();
-            let told: Vec<_> = groups
+            let parts: Vec<_> = groups
                 .iter()
-                .map(|group| (group.name.as_str(), most(&group.shape)))
+                .map(|group| (group.name.as_str(), connections_max(&group.shape)))
                 .collect();
-            assert_eq!(told, [("good", 6), ("failing", 2), ("own", 9)]);
+            assert_eq!(parts, [("good", 6), ("failing", 2), ("own", 9)]);
             let path = format!("{prefix}/resource/{{{{ id }}}}");
             assert_eq!(groups[0].requests[0].path, path);
             assert_eq!(workload.samples[0].path, format!("{prefix}/resource/7"));
@@ -236,22 +249,24 @@ groups:
     }
 
     #[test]
-    fn what_cannot_be_asked_for_is_the_files_fault() {
+    fn an_impossible_request_is_the_fault_of_the_file() {
         let mut undefined = scenario();
         undefined.data.clear();
         let files: [PathBuf; 2] = ["a.yaml".into(), "b.yaml".into()];
         let both = [scenario(), undefined];
         let (one, two) = (phases(1), phases(2));
         let error = check(&both[..1], &files[..1], |_| one.clone()).unwrap_err();
-        let told = error.told();
+        let text = error.one_line();
         assert!(
-            told.contains("2 groups cannot share the 1 connections of the phase 'p'"),
-            "{told}"
+            text.contains("2 groups cannot share the 1 connections of the phase 'p'"),
+            "{text}"
         );
-        assert!(told.contains("a.yaml"), "{told}");
+        assert!(text.contains("a.yaml"), "{text}");
         assert!(check(&both[..1], &files[..1], |_| two.clone()).is_ok());
-        let told = check(&both, &files, |_| one.clone()).unwrap_err().told();
-        assert!(told.contains("a.yaml") && told.contains("b.yaml"), "{told}");
-        assert!(told.contains("there is no data source 'id'"), "{told}");
+        let text = check(&both, &files, |_| one.clone())
+            .unwrap_err()
+            .one_line();
+        assert!(text.contains("a.yaml") && text.contains("b.yaml"), "{text}");
+        assert!(text.contains("there is no data source 'id'"), "{text}");
     }
 }

@@ -1,19 +1,18 @@
-//! The proof of added latency: a proxy that holds requests and answers back by known amounts is
-//! recovered.
+//! The proof of added latency: it recovers the known delays of a proxy that holds requests and
+//! responses.
 //!
-//! Two groups go at the same rate through one gateway, their sends half a gap apart: one on a route
-//! that passes everything on, the other on a route that holds. What the machine does to one it does
-//! to the other, so the difference of their medians is what the route holds, and the median over
-//! repetitions is told by no single disturbance. A pair of two routes that both pass everything on is
-//! measured beside the others in each repetition: how far its differences lie from zero is what this
-//! machine makes of nothing in these minutes, and that much the others may be off.
+//! Two groups send at the same rate through one gateway, half an interval apart: one on a route
+//! that forwards at once, the other on a route that holds. The machine disturbs both equally, so
+//! the difference of their medians is the hold, and no single disturbance determines the median
+//! over repetitions. Each repetition also measures a pair of two routes that both forward at once.
+//! The largest of its differences is the error of this machine, and the tolerance for the others.
 //!
-//! Where engine, gateway and upstream wait long for a core, holds really last longer than was asked.
-//! Such a load is repeated; whether it is one is told by the kernel, not by what was measured.
+//! If engine, gateway and upstream wait long for a core, holds last longer than configured. Such a
+//! load is repeated; the kernel's figures identify it, not the measurements.
 //!
-//! It takes a minute and wants two cores, so it is not among the tests that run everywhere
-//! (`make test-full` runs it), and it is a binary of its own, since it counts how long the threads of
-//! this process wait for a core. A load that loses a request fails at once.
+//! It takes a minute and needs two cores, so it only runs with `make test-full`. It is a separate
+//! binary, because it counts the time for which the threads of this process wait for a core. A load
+//! that loses a request fails at once.
 //!
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
 //! idling: the wake-up of a virtual core takes longer the longer it idled, and a route that holds
@@ -65,25 +64,25 @@ const AS_REPORTED: Pace = Pace {
     measure: Duration::from_millis(4_000),
 };
 
-/// What holding is exact to, the waking of a core that held included; and, in parts of the time that
-/// is held, what histograms are.
+/// The accuracy of a hold, including the wake-up of a core, and the relative accuracy of
+/// histograms.
 const EXACT_NS: u64 = 30 * US;
 const EXACT_SHARE: f64 = 0.002;
-/// A tolerance beyond which a hold of 200 µs cannot be told from none.
+/// The tolerance beyond which a hold of 200 µs is indistinguishable from none.
 const COARSE_NS: u64 = 100 * US;
 /// The threads of engine, gateway and upstream together waited for their cores for a greater part
 /// of a disturbed load's time: a tenth for each of the three. Medians do not notice less.
 const WAITED_SHARE_MAX: f64 = 0.33;
 /// If two equal routes differ by more at their 99th percentiles, this machine cannot prove one.
 const TAIL_NS_MAX: u64 = 2 * MS;
-/// How long quiet moments are waited for.
+/// The longest wait for undisturbed loads.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Name of the threads that keep cores awake.
 const AWAKE: &str = "awake";
 /// The lowest priority: whatever else is runnable goes first.
 const LOWEST_PRIORITY: i32 = 19;
 
-/// Runs a server on a thread, and tells where it listens.
+/// Runs a server on a thread, and returns its address.
 fn serving(
     serve: impl FnOnce(Arc<AtomicBool>, mpsc::Sender<SocketAddr>) + Send + 'static,
 ) -> (SocketAddr, Serving) {
@@ -219,8 +218,8 @@ fn group(address: SocketAddr, route: &str, pace: Pace) -> Group {
     }
 }
 
-/// Loads the plain route and another one at the same time. To the upstream the tag tells the nonces
-/// of one load from those of another.
+/// Loads the plain route and another one at the same time. The tag distinguishes the
+/// nonces of one load from those of another.
 fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
     let load = Load {
         groups: vec![group(address, "plain", pace), group(address, route, pace)],
@@ -262,13 +261,13 @@ impl Mode {
         .map(|ns| ns as i64)
     }
 
-    /// What a load shows of it: the route's quantile less the plain route's median.
+    /// The difference in a load: the route's quantile less the plain route's median.
     fn found(&self, outcome: &Outcome) -> Parts {
         difference(outcome, self.quantile, 0.5)
     }
 
-    /// Whether a part shows the hold. The 99th percentile of a half without one is a tail of the
-    /// machine.
+    /// Reports whether a part shows the hold. The 99th percentile of a half without one is a tail
+    /// of the machine.
     fn shows(&self, held_ns: i64) -> bool {
         held_ns > 0 || self.quantile < 0.99
     }
@@ -283,7 +282,7 @@ fn difference(outcome: &Outcome, second: f64, first: f64) -> Parts {
     PARTS.map(|metric| at(1, metric, second) - at(0, metric, first))
 }
 
-/// A route beside the plain one.
+/// A route next to the plain one.
 struct Pair {
     route: &'static str,
     delay: Value,
@@ -338,8 +337,8 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long each thread of this process has been ready and had no core, in nanoseconds, by its id.
-/// Those that only keep the cores awake do not count.
+/// Returns the time for which each thread of this process was ready without a core, in nanoseconds,
+/// by its ID. Those that only keep the cores awake do not count.
 fn waits_ns() -> BTreeMap<String, u64> {
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
     let of = |task: fs::DirEntry| -> Option<(String, u64)> {
@@ -352,14 +351,15 @@ fn waits_ns() -> BTreeMap<String, u64> {
     tasks.filter_map(of).collect()
 }
 
-/// How long the threads that are still there have waited since.
+/// Returns the time for which the remaining threads have waited since then.
 fn waited_since_ns(before: &BTreeMap<String, u64>) -> u64 {
     let since = |(id, now): (&String, &u64)| now.saturating_sub(*before.get(id).unwrap_or(&0));
     waits_ns().iter().map(since).sum()
 }
 
-/// Loads every pair in turn until each has its undisturbed loads. What a busy machine does to a hold
-/// is real: the hold is then longer than was asked, and such a load says nothing of the instrument.
+/// Loads every pair in turn until each has its undisturbed loads. What a busy machine does to a
+/// hold is real: the hold is then longer than was asked, and such a load says nothing of the
+/// instrument.
 fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>> {
     let waited_ns_max = (pace.measure.as_nanos() as f64 * WAITED_SHARE_MAX) as u64;
     let mut outcomes: Vec<Vec<Outcome>> = pairs.iter().map(|_| Vec::new()).collect();
@@ -397,7 +397,8 @@ fn medians(found: &[Parts]) -> Parts {
     })
 }
 
-/// What the machine made of nothing: of each part the farthest from zero that a repetition was.
+/// Returns the error of the machine: for each part, the largest deviation from zero of any
+/// repetition.
 fn disturbance(alike: &[Parts]) -> [u64; PARTS.len()] {
     [0, 1, 2].map(|part| {
         let distances = alike.iter().map(|parts| parts[part].unsigned_abs());

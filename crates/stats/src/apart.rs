@@ -1,51 +1,54 @@
-//! Runs that were measured at different times: nothing is paired, so what the machine did in one of them
-//! does not cancel out.
+//! Runs that were measured at different times. Nothing is paired, so a disturbance of the machine
+//! in one run does not cancel out.
 //!
-//! Two runs are set beside each other by the blocks of each (Welch): B. L. Welch, *The Generalization of
-//! `Student's' Problem when Several Different Population Variances are Involved*, Biometrika 34, 1947; degrees of
-//! freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of Variance Components*, Biometrics
-//! Bulletin 2(6), 1946. That interval holds what blocks differ by, and not what runs differ by. One run against
-//! several has both: the prediction interval for one further value, as in G. J. Hahn, *Factors for Calculating
-//! Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal of the American Statistical
-//! Association 64, 1969.
+//! Two runs are compared by the blocks of each (Welch): B. L. Welch, *The Generalization of
+//! `Student's' Problem when Several Different Population Variances are Involved*, Biometrika 34,
+//! 1947; degrees of freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of
+//! Variance Components*, Biometrics Bulletin 2(6), 1946. That interval contains the variation
+//! between blocks, but not the variation between runs. The comparison of one run with several
+//! contains both. It uses the prediction interval for one further value, as in G. J. Hahn, *Factors
+//! for Calculating Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal
+//! of the American Statistical Association 64, 1969.
 
 use crate::comparison::{CONFIDENCE, Comparison, Method};
 use crate::spread::{Spread, fewest_beyond};
-use crate::verdict::{Direction, MIN_BLOCKS, Reading, Verdict, judge};
-use crate::{Interval, holm, student};
+use crate::verdict::{Direction, MIN_BLOCKS, Reading, judge};
+use crate::{holm, student};
 
-/// Runs of a baseline below which it has no interval: of two, the spread is hardly known.
+/// The fewest runs of a baseline that give an interval. The spread of two runs is hardly known.
 pub const MIN_RUNS: usize = 3;
 
-/// Values of two things that were measured apart. All are positive, for it is their ratio that counts.
+/// Values of two things that were measured apart. All are positive, because their ratio counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sides {
-    /// What is compared with: the blocks of a run, or one value for each of several runs.
+    /// The blocks of a run, or one value for each of several runs.
     pub baseline: Vec<f64>,
-    /// What is judged: the blocks of a run, or its one value.
+    /// The judged values: the blocks of a run, or its one value.
     pub candidate: Vec<f64>,
-    /// Standard error of a run's logarithm by its own blocks, if the values are those of runs. Runs
-    /// that happen to be equal are taken to differ by no less.
+    /// Standard error of a run's logarithm by its own blocks, if the values are those of runs. The
+    /// runs are assumed to differ by at least this much, even if they happen to be equal.
     pub run_error: f64,
     /// Which values are good.
     pub direction: Direction,
 }
 
-/// Compares two runs by their blocks, cell by cell; the intervals of all cells hold together with
-/// [`CONFIDENCE`] (Holm), and `smallest_effect` is what matters: 0.02 is two per cent.
+/// Compares two runs by their blocks, cell by cell. The intervals of all cells hold together with
+/// [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that matters: 0.02 is two per
+/// cent.
 ///
-/// No interval and no verdict where a side has fewer than [`MIN_BLOCKS`] blocks; none at all where one is empty
-/// or holds a value that is not positive.
+/// A cell has no interval and no verdict if a side has fewer than [`MIN_BLOCKS`] blocks. The result
+/// is `None` for a cell of which a side is empty or has a value that is not positive.
 pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_blocks)
 }
 
-/// Compares one value of a run with those of several runs, cell by cell, as [`compare_runs`] does. The interval
-/// is where the ratio of a run to the baseline's mean lies, given what the baseline's runs differ by among
-/// themselves, and by no less than their own blocks leave open.
+/// Compares one value of a run with those of several runs, cell by cell, as [`compare_runs`] does.
+/// The interval contains the ratio of a run to the baseline's mean, given the variation between the
+/// baseline's runs. That variation is at least the error of their own blocks.
 ///
-/// No interval and no verdict below [`MIN_RUNS`] runs; none at all where the candidate is not one value, there is
-/// no run, or a value is not positive.
+/// A cell has no interval and no verdict below [`MIN_RUNS`] runs. The result is `None` for a cell
+/// whose candidate is not one value, whose baseline has no run, or of which a value is not
+/// positive.
 pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_runs)
 }
@@ -53,7 +56,7 @@ pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Co
 /// A difference of logarithms with its standard error.
 struct Apart {
     effect: f64,
-    /// None where the values are too few; then no verdict is given.
+    /// `None` if there are too few values for a verdict.
     known: Option<Known>,
     /// Values of the smaller side.
     values: usize,
@@ -63,7 +66,7 @@ struct Apart {
 struct Known {
     error: f64,
     freedom: f64,
-    /// The deviations whose means are compared; none where more values do not help.
+    /// The deviations of the two sides; `None` if more values do not help.
     deviations: Option<[f64; 2]>,
 }
 
@@ -124,7 +127,7 @@ impl Apart {
         })
     }
 
-    /// Two-sided p that there is no difference; none where nothing is known of the noise.
+    /// Two-sided p that there is no difference; `None` if the noise is unknown.
     fn p_value(&self) -> Option<f64> {
         let known = self.known.as_ref()?;
         if self.effect == 0.0 {
@@ -135,25 +138,12 @@ impl Apart {
     }
 
     fn judged(self, direction: Direction, smallest_effect: f64, level: f64) -> Comparison {
-        let mut found = Comparison {
-            ratio: self.effect.exp(),
-            interval: None,
-            method: None,
-            sign_flip_p: None,
-            verdict: Verdict::TooFewBlocks {
-                blocks: self.values,
-            },
-        };
+        let mut found = Comparison::without_interval(self.effect.exp(), self.values);
         if let Some(known) = &self.known {
             let confidence = 1.0 - level;
-            let (low, high) = known.interval(self.effect, confidence);
-            found.method = Some(self.method);
-            found.interval = Some(Interval {
-                low: low.exp(),
-                high: high.exp(),
-                confidence,
-            });
-            found.verdict = judge((low, high), direction, smallest_effect, || {
+            let ends = known.interval(self.effect, confidence);
+            found.add_interval(self.method, ends, confidence);
+            found.verdict = judge(ends, direction, smallest_effect, || {
                 known.blocks_needed(self.effect, self.values, confidence, smallest_effect)
             });
         }
@@ -162,14 +152,14 @@ impl Apart {
 }
 
 impl Known {
-    /// Of the difference of two means.
+    /// The error and the degrees of freedom of the difference of two means.
     fn welch(deviations: [f64; 2], blocks: [usize; 2]) -> Self {
         let [own, other] = [0, 1].map(|side| deviations[side].powi(2) / blocks[side] as f64);
         let [own_freedom, other_freedom] = blocks.map(|count| (count - 1) as f64);
         let parts = own.powi(2) / own_freedom + other.powi(2) / other_freedom;
         Self {
             error: (own + other).sqrt(),
-            // Values that do not vary at all leave 0 ÷ 0, and no error that the degrees could matter to.
+            // Values that do not vary leave 0 ÷ 0. Their error is 0, so the degrees do not matter.
             freedom: if parts > 0.0 {
                 (own + other).powi(2) / parts
             } else {
@@ -184,7 +174,8 @@ impl Known {
         (effect - half, effect + half)
     }
 
-    /// The fewest blocks of each side, more than there are, that settle it if effect and deviations stay.
+    /// The fewest blocks of each side, more than there are, that settle the comparison if effect
+    /// and deviations stay.
     fn blocks_needed(
         &self,
         effect: f64,
@@ -201,4 +192,15 @@ impl Known {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_blocks_needed_settle_it_and_one_fewer_does_not() {
+        let known = |count| Known::welch([0.05, 0.03], [count, count]);
+        let needed = known(10).blocks_needed(0.01, 10, 0.95, 0.02).unwrap();
+        let settles = |count| Reading::of(known(count).interval(0.01, 0.95), 0.02).settles();
+        assert!(settles(needed) && !settles(needed - 1), "{needed}");
+    }
+}

@@ -8,8 +8,8 @@ use crate::spread::Spread;
 use crate::verdict::{Direction, MIN_BLOCKS, Verdict, judge};
 use crate::{Interval, bootstrap, holm};
 
-/// Confidence of the interval of a comparison that is made alone; Holm's correction raises it where
-/// there are more.
+/// Confidence of the interval of a single comparison; Holm's correction raises it if there are
+/// more.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Blocks from which on the interval is the bootstrap's. Below, too few resamples differ.
@@ -18,15 +18,15 @@ pub const BOOTSTRAP_BLOCKS: usize = 20;
 /// Values of the same blocks under two variants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// What is compared with.
+    /// The values to compare with.
     pub baseline: Vec<f64>,
-    /// What is judged, in the same order.
+    /// The judged values, in the same order.
     pub candidate: Vec<f64>,
-    /// Which values are good.
+    /// The direction in which values are good.
     pub direction: Direction,
 }
 
-/// How comparisons are judged.
+/// The settings by which comparisons are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// The smallest effect that matters: 0.02 is two per cent.
@@ -58,16 +58,44 @@ pub struct Comparison {
     /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null)
     /// if the sides spoiled every block.
     pub ratio: f64,
-    /// Its interval, at the confidence that Holm's correction asks for; none below [`MIN_BLOCKS`]
+    /// Its interval, at the confidence that Holm's correction requires; none below [`MIN_BLOCKS`]
     /// blocks.
     pub interval: Option<Interval>,
     /// Where the interval comes from; none without one.
     pub method: Option<Method>,
-    /// p of the sign-flip test, a check on the interval; none above 20 blocks, nor where the interval
-    /// is a repeated one.
+    /// p of the sign-flip test, a check on the interval; none above 20 blocks, nor where the
+    /// interval is a repeated one.
     pub sign_flip_p: Option<f64>,
-    /// What it says.
+    /// The verdict on the candidate.
     pub verdict: Verdict,
+}
+
+impl Comparison {
+    /// A comparison of that many blocks that has no interval yet.
+    pub(crate) fn without_interval(ratio: f64, blocks: usize) -> Self {
+        Self {
+            ratio,
+            interval: None,
+            method: None,
+            sign_flip_p: None,
+            verdict: Verdict::TooFewBlocks { blocks },
+        }
+    }
+
+    /// Adds the interval whose ends are these logarithms.
+    pub(crate) fn add_interval(
+        &mut self,
+        method: Method,
+        (low, high): (f64, f64),
+        confidence: f64,
+    ) {
+        self.method = Some(method);
+        self.interval = Some(Interval {
+            low: low.exp(),
+            high: high.exp(),
+            confidence,
+        });
+    }
 }
 
 /// Compares one pair by itself; see [`compare_all`].
@@ -93,9 +121,8 @@ pub fn compare_all_weighed(
     spoiled: &[Spoiled],
     rule: Rule,
 ) -> Vec<Option<Comparison>> {
-    let hypotheses: Vec<Option<Hypotheses>> = pairs
-        .iter()
-        .zip(spoiled)
+    let both = pairs.iter().zip(spoiled);
+    let hypotheses: Vec<_> = both
         .map(|(pair, spoiled)| Hypotheses::of(pair, *spoiled))
         .collect();
     let p_values: Vec<f64> = hypotheses
@@ -113,13 +140,9 @@ pub fn compare_all_weighed(
             spoiled_p,
         } = hypotheses?;
         let mut level = |p: Option<f64>| p.and_then(|_| levels.next());
-        let mut found = Comparison {
-            ratio: (logs.iter().sum::<f64>() / logs.len() as f64).exp(),
-            interval: None,
-            method: None,
-            sign_flip_p: sign_flip_p(&logs),
-            verdict: Verdict::TooFewBlocks { blocks: logs.len() },
-        };
+        let ratio = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        let mut found = Comparison::without_interval(ratio, logs.len());
+        found.sign_flip_p = sign_flip_p(&logs);
         if let Some(level) = level(p_value) {
             // Resamples of one pair say nothing about those of another.
             seed = seed.wrapping_add(1);
@@ -139,12 +162,13 @@ struct Hypotheses {
     /// That the values do not differ; none below [`MIN_BLOCKS`] blocks.
     p_value: Option<f64>,
     spoiled: Spoiled,
-    /// That neither side spoils more blocks than the other; none where none did, or both.
+    /// The p-value of the hypothesis that neither side spoils more blocks than the other; `None` if
+    /// no side did, or both.
     spoiled_p: Option<f64>,
 }
 
 impl Hypotheses {
-    /// None where nothing can be compared.
+    /// `None` if nothing can be compared.
     fn of(pair: &Pair, spoiled: Spoiled) -> Option<Self> {
         let is_lost = pair.baseline.is_empty() && pair.candidate.is_empty() && spoiled.any();
         let logs = match is_lost {
@@ -163,19 +187,14 @@ impl Hypotheses {
 /// Adds interval and verdict.
 fn settle(found: &mut Comparison, logs: &[f64], direction: Direction, confidence: f64, rule: Rule) {
     let spread = Spread::of(logs);
-    let (method, (low, high)) = if logs.len() < BOOTSTRAP_BLOCKS {
+    let (method, ends) = if logs.len() < BOOTSTRAP_BLOCKS {
         (Method::Student, spread.interval(logs.len(), confidence))
     } else {
-        let interval = bootstrap::mean_interval(logs, confidence, rule.seed);
-        (Method::Bootstrap, interval)
+        let ends = bootstrap::mean_interval(logs, confidence, rule.seed);
+        (Method::Bootstrap, ends)
     };
-    found.method = Some(method);
-    found.interval = Some(Interval {
-        low: low.exp(),
-        high: high.exp(),
-        confidence,
-    });
-    found.verdict = judge((low, high), direction, rule.smallest_effect, || {
+    found.add_interval(method, ends, confidence);
+    found.verdict = judge(ends, direction, rule.smallest_effect, || {
         spread.blocks_needed(logs.len(), confidence, rule.smallest_effect)
     });
 }
@@ -208,160 +227,4 @@ fn log_ratio(base: f64, new: f64) -> f64 {
 /// Two-sided p of Student's test that the mean is zero; none below [`MIN_BLOCKS`] blocks.
 fn p_value(logs: &[f64]) -> Option<f64> {
     (logs.len() >= MIN_BLOCKS).then(|| Spread::of(logs).p_value(logs.len()))
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::verdict::Reading;
-    use proptest::prelude::*;
-
-    const RULE: Rule = Rule {
-        smallest_effect: 0.02,
-        seed: 1,
-    };
-
-    fn pair(baseline: &[f64], candidate: &[f64]) -> Pair {
-        Pair {
-            baseline: baseline.into(),
-            candidate: candidate.into(),
-            direction: Direction::HigherIsBetter,
-        }
-    }
-
-    /// An even number of blocks whose log ratios have this mean and deviation.
-    fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
-        // Alternating ±1 has mean 0 and sample variance n / (n − 1).
-        let scale = deviation / (count as f64 / (count - 1) as f64).sqrt();
-        let value = |i| (mean + if i % 2 == 0 { scale } else { -scale }).exp();
-        pair(
-            &vec![1.0; count],
-            &(0..count).map(value).collect::<Vec<_>>(),
-        )
-    }
-
-    fn verdict(mean: f64, deviation: f64) -> Verdict {
-        compare(&blocks(10, mean, deviation), RULE).unwrap().verdict
-    }
-
-    #[test]
-    fn the_interval_is_students() {
-        let found = compare(&blocks(10, 0.1, 0.05), RULE).unwrap();
-        let half = 2.262_157 * 0.05 / 10.0_f64.sqrt();
-        let interval = found.interval.unwrap();
-        assert_eq!(found.method, Some(Method::Student));
-        assert!((found.ratio.ln() - 0.1).abs() < 1e-12);
-        assert!((interval.low.ln() - (0.1 - half)).abs() < 1e-6);
-        assert!((interval.high.ln() - (0.1 + half)).abs() < 1e-6);
-        assert!((interval.confidence - 0.95).abs() < 1e-12);
-    }
-
-    #[test]
-    fn each_verdict_has_its_case() {
-        assert_eq!(verdict(0.1, 0.05), Verdict::Better);
-        assert_eq!(verdict(-0.1, 0.05), Verdict::Worse);
-        // Excludes zero, but lies within two per cent: too small to matter.
-        assert_eq!(verdict(0.01, 0.001), Verdict::NoChange);
-        assert!(matches!(verdict(0.02, 0.05), Verdict::Inconclusive { .. }));
-    }
-
-    #[test]
-    fn lower_is_better_turns_it_round() {
-        let slower = Pair {
-            direction: Direction::LowerIsBetter,
-            ..blocks(10, 0.1, 0.05)
-        };
-        assert_eq!(compare(&slower, RULE).unwrap().verdict, Verdict::Worse);
-    }
-
-    #[test]
-    fn nine_blocks_carry_no_verdict_however_clear() {
-        let found = compare(&pair(&[1.0; 9], &[2.0; 9]), RULE).unwrap();
-        assert_eq!(found.verdict, Verdict::TooFewBlocks { blocks: 9 });
-        assert_eq!((found.interval, found.method), (None, None));
-    }
-
-    #[test]
-    fn twenty_blocks_are_resampled() {
-        let found = compare(&blocks(20, 0.1, 0.05), RULE).unwrap();
-        let student = Spread::of(&log_ratios(&blocks(20, 0.1, 0.05)).unwrap()).interval(20, 0.95);
-        let interval = found.interval.unwrap();
-        assert_eq!(found.method, Some(Method::Bootstrap));
-        assert!(
-            (interval.low.ln() - student.0).abs() < 0.003,
-            "{interval:?}"
-        );
-        assert!(
-            (interval.high.ln() - student.1).abs() < 0.003,
-            "{interval:?}"
-        );
-        assert_eq!(found, compare(&blocks(20, 0.1, 0.05), RULE).unwrap());
-    }
-
-    #[test]
-    fn what_is_clear_alone_may_be_chance_among_many() {
-        // t = 2.53 at nine degrees of freedom: p = 0.032.
-        let close = blocks(10, 0.04, 0.05);
-        assert_eq!(compare(&close, RULE).unwrap().verdict, Verdict::Better);
-        let mut all = vec![close];
-        all.extend((0..3).map(|_| blocks(10, 0.001, 0.1)));
-        all.push(blocks(10, 0.5, 0.05));
-        all.push(pair(&[1.0; 3], &[2.0; 3]));
-        let found = compare_all(&all, RULE);
-        let verdicts: Vec<_> = found.iter().flatten().map(|found| found.verdict).collect();
-        assert!(matches!(verdicts[0], Verdict::Inconclusive { .. }));
-        assert_eq!(verdicts[4], Verdict::Better);
-        assert_eq!(verdicts[5], Verdict::TooFewBlocks { blocks: 3 });
-        let confidence = |i: usize| found[i].as_ref().unwrap().interval.unwrap().confidence;
-        // Three blocks are no hypothesis, so there are five.
-        assert!((confidence(4) - (1.0 - 0.05 / 5.0)).abs() < 1e-12);
-        assert!((confidence(0) - (1.0 - 0.05 / 4.0)).abs() < 1e-12);
-        assert_eq!(confidence(0), confidence(1));
-    }
-
-    #[test]
-    fn the_blocks_needed_settle_it_and_one_fewer_does_not() {
-        let Verdict::Inconclusive {
-            blocks_needed: Some(needed),
-        } = verdict(0.02, 0.05)
-        else {
-            panic!("not inconclusive")
-        };
-        let spread = Spread {
-            mean: 0.02,
-            deviation: 0.05,
-        };
-        let settled = |n| Reading::of(spread.interval(n, 0.95), 0.02).settles();
-        assert!(settled(needed) && !settled(needed - 1), "{needed}");
-    }
-
-    #[test]
-    fn unpaired_and_impossible_values_are_refused() {
-        for (baseline, candidate) in [
-            (&[1.0][..], &[][..]),
-            (&[], &[]),
-            (&[0.0], &[1.0]),
-            (&[1.0], &[f64::NAN]),
-        ] {
-            assert_eq!(compare(&pair(baseline, candidate), RULE), None);
-        }
-    }
-
-    proptest! {
-        // Each case asks for hundreds of quantiles.
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn swapping_the_sides_inverts_the_ratio(
-            pairs in prop::collection::vec((0.1_f64..10.0, 0.1_f64..10.0), 10..20),
-        ) {
-            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-            let there = compare(&pair(&a, &b), RULE).unwrap();
-            let back = compare(&pair(&b, &a), RULE).unwrap();
-            prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-9);
-            let interval = there.interval.unwrap();
-            prop_assert!(interval.low <= there.ratio && there.ratio <= interval.high);
-        }
-    }
 }

@@ -1,12 +1,12 @@
 //! The knee of a curve of throughput and response time.
 //!
-//! Source: L. Kleinrock, *Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer
-//! Communications*, International Conference on Communications 1979: power is throughput ÷ response time,
-//! and the knee is where it is largest, which is where a straight line from the origin touches the curve.
-//! It depends neither on units nor on how far the curve was measured.
+//! Source: L. Kleinrock, *Power and Deterministic Rules of Thumb for Probabilistic Problems in
+//! Computer Communications*, International Conference on Communications 1979: power is throughput ÷
+//! response time, and the knee is the point of the largest power, at which a straight line from the
+//! origin touches the curve. It depends neither on units nor on the range of the measurement.
 
-/// The point with the most power, of pairs of throughput and response time; of equal ones the first.
-/// None without a point whose two figures are positive and finite.
+/// The point with the most power, of pairs of throughput and response time; the first of equal
+/// ones. `None` without a point whose two figures are positive and finite.
 pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     let usable = |value: f64| value.is_finite() && value > 0.0;
     let power = |(throughput, time): (f64, f64)| {
@@ -21,60 +21,4 @@ pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
         }
     }
     best.map(|(index, _)| index)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// Response times of an M/G/1 queue by Pollaczek and Khinchine's formula, at utilisations of 1 to 99 %;
-    /// `variation` is the squared coefficient of variation of the service time.
-    fn queue(variation: f64) -> Vec<(f64, f64)> {
-        let at = |percent: i32| {
-            let load = f64::from(percent) / 100.0;
-            (load, 1.0 + load * (1.0 + variation) / 2.0 / (1.0 - load))
-        };
-        (1..100).map(at).collect()
-    }
-
-    #[test]
-    fn queues_have_the_published_knees() {
-        // Kleinrock: 1 ÷ (1 + √((1 + C²) ÷ 2)), one half for M/M/1 and 2 − √2 for M/D/1.
-        for variation in [0.0, 1.0, 4.0, 16.0_f64] {
-            let expected = 1.0 / (1.0 + ((1.0 + variation) / 2.0).sqrt());
-            let points = queue(variation);
-            let found = knee(&points).map(|index| points[index].0);
-            assert!(
-                found.is_some_and(|load| (load - expected).abs() <= 0.006),
-                "{found:?} for {expected}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_was_not_measured_has_no_knee() {
-        assert_eq!(knee(&[]), None);
-        assert_eq!(
-            knee(&[(0.0, 1.0), (1.0, f64::NAN), (f64::INFINITY, 1.0)]),
-            None
-        );
-        assert_eq!(knee(&[(1e300, 1e-300), (2.0, 1.0)]), Some(0));
-        assert_eq!(knee(&[(5.0, 1.0), (5.0, 1.0)]), Some(0));
-    }
-
-    proptest! {
-        #[test]
-        fn neither_unit_matters(
-            points in prop::collection::vec((1_u32..1_000, 1_u32..1_000), 1..30), exponent in -20_i32..20,
-        ) {
-            // Powers of two leave ratios as they are.
-            let unit = 2_f64.powi(exponent);
-            let plain: Vec<_> = points.iter().map(|(x, t)| (f64::from(*x), f64::from(*t))).collect();
-            let scaled: Vec<_> = plain.iter().map(|(x, t)| (x * unit, t / unit)).collect();
-            let power = |index: Option<usize>| index.map(|i| plain[i].0 / plain[i].1);
-            let (here, there) = (power(knee(&plain)), power(knee(&scaled)));
-            prop_assert!(here.zip(there).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-9));
-        }
-    }
 }

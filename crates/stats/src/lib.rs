@@ -17,7 +17,6 @@ pub mod leak;
 pub mod little;
 pub mod normal;
 pub mod percentile;
-pub mod published;
 pub mod random;
 pub mod rank;
 pub mod scalability;

@@ -23,11 +23,6 @@ impl Noise {
         self.random.uniform()
     }
 
-    /// One of two, each equally likely.
-    pub fn coin(&mut self) -> bool {
-        self.random.index(2) == 1
-    }
-
     /// Standard normal: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal
     /// Deviates*, Annals of Mathematical Statistics 29(2), 1958.
     pub fn normal(&mut self) -> f64 {
@@ -41,7 +36,7 @@ impl Noise {
     }
 
     /// Student's t of three degrees of freedom, scaled to a deviation of 1: one value in a hundred
-    /// lies beyond three deviations.
+    /// is beyond three deviations.
     pub fn heavy(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()

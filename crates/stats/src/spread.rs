@@ -1,4 +1,4 @@
-//! How far the values of blocks lie apart, and the intervals and numbers of blocks that follow.
+//! The spread of the values of blocks, and the intervals and numbers of blocks that follow from it.
 
 use crate::student;
 use crate::verdict::Reading;
@@ -56,7 +56,7 @@ impl Spread {
     }
 }
 
-/// The fewest blocks, more than `open` and at most what is worth being suggested, of which
+/// The fewest blocks, more than `open` and at most [`SUGGESTED_BLOCKS_MAX`], of which
 /// `settled` is true, if it stays true from there on.
 pub(crate) fn fewest_beyond(mut open: usize, settled: impl Fn(usize) -> bool) -> Option<usize> {
     let mut done = SUGGESTED_BLOCKS_MAX;

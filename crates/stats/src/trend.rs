@@ -1,8 +1,8 @@
-//! Whether a series has a trend: the Mann-Kendall test, with Theil-Sen's slope for its size.
+//! The trend of a series: the Mann-Kendall test, with Theil-Sen's slope for its size.
 //!
-//! Sources: H. B. Mann, *Nonparametric Tests Against Trend*, Econometrica 13(3), 1945; M. G. Kendall,
-//! *Rank Correlation Methods*, 1975 (variance with ties, exact distribution); P. K. Sen, *Estimates
-//! of the Regression Coefficient Based on Kendall's Tau*, JASA 63, 1968.
+//! Sources: H. B. Mann, *Nonparametric Tests Against Trend*, Econometrica 13(3), 1945; M. G.
+//! Kendall, *Rank Correlation Methods*, 1975 (variance with ties, exact distribution); P. K. Sen,
+//! *Estimates of the Regression Coefficient Based on Kendall's Tau*, JASA 63, 1968.
 
 use crate::median;
 
@@ -12,7 +12,7 @@ pub const POINTS_MIN: usize = 5;
 /// Up to this many points without ties the distribution is exact; beyond, normal.
 const EXACT_POINTS_MAX: usize = 30;
 
-/// What a series does over its length.
+/// The trend of a series over its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// Two-sided p of the hypothesis that the order of the values is chance.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_series_has_no_trend_and_a_short_one_no_answer() {
+    fn a_flat_series_has_no_trend_and_a_short_one_no_result() {
         assert_eq!(trend(&[7.0; 12]).unwrap(), Trend { p: 1.0, drift: 0.0 });
         assert_eq!(trend(&[1.0, 2.0, 3.0, 4.0]), None);
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Blocks below which there is no verdict.
 pub const MIN_BLOCKS: usize = 10;
 
-/// Which values are good.
+/// The direction in which values are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -15,7 +15,7 @@ pub enum Direction {
     LowerIsBetter,
 }
 
-/// What a comparison says of the candidate.
+/// The verdict of a comparison on the candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
@@ -23,7 +23,7 @@ pub enum Verdict {
     Better,
     /// The interval excludes no change, to the bad side.
     Worse,
-    /// The whole interval lies within the smallest effect that matters.
+    /// The whole interval is within the smallest effect that matters.
     NoChange,
     /// Neither.
     Inconclusive {
@@ -37,9 +37,9 @@ pub enum Verdict {
     },
 }
 
-/// What an interval of log ratios says by itself.
+/// The conclusions from an interval of log ratios alone.
 pub(crate) struct Reading {
-    /// It lies within the smallest effect that matters.
+    /// It is within the smallest effect that matters.
     within: bool,
     /// It excludes no change.
     excludes_zero: bool,
@@ -53,13 +53,13 @@ impl Reading {
         }
     }
 
-    /// Whether more blocks are not needed.
+    /// Reports whether no more blocks are needed.
     pub(crate) fn settles(&self) -> bool {
         self.within || self.excludes_zero
     }
 }
 
-/// The verdict on an interval of log ratios; `blocks_needed` is asked only where it settles nothing.
+/// The verdict on an interval of log ratios; `blocks_needed` is called only if it settles nothing.
 pub(crate) fn judge(
     (low, high): (f64, f64),
     direction: Direction,
@@ -67,7 +67,7 @@ pub(crate) fn judge(
     blocks_needed: impl FnOnce() -> Option<usize>,
 ) -> Verdict {
     let reading = Reading::of((low, high), smallest_effect);
-    // An effect too small to matter is none, even where it is certain.
+    // An effect too small to matter is no effect, even if it is certain.
     if reading.within {
         return Verdict::NoChange;
     }

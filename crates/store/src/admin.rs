@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use gatebench_model::admin::AdminVerb;
 use serde::{Deserialize, Serialize};
 
-/// What was done through an admin interface, round after round.
+/// The calls made through an admin interface, in rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminRecord {
-    /// Routes that there were besides.
+    /// Number of other routes.
     pub routes: u64,
-    /// Rounds asked for.
+    /// Requested rounds.
     pub rounds: u32,
-    /// How long each call took, from before its connection until its whole answer, round by round.
+    /// Duration of each call, from before its connection to the end of its response, by round.
     pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// How long after the begin of each call the gateway acted as it then should, seen on a new
+    /// Time from the start of each call until the gateway behaved accordingly, observed on a new
     /// connection. Reading changes nothing.
     pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
     /// Why the rounds ended before all were done.
@@ -22,29 +22,28 @@ pub struct AdminRecord {
     pub failure: Option<String>,
 }
 
-/// What was done through an admin interface while a load went on: the calls of a round, one after
-/// the other.
+/// The calls made through an admin interface during a load: those of a round, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminLoadRecord {
-    /// Routes that there were besides.
+    /// Number of other routes.
     pub routes: u64,
-    /// How often a call was due.
+    /// The interval between calls.
     pub every_ns: u64,
-    /// How long each call took that was answered well, from when it was due until its whole answer.
+    /// Duration of each successful call, from its due time to the end of its response.
     pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// Calls that were not.
+    /// Calls that failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<AdminVerb, u64>,
-    /// Calls that were due in the load and not made, since those before them took until its end.
+    /// Calls that were due in the load and not made, because earlier calls lasted until its end.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unmade: BTreeMap<AdminVerb, u64>,
-    /// What became of the first of those.
+    /// The first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
 impl AdminLoadRecord {
-    /// Calls that were made to change the gateway. Those that failed may have changed it, or tried.
+    /// Returns the number of calls that change the gateway. A failed call may have changed it too.
     pub fn changes(&self) -> u64 {
         let changing = AdminVerb::ALL
             .into_iter()

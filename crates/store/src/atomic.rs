@@ -1,23 +1,23 @@
-//! Files that are whole or absent, also after a power cut.
+//! Files that are either complete or absent, even after a power cut.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
-/// What a file may be for whom, before the user's mask is taken off.
+/// The modes of files before the umask is applied.
 const FOR_ALL: u32 = 0o666;
 const FOR_THE_USER: u32 = 0o600;
 
-/// Writes `bytes` to `path`: a temporary neighbour is written, flushed to the disk and renamed, so a
-/// reader sees the old contents or the new ones.
+/// Writes `bytes` to `path`: a temporary file next to it is written, flushed to the disk and
+/// renamed, so a reader sees the old contents or the new ones.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_for(FOR_ALL, path, bytes)
 }
 
-/// The same for a file that may hold the keys and passwords of a scenario: nobody else may read it.
+/// Writes a file that only the user may read, because it may hold keys and passwords of a scenario.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_for(FOR_THE_USER, path, bytes)
 }
@@ -28,18 +28,18 @@ fn write_for(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         fs::rename(&temporary, path).map_err(|error| StoreError::io("write", path, error))
     });
     if written.is_err() {
-        // What could not be written whole must not take up what little space there is.
+        // An incomplete file must not occupy the remaining space.
         let _ = fs::remove_file(&temporary);
     }
     written?;
     sync_parent(path)
 }
 
-/// Writes a file and flushes it to the disk. One that is there was left by a process that was killed; it is not written
-/// into, since it may be a link.
+/// Writes a file and flushes it to the disk. An existing file was left by a killed process. It is
+/// replaced, because it may be a link.
 fn write_synced(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("write", path, error);
-    // What cannot be removed cannot be made anew either, which is told.
+    // If it cannot be removed, it cannot be created either, and that error is returned.
     let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(mode).open(path);
@@ -58,7 +58,17 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::io("flush", parent, error))
 }
 
-/// A hidden name beside `path`.
+/// Accepts a removal that failed because nothing was there.
+pub(crate) fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(), StoreError> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::io("remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A hidden name next to `path`.
 fn neighbour(path: &Path) -> PathBuf {
     let name = path
         .file_name()

@@ -1,6 +1,6 @@
-//! What lies below a run directory. The directory may come from somebody else, so no symbolic link in it is followed:
-//! it could lead to a file of the reader's own, which the report would then publish. The directory itself may be a
-//! link.
+//! Files and folders below a run directory. The directory may come from another user, so no
+//! symbolic link in it is followed: a link could lead to a private file of the reader, which the
+//! report would then publish. The directory itself may be a link.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -16,7 +16,7 @@ use crate::StoreError;
 #[derive(Clone, Debug)]
 pub(crate) struct Below {
     run: PathBuf,
-    /// The way from there; empty for the run directory itself.
+    /// The path from there; empty for the run directory itself.
     within: PathBuf,
 }
 
@@ -42,12 +42,12 @@ impl Below {
         path
     }
 
-    /// Whether anything has this name, a link included.
+    /// Reports whether anything has this name, a link included.
     pub(crate) fn is_there(&self) -> bool {
         fs::symlink_metadata(self.path()).is_ok()
     }
 
-    /// The whole file; none where there is no such file or the way leaves the run directory.
+    /// Reads the whole file; none if it does not exist or the path leaves the run directory.
     pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(file) = self.open(OFlags::empty())? else {
             return Ok(None);
@@ -65,7 +65,7 @@ impl Below {
         Ok(Some(bytes))
     }
 
-    /// The folders in it; none where it is not there. Hidden ones are left out.
+    /// Returns the folders in it, without hidden ones; none if it does not exist.
     pub(crate) fn folders(&self) -> Result<Vec<Self>, StoreError> {
         if self.open(OFlags::DIRECTORY)?.is_none() {
             return Ok(Vec::new());
@@ -89,7 +89,8 @@ impl Below {
         Ok(folders)
     }
 
-    /// Opens it step by step, without waiting for what is no file. `kind` is what the last step must be.
+    /// Opens it component by component. It does not block on a FIFO. `kind` is the required type of
+    /// the last component.
     fn open(&self, kind: OFlags) -> Result<Option<OwnedFd>, StoreError> {
         let mut path = self.run.clone();
         let mut at = match open(&path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
@@ -110,7 +111,7 @@ impl Below {
                 Ok(next) => next,
                 Err(Errno::NOENT) => return Ok(None),
                 Err(error) => {
-                    // The error alone is another one for a folder than for a file.
+                    // The error for a link differs between folders and files.
                     let status = statat(&at, name, AtFlags::SYMLINK_NOFOLLOW);
                     let kind = status.map(|it| FileType::from_raw_mode(it.st_mode));
                     return Err(match kind {

@@ -1,17 +1,18 @@
-//! What can go wrong with a run directory, whose fault it is and what to do.
+//! The errors of a run directory, with culprit and remedy.
 
 use std::io;
 use std::path::PathBuf;
 
 use gatebench_model::{Blame, Culprit};
 
-/// An error of the run directory. Its message names the file; [`StoreError::remedy`] says what to do.
+/// An error of the run directory. Its message names the file; [`StoreError::remedy`] says what to
+/// do.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The operating system refused.
+    /// The operating system rejected an operation.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried, as a verb: `create`, `write`, `read`.
+        /// The operation as a verb: `create`, `write`, `read`.
         doing: &'static str,
         /// The file or directory.
         path: PathBuf,
@@ -24,7 +25,7 @@ pub enum StoreError {
         /// The run directory.
         dir: PathBuf,
     },
-    /// The directory holds a run already.
+    /// The directory already holds a run.
     #[error("{} already holds a run", dir.display())]
     AlreadyARun {
         /// The run directory.
@@ -46,12 +47,12 @@ pub enum StoreError {
         /// The newest version this program reads.
         known: u32,
     },
-    /// A file is not what it should be.
+    /// A file is damaged.
     #[error("{} is damaged: {reason}", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What is wrong in it, with the place where known.
+        /// The damage, with its place if known.
         reason: String,
     },
     /// A run directory holds a symbolic link where it should hold a file or folder.
@@ -68,13 +69,12 @@ pub enum StoreError {
     Index {
         /// The index.
         path: PathBuf,
-        /// What SQLite says.
+        /// The message of SQLite.
         reason: String,
     },
-    /// The caller gave a record that contradicts itself; a defect of gatebench, not of the user.
+    /// The caller passed a record that contradicts itself: a defect of gatebench, not of the user.
     #[error("the record of trial {trial} cannot be stored: {reason}")]
     Inconsistent {
-        /// Number of the trial.
         trial: u32,
         /// The contradiction.
         reason: String,
@@ -151,7 +151,7 @@ impl Blame for StoreError {
     }
 }
 
-/// The remedy for what the operating system refused.
+/// Returns the remedy for an operation that the operating system rejected.
 fn io_remedy(source: &io::Error, path: &std::path::Path) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(

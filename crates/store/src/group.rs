@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::counts::{Counts, ExactSum};
 
-/// What one group of a phase came to.
+/// The record of one group of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupRecord {
     /// Name of the group in the scenario.
     pub name: String,
-    /// Its part of the phase's load, or the load of its own.
+    /// Its share of the phase's load, or its own load.
     pub shape: Shape,
-    /// Requests and what became of them.
+    /// Requests and their outcomes.
     pub counts: Counts,
-    /// Answers of which at least one check failed.
+    /// Responses with at least one failed check.
     pub failing_checks: u64,
-    /// Exact sums, by `metric.class` as those of the phase.
+    /// Exact sums by `metric.class`, as in the phase.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// Response times of its answers.
+    /// Response times of its responses.
     #[serde(default)]
     pub response: TimeFigures,
     /// Its requests, in the scenario's order.
@@ -29,46 +29,40 @@ pub struct GroupRecord {
     pub routes: Vec<RouteRecord>,
 }
 
-/// What one request of a group came to.
+/// The record of one request of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteRecord {
-    /// Its name in figures.
+    /// Its name in the report.
     pub name: String,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests that got a whole answer, however late.
+    /// Requests that received a whole response, however late.
     pub completed: u64,
-    /// Requests without an answer.
+    /// Requests without a response.
     pub failed: u64,
-    /// Answers of which at least one check failed.
+    /// Responses with at least one failed check.
     pub failing_checks: u64,
-    /// Response times of all that were sent, those without an answer at what was waited for it; read
-    /// at 2 significant digits.
+    /// Response times of all requests that were sent, with 2 significant digits. A request without
+    /// a response has the time waited for it.
     #[serde(default)]
     pub response: TimeFigures,
 }
 
-/// The figures of many times. A percentile with fewer than ten values beyond it is none.
+/// The figures of a set of times. A percentile with fewer than ten values beyond it is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeFigures {
     /// Values.
     pub count: u64,
     /// Their exact mean; none without a value.
-    #[serde(default)]
     pub mean_ns: Option<u64>,
     /// The median.
-    #[serde(default)]
     pub p50_ns: Option<u64>,
     /// The 90th percentile.
-    #[serde(default)]
     pub p90_ns: Option<u64>,
     /// The 99th percentile.
-    #[serde(default)]
     pub p99_ns: Option<u64>,
     /// The 99.9th percentile.
-    #[serde(default)]
     pub p99_9_ns: Option<u64>,
-    /// The exact greatest; none without a value.
-    #[serde(default)]
+    /// The exact maximum; none without a value.
     pub max_ns: Option<u64>,
 }

@@ -57,10 +57,10 @@ impl<'a, W: Write> HistogramLog<'a, W> {
         Ok(Self { log })
     }
 
-    /// Writes a histogram of an interval that began so long after the log.
+    /// Writes the histogram of an interval that began this long after the log.
     ///
     /// # Errors
-    /// The histogram or the output cannot be written, in words.
+    /// A text if the histogram or the output cannot be written.
     pub fn write(
         &mut self,
         tag: &str,
@@ -181,8 +181,8 @@ fn decode(deserializer: &mut Deserializer, encoded: &str) -> Result<Histogram<u6
         .map_err(|error| error.to_string())
 }
 
-/// Adds to the histogram of a tag. It may grow, since an encoded histogram is only as long as its
-/// largest value asks for.
+/// Adds to the histogram of a tag. The sum may grow, because an encoded histogram is only as long
+/// as its largest value requires.
 fn add(
     merged: &mut BTreeMap<String, Histogram<u64>>,
     tag: &str,

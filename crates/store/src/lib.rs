@@ -1,5 +1,5 @@
-//! The run directory: the only place where gatebench writes what it measured, and the owner of every
-//! on-disk schema.
+//! The run directory: the only place where gatebench writes what it measured, and the owner of
+//! every on-disk schema.
 //!
 //! ```text
 //! DIR/manifest.json                    everything needed to repeat the run
@@ -7,11 +7,13 @@
 //!     trial.json                       the record
 //!     histograms.hlog                  interval logs (HdrHistogram V2), tagged `phase.metric.class`
 //!     series.csv                       one row per phase and second
+//!     requests.csv                     the requests of the same by status, with a row for the drain
 //!     gateway/                         rendered files and logs of the gateway
 //! ```
 //!
-//! A trial is built under its own name, so that what its files say of paths stays true. `trial.json` is
-//! written last and makes it a trial: a reader ignores a folder without one and sees whole trials or none.
+//! A trial is built under its final name, so the paths in its files stay correct. `trial.json` is
+//! written last and makes it a trial: a reader ignores a folder without one and sees whole trials
+//! or none.
 
 mod admin;
 mod atomic;
@@ -27,6 +29,7 @@ mod lock;
 pub mod manifest;
 pub mod phase;
 pub mod record;
+mod requests;
 pub mod run;
 mod schema;
 pub mod series;
@@ -53,6 +56,7 @@ pub use record::{
     ClockSource, ErrorLog, FirstCorrect, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
     TrialRecord,
 };
+pub use requests::RequestsRow;
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};

@@ -10,21 +10,22 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use crate::StoreError;
 
 /// The right to write into a run directory. The kernel takes it back when the process ends, however
-/// it ends, so no stale lock has to be told from a live one.
+/// it ends, so there are no stale locks.
 #[derive(Debug)]
 pub(crate) struct RunLock {
     file: File,
 }
 
 impl RunLock {
-    /// Takes the lock of `dir`, which exists, without waiting.
+    /// Takes the lock of the existing directory `dir` without waiting.
     pub(crate) fn take(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(".lock");
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
-            // The directory may come from somebody else: a link is not followed, and a FIFO not waited for.
+            // The directory may come from another user: open follows no link and does not block on
+            // a FIFO.
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(&path)
             .map_err(|error| StoreError::io("create", &path, error))?;
@@ -39,10 +40,10 @@ impl RunLock {
 }
 
 impl Drop for RunLock {
-    /// Unlocks by name. Closing alone would leave the lock to a child that another thread has forked
-    /// but that has not yet become its program: until then it holds the same open file.
+    /// Unlocks explicitly. After a mere close, a child that another thread has forked still holds
+    /// the lock until it executes its program, because it shares the open file.
     fn drop(&mut self) {
-        // An error leaves what closing does: the kernel unlocks with the last descriptor.
+        // On an error, the kernel unlocks when the last descriptor is closed.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

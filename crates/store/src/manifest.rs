@@ -18,15 +18,14 @@ pub struct Manifest {
     pub gatebench: String,
     /// When the run began.
     pub created: Timestamp,
-    /// How far it came.
     pub status: Status,
-    /// The command line, word by word, the program first.
+    /// The words of the command line, the program first.
     pub command: Vec<String>,
     /// Every trial in order, with scenarios, load and placement resolved.
     pub plan: Plan,
     /// The event loop's backend: `io_uring` or `epoll`.
     pub engine_backend: String,
-    /// An external load generator that drives the loads; none where gatebench's own does.
+    /// An external load generator that drives the loads; none if gatebench's own engine does.
     #[serde(
         default,
         alias = "foreign_engine",
@@ -39,40 +38,40 @@ pub struct Manifest {
     /// Facts about the machine, as the probe found them: a map from topic to facts.
     #[serde(default)]
     pub environment: serde_json::Value,
-    /// What was changed or assumed and the reader must know.
+    /// Changes and assumptions that the reader must know.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// How far a run came.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It runs, or its process died without a word.
+    /// It runs, or its process died.
     Running,
-    /// Every trial of the plan was tried.
+    /// Every trial of the plan was run.
     Finished,
     /// Someone stopped it.
     Interrupted,
-    /// It could not go on.
+    /// It ended with an error.
     Failed,
 }
 
-/// Which gateway it was, exactly.
+/// The exact identity of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayIdentity {
-    /// The name people know.
+    /// Its common name.
     pub title: String,
-    /// What the program answered when asked; `unknown` for an attached one.
+    /// The version that the program prints; `unknown` for an attached gateway.
     pub version: String,
-    /// The program, absolute; empty for an attached one.
+    /// The absolute path of the program; empty for an attached gateway.
     pub binary: String,
-    /// SHA-256 of the program in lower-case hex; empty where there is none.
+    /// SHA-256 of the program in lower-case hex; empty without a program.
     pub sha256: String,
     /// Digests of the gateway folder's files, paths relative to the folder.
     #[serde(default)]
     pub folder: Vec<FileDigest>,
-    /// What the gateway folder says a reader must know.
+    /// The notes of the gateway folder for the reader.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What one measured load left behind, besides its histograms and series.
+//! The record of one measured load, apart from its histograms and series.
 
 use std::collections::BTreeMap;
 
@@ -17,75 +17,76 @@ use crate::wire::WireFacts;
 pub struct PhaseRecord {
     /// Name of the phase in the load profile.
     pub name: String,
-    /// The load that was asked for.
+    /// The requested load.
     pub shape: Shape,
-    /// Begin of the measurement, counted from the trial's `started`.
+    /// Start of the measurement, counted from the trial's `started`.
     pub began_ns: u64,
     /// Length of the warm-up.
     pub warm_up_ns: u64,
-    /// Length of the measurement as it really was.
+    /// Actual length of the measurement.
     pub measure_ns: u64,
-    /// How long answers were waited for after the measurement.
+    /// The wait for responses after the measurement.
     pub drained_ns: u64,
-    /// Requests and what became of them.
+    /// Requests and their outcomes.
     pub counts: Counts,
-    /// The groups, in the scenario's order, where there are several or one has several requests; they
+    /// The groups in the scenario's order, if there are several or one has several requests. They
     /// add up to the counts of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupRecord>,
-    /// How long connections took until requests could be sent, TLS included, those made before the
-    /// measurement too.
+    /// The time that connections took until they could send requests, including TLS. Connections
+    /// opened before the measurement are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connects: Option<TimeFigures>,
-    /// Connections whose TLS session was resumed.
+    /// Connections with a resumed TLS session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
-    /// Exact sums beside the histograms, by `metric.class`, as in `response.2xx`.
+    /// Exact sums in addition to the histograms, by `metric.class`, as in `response.2xx`.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// What the nonces told.
+    /// The results of the nonces.
     #[serde(default)]
     pub trace: TraceCounts,
-    /// The engine's own account.
+    /// The engine's own figures.
     #[serde(default)]
     pub engine: EngineFacts,
-    /// What each component used: `gateway`, `upstream`, `engine`.
+    /// The usage of each component: `gateway`, `upstream`, `engine`.
     #[serde(default)]
     pub usage: BTreeMap<String, Usage>,
-    /// What the machine did meanwhile.
+    /// The state of the machine during the load.
     #[serde(default)]
     pub machine: MachineFacts,
-    /// What the upstream's ledger gained.
+    /// The growth of the upstream's ledger.
     #[serde(default)]
     pub ledger: LedgerDelta,
-    /// How requests went over the wire; none in runs that did not look.
+    /// Requests on the wire; none in runs that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireFacts>,
-    /// What was done to the gateway meanwhile.
+    /// The change of the gateway during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeRecord>,
-    /// What happened to the upstream meanwhile.
+    /// The failure of the upstream during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
-    /// Whether the other gateways of the block had the same load at the same time, on the same cores.
+    /// True if the other gateways of the block had the same load at the same time, on the same
+    /// cores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
-    /// What the gateway told of itself, where it was asked.
+    /// The gateway's own metrics, if they were fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_metrics: Option<OwnMetricsRecord>,
-    /// What was done through the gateway's admin interface meanwhile.
+    /// The calls of the gateway's admin interface during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminLoadRecord>,
-    /// How quiet the machine was before the load, where it was waited for.
+    /// The load average before the load, if the run waited for an idle machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettleRecord>,
-    /// What the bare network carried just before, where that was measured.
+    /// The rate of the bare network just before, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<CeilingRecord>,
-    /// The figures of an external load generator; none where gatebench's own engine drove the phase.
+    /// The figures of an external load generator; none if gatebench's own engine drove the phase.
     #[serde(default, alias = "foreign", skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalFigures>,
-    /// What was sampled of the gateway's stacks, where that was asked for.
+    /// Samples of the gateway's stacks, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,
     /// The warm-up, if it lasted until CPU time per request had settled.
@@ -94,11 +95,11 @@ pub struct PhaseRecord {
     /// The measurement in bins of a tenth of a second; none in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
-    /// What it was in a search for capacity; none where it is no step of one.
+    /// Its step in a search for capacity, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
-    /// The share of the gateway's own saturation that was offered, in per cent; 100 for the closed
-    /// load that found it. None for loads of the profile.
+    /// The offered share of the gateway's own saturation, in per cent; 100 for the closed load that
+    /// determined it. None for loads of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation_percent: Option<u32>,
 }
@@ -114,8 +115,8 @@ pub struct WarmUpRecord {
     pub settled: bool,
 }
 
-/// A measurement in short bins, on which its steadiness is tested. All lists have one value for each
-/// bin; those of a component that cannot be seen are empty.
+/// A measurement in short bins, on which its steadiness is tested. All lists have one value for
+/// each bin; those of a component that cannot be seen are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
     /// The end of each bin, from the start of the measurement, at which the first one begins.
@@ -130,23 +131,23 @@ pub struct BinsRecord {
     pub upstream_cpu_ns: Vec<u64>,
 }
 
-/// Something that was done to the gateway while it was measured.
+/// A change of the gateway during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRecord {
     /// The name of the action in the gateway's folder.
     pub action: String,
-    /// When it began, counted from the begin of the measurement.
+    /// Its start, counted from the start of the measurement.
     pub began_ns: u64,
-    /// How long the command took, or the signal to be sent. The gateway may be at it for longer.
+    /// Duration of the command, or of sending the signal. The gateway may take longer to apply it.
     pub took_ns: u64,
-    /// From its begin until a new connection was answered as the changed configuration says; none where
-    /// nothing of it can be seen, or it never was.
+    /// Time from its start until a response on a new connection followed the changed configuration;
+    /// none if that never happened or cannot be observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_ns: Option<u64>,
-    /// When it was done again, counted from the begin of the measurement.
+    /// The times of its repetitions, counted from the start of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again_ns: Vec<u64>,
-    /// Where weights were changed: what each target was to have and had between two changes.
+    /// For a change of weights: the weights and requests of each target between two changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weighed: Vec<WeighedRecord>,
 }
@@ -154,123 +155,121 @@ pub struct ChangeRecord {
 /// A time in which the targets had the same weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeighedRecord {
-    /// The weights that were asked for.
+    /// The requested weights.
     pub weights: Vec<u32>,
-    /// Requests that each target saw.
+    /// Requests that each target received.
     pub requests: Vec<u64>,
 }
 
 /// Samples of the gateway's stacks in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileRecord {
-    /// The file in the trial's folder: a line for each stack, and the CPU time that its samples stand for, in
+    /// The file in the trial's folder: a line for each stack, and the CPU time of its samples, in
     /// nanoseconds.
     pub file: String,
-    /// That of all samples.
+    /// The CPU time of all samples.
     pub sampled_ns: u64,
 }
 
-/// How a machine became quiet before a load.
+/// The wait for an idle machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettleRecord {
-    /// The load average per core, of the last minute, below which it is quiet.
+    /// The load average per core, of the last minute, below which the machine counts as idle.
     pub asked_load_per_core: f64,
-    /// The load average per core when the waiting ended.
+    /// The load average per core at the end of the wait.
     pub load_per_core: f64,
-    /// How long it was waited for.
+    /// The length of the wait.
     pub waited_ns: u64,
-    /// Whether it became quiet.
+    /// True if the machine became idle.
     pub settled: bool,
 }
 
-/// Messages as large as requests and answers, back and forth between the engine's cores and the upstream's, by the
-/// same event loops; nobody reads what is in them.
+/// An exchange of messages as large as requests and responses between the engine's cores and the
+/// upstream's, over the same event loops. The contents are not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
-    /// Connections.
     pub connections: u32,
-    /// Bytes of a message there: those of a request.
+    /// Bytes of a message to the upstream's cores: those of a request.
     pub asked_bytes: u64,
-    /// Bytes of a message back: those of an answer.
+    /// Bytes of a message back: those of a response.
     pub answered_bytes: u64,
     /// Messages that came back.
     pub exchanges: u64,
-    /// In how long a time.
+    /// The length of the measurement.
     pub measure_ns: u64,
 }
 
-/// A time in which the first target of the upstream was ill. Times count from the begin of the
-/// measurement.
+/// A failure of the upstream's first target. Times count from the start of the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRecord {
-    /// What it did: `slow`, `refusing`, `resetting`.
+    /// The kind of failure: `slow`, `refusing`, `resetting`.
     pub how: String,
-    /// How much later it answered, where it was slow.
+    /// The added delay of its responses, if it was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_ns: Option<u64>,
-    /// When it became ill.
+    /// Start of the failure.
     pub began_ns: u64,
-    /// When it was well again.
+    /// End of the failure.
     pub over_ns: u64,
-    /// Requests that each target saw, the ill one first. The warm-up is before.
+    /// Requests that each target received, the failing one first. The warm-up counts as before.
     pub targets: Vec<TargetShare>,
-    /// Requests that the targets saw beyond those that were sent: each was sent again by the gateway.
-    /// What never reached a target hides as many; and where a target was killed, what it saw between its last
-    /// account and its end (a millisecond or so) is not among them.
+    /// Requests that the targets received beyond those that were sent: the gateway retried each of
+    /// them. Each request that never reached a target hides one retry. Requests that a killed
+    /// target received after its last report (about a millisecond) are not included.
     pub sent_again: u64,
 }
 
-/// Requests that one target saw.
+/// Requests that one target received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetShare {
     /// Before the failure.
     pub before: u64,
-    /// While it lasted.
+    /// During the failure.
     pub during: u64,
-    /// After it.
     pub after: u64,
 }
 
-/// What a gateway's own metrics said over a phase.
+/// A gateway's own metrics over a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnMetricsRecord {
-    /// How often they were fetched.
+    /// Number of fetches.
     pub scrapes: u64,
-    /// Of these, how many were not answered in time or not with 200.
+    /// Fetches without a response in time, or with a status other than 200.
     pub failed: u64,
-    /// Bytes of the largest answer.
+    /// Bytes of the largest response.
     pub bytes_max: u64,
-    /// The longest that one took.
+    /// Duration of the longest fetch.
     pub took_ns_max: u64,
-    /// Requests by which its own count grew from the first to the last.
+    /// Growth of its own count of requests from the first to the last fetch.
     pub requests: u64,
-    /// Answers that the engine counted between the two.
-    pub answers: u64,
+    /// Responses that the engine counted between the two.
+    #[serde(rename = "answers")]
+    pub responses: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What the nonces told about each answer. The five kinds exclude each other, save the last.
+/// The origin of the responses, from their nonces. The kinds exclude each other, except the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
-    /// Own nonce with the upstream's times: what `added` was measured on.
+    /// Own nonce with the upstream's times. `added` is measured on these.
     pub traced: u64,
-    /// No nonce: a cached or mocked answer.
+    /// No nonce: a cached or mocked response.
     pub never_reached_upstream: u64,
-    /// Of these, answers that the scenario wants the gateway itself to give: mocks and refusals.
+    /// Of these, responses that the scenario expects from the gateway itself: mocks and refusals.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub meant_for_gateway: u64,
     /// Own nonce without times: the gateway stripped the header.
     pub header_stripped: u64,
-    /// Another request's nonce: a cached answer.
+    /// Another request's nonce: a cached response.
     pub foreign: u64,
-    /// Nonces that the upstream saw more than once: retries.
+    /// Nonces that the upstream received more than once: retries.
     pub repeated_at_upstream: u64,
 }
 
-/// The engine's own account.
+/// The engine's own figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFacts {
     /// The event loop's backend: `io_uring` or `epoll`.
@@ -279,11 +278,11 @@ pub struct EngineFacts {
     pub workers: u32,
     /// CPU time of the workers in the measurement.
     pub cpu_ns: u64,
-    /// Time the workers were runnable and waited for a core.
+    /// Time that the workers were runnable and waited for a core.
     pub run_queue_wait_ns: u64,
 }
 
-/// What a component's process tree used during the measurement.
+/// The usage of a component's process tree during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// CPU time between the first and the last sample in the measurement.
@@ -292,11 +291,9 @@ pub struct Usage {
     pub window_ns: u64,
     /// Most anonymous resident memory seen at a sample.
     pub rss_anon_bytes_max: u64,
-    /// Proportional set size before the load; none where it could not be read.
-    #[serde(default)]
+    /// Proportional set size before the load; none if it could not be read.
     pub pss_before_bytes: Option<u64>,
     /// Proportional set size after the load.
-    #[serde(default)]
     pub pss_after_bytes: Option<u64>,
     /// Most open descriptors seen at a sample.
     pub descriptors_max: u64,
@@ -311,23 +308,23 @@ pub struct Usage {
     /// Processes of the tree that ended in the measurement: crashes, restarts of workers.
     #[serde(default)]
     pub processes_ended: u32,
-    /// What a CPU limit of its control group did; none where it has no such limit.
+    /// The effect of the CPU limit of its control group; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
 
-/// What a CPU limit did to a component during the measurement.
+/// The effect of a CPU limit on a component during the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
     /// Periods of the limit (mostly 100 ms) in which the component had something to run.
     pub periods: u64,
     /// Of these, those that ended with the component waiting for the next.
     pub throttled_periods: u64,
-    /// How long it waited, summed over cores.
+    /// Its wait, summed over cores.
     pub throttled_ns: u64,
 }
 
-/// What the machine did meanwhile.
+/// The state of the machine during the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
     /// Time between the first and the last sample.
@@ -348,7 +345,8 @@ pub struct MachineFacts {
     pub gateway_frequency: Option<CoreFrequency>,
 }
 
-/// The frequency of some cores at the begin of a measurement, at each of its seconds and at its end.
+/// The frequency of some cores at the start of a measurement, at each of its seconds and at its
+/// end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreFrequency {
     /// The mean over cores and samples.
@@ -357,7 +355,7 @@ pub struct CoreFrequency {
     pub cores: Vec<FrequencyRange>,
 }
 
-/// The frequencies that were seen of a core.
+/// The range of a core's frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrequencyRange {
     /// The core's number.
@@ -377,11 +375,11 @@ pub struct CoreUsage {
     pub softirq_ns: u64,
     /// Of that, interrupts.
     pub irq_ns: u64,
-    /// Differences below this mean nothing: a tick on each of the cores.
+    /// Smaller differences are not significant: a tick on each of the cores.
     pub resolution_ns: u64,
 }
 
-/// What the upstream's ledger gained in the measurement.
+/// The growth of the upstream's ledger in the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerDelta {
     /// Requests seen.
@@ -390,6 +388,5 @@ pub struct LedgerDelta {
     pub unique: u64,
     /// Nonces seen again.
     pub repeated: u64,
-    /// Connections accepted.
     pub connections_accepted: u64,
 }

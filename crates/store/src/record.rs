@@ -1,4 +1,4 @@
-//! `trial.json`: what happened to one gateway process.
+//! `trial.json`: the record of one gateway process.
 
 use gatebench_model::{Culprit, Limits, Trial};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use crate::digest::FileDigest;
 use crate::phase::PhaseRecord;
 use crate::wire::Buffering;
 
-/// The record of a trial.
+/// The contents of `trial.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// Version of the run directory; set by the writer.
@@ -18,33 +18,29 @@ pub struct TrialRecord {
     pub trial: Trial,
     /// When the trial began.
     pub started: Timestamp,
-    /// When everything it started was down again.
+    /// When everything that it started had ended.
     pub finished: Timestamp,
-    /// How it ended.
     pub outcome: Outcome,
-    /// Proof before the load; none where it was not reached.
-    #[serde(default)]
+    /// Parity before the load; none if the trial ended earlier.
     pub parity_before: Option<ParityRecord>,
-    /// Proof after the load; none where it was not reached.
-    #[serde(default)]
+    /// Parity after the load; none if the trial ended earlier.
     pub parity_after: Option<ParityRecord>,
-    /// Whether messages are passed on as they come; none where it was not tried.
+    /// The buffering of messages; none if it was not tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffering: Option<Buffering>,
     /// The gateway's process; none for the direct variant and for one that was never started.
-    #[serde(default)]
     pub gateway: Option<GatewayFacts>,
     /// The loads that were measured, in order.
     #[serde(default)]
     pub phases: Vec<PhaseRecord>,
-    /// What was done through the gateway's admin interface, after the loads.
+    /// The calls of the gateway's admin interface after the loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRecord>,
-    /// The clock source at both ends; none where the kernel does not show it, and in runs that did
-    /// not record it.
+    /// The clock source at both ends; none if the kernel does not show it, and in runs that did not
+    /// record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<ClockSource>,
-    /// What did not stop the trial and the reader must know.
+    /// Warnings that did not stop the trial.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
@@ -54,31 +50,30 @@ pub struct TrialRecord {
 pub struct ClockSource {
     /// When the trial began.
     pub began: String,
-    /// When it had ended.
+    /// At the end of the trial.
     pub ended: String,
 }
 
-/// How a trial ended.
+/// The outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
-    /// All phases were measured and parity was tried after them.
+    /// All phases were measured, and parity was tested after them.
     Completed,
     /// The gateway lacks these policies; nothing was started.
     NotSupported {
-        /// Words of the policies, as in `api_key`.
+        /// Names of the policies, as in `api_key`.
         policies: Vec<String>,
     },
     /// It could not be completed.
     Failed {
         /// Whose fault it is.
         culprit: Culprit,
-        /// What happened, with the culprit's own words (stderr, status) where there are any.
+        /// The reason, with the culprit's own output (stderr, status) if there is any.
         reason: String,
-        /// What to do, as a sentence without its full stop.
+        /// The remedy, a sentence without its full stop.
         remedy: String,
-        /// The phase it happened in; none before and after the loads.
-        #[serde(default)]
+        /// The phase of the failure; none before and after the loads.
         phase: Option<String>,
     },
     /// Someone stopped the run; a resumed run measures the trial again.
@@ -86,9 +81,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether a resumed run leaves the trial as it is. What a gateway or a file did is a finding; what
-    /// the upstream, the engine or the environment spoiled says nothing of the gateway and is measured
-    /// again.
+    /// Reports whether a resumed run leaves the trial as it is. A failure of a gateway or a file is
+    /// a finding. A failure of the upstream, the engine or the environment says nothing about the
+    /// gateway, so the trial is measured again.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Completed | Self::NotSupported { .. } => true,
@@ -100,38 +95,37 @@ impl Outcome {
     }
 }
 
-/// What the gateway's process was.
+/// Facts about the gateway's process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayFacts {
-    /// What the program answered when asked for its version.
+    /// The version that the program prints.
     pub version: String,
-    /// The program, absolute.
+    /// The absolute path of the program.
     pub binary: String,
     /// SHA-256 of the program in lower-case hex.
     pub sha256: String,
-    /// Every command that was run, word by word, in order.
+    /// The words of every command that was run, in order.
     pub commands: Vec<Vec<String>>,
     /// Rendered files, paths relative to the trial's `gateway/` folder.
     pub rendered: Vec<FileDigest>,
-    /// Worker processes or threads asked for.
+    /// Requested worker processes or threads.
     pub workers: u32,
     /// Processes in its tree once it was ready.
     pub processes: u32,
     /// Processes of its tree that ended between readiness and the end of the parity cases after the
-    /// load: crashes, or workers that were replaced. Those that ended while a load was measured are in
-    /// that phase's usage too.
+    /// load: crashes, or workers that were replaced. Those that ended while a load was measured are
+    /// in that phase's usage too.
     #[serde(default)]
     pub processes_ended: u32,
-    /// Lines of its access log when it had ended; none where the folder does not say where that goes.
+    /// Lines of its access log when it had ended; none if the folder does not name the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
-    /// Its error log; none where it wrote none.
+    /// Its error log; none if it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_log: Option<ErrorLog>,
-    /// What it could use at most.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// What held it to that: `cgroup v1`, `cgroup v2`, or `cores` alone.
+    /// The means that enforced them: `cgroup v1`, `cgroup v2`, or `cores` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<String>,
     /// From the start to readiness.
@@ -139,7 +133,7 @@ pub struct GatewayFacts {
     /// The first correct response, if the load began at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_correct: Option<FirstCorrect>,
-    /// How it ended, in words: `on SIGTERM after 12 ms`.
+    /// The way it ended, in words: `on SIGTERM after 12 ms`.
     pub stopped: String,
 }
 
@@ -151,16 +145,15 @@ pub struct FirstCorrect {
     /// From the start to the last attempt without one: the gateway could respond at some time
     /// between the two.
     pub not_before_ns: u64,
-    /// The end of the response, counted from the trial's `started`, as the begin of a load is.
+    /// The end of the response, counted from the trial's `started`.
     pub at_ns: u64,
 }
 
-/// What a gateway complained of while it ran.
+/// The errors that a gateway logged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorLog {
-    /// Where it is kept, relative to the trial's folder.
+    /// Its path, relative to the trial's folder.
     pub file: String,
-    /// Its lines.
     pub lines: u64,
 }
 
@@ -169,35 +162,34 @@ pub struct ErrorLog {
 pub struct ParityRecord {
     /// The cases in the scenario's order.
     pub cases: Vec<ParityCaseRecord>,
-    /// Routes that should answer.
+    /// Routes that must respond.
     pub routes_expected: u32,
-    /// Routes that did.
+    /// Routes that responded.
     pub routes_answering: u32,
 }
 
 impl ParityRecord {
-    /// Whether every case passed and every route answers.
+    /// Reports whether every case passed and every route responded.
     pub fn holds(&self) -> bool {
         self.cases.iter().all(|case| case.passed) && self.routes_answering >= self.routes_expected
     }
 }
 
-/// One parity case.
+/// A request whose response proves a policy, and whether it was as expected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityCaseRecord {
-    /// What it proves.
     pub name: String,
-    /// Whether the answer was right and the upstream saw the request exactly when it should.
+    /// True if the response was correct and the request reached the upstream only if it had to.
     pub passed: bool,
-    /// Whether the upstream's ledger saw the request.
+    /// True if the upstream's ledger counted the request.
     pub reached_upstream: bool,
-    /// The request as sent; filled on failure.
+    /// The request as sent; set on failure.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sent: String,
-    /// The answer as received; filled on failure.
+    /// The response as received; set on failure.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub received: String,
-    /// What was expected instead; filled on failure.
+    /// The expectation; set on failure.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
 }

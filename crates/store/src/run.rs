@@ -7,13 +7,15 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::below::Below;
-use crate::{Manifest, SeriesRow, StoreError, TrialRecord, histograms, schema, series};
+use crate::{
+    Manifest, RequestsRow, SeriesRow, StoreError, TrialRecord, histograms, requests, schema, series,
+};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const TRIALS: &str = "trials";
 pub(crate) const RECORD: &str = "trial.json";
 
-/// A run as it lies on disk: manifest and records are read at once, histograms and series on demand.
+/// A run on disk: manifest and records are read at once, histograms and series on demand.
 #[derive(Clone, Debug)]
 pub struct Run {
     dir: PathBuf,
@@ -49,7 +51,7 @@ impl Run {
         &self.dir
     }
 
-    /// What was planned, and under which circumstances.
+    /// Returns everything that is needed to repeat the run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -75,16 +77,15 @@ pub struct SecondHistogram {
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
     place: Below,
-    /// Where that is.
+    /// The path of `place`.
     folder: PathBuf,
-    /// Its record.
     pub record: TrialRecord,
 }
 
 impl StoredTrial {
     fn open(place: Below) -> Result<Self, StoreError> {
         let file = place.join(RECORD);
-        // It was there a moment ago.
+        // It existed a moment ago.
         let text = file.read()?.ok_or_else(|| {
             StoreError::io("read", file.path(), std::io::ErrorKind::NotFound.into())
         })?;
@@ -95,7 +96,7 @@ impl StoredTrial {
         })
     }
 
-    /// Its folder.
+    /// Returns the path of the run directory.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -118,8 +119,8 @@ impl StoredTrial {
         histograms::read_merged(&self.place)
     }
 
-    /// The histograms of each second of a phase, by second of the measurement, and by what the tag says
-    /// after the phase: `metric.class`. Empty for a phase that was never measured.
+    /// The histograms of each second of a phase, by second of the measurement and `metric.class`.
+    /// Empty for a phase that was never measured.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Io`].
@@ -150,8 +151,17 @@ impl StoredTrial {
         series::read(&self.place)
     }
 
-    /// The text of a file in the trial's `gateway/` folder (not UTF-8: with replacements); none
-    /// where there is no such file or the path leaves the run directory.
+    /// The requests of each second by their outcome, by phase and second. Empty for a trial that
+    /// was never measured, in runs of earlier versions, and for external load generators.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] naming the line, [`StoreError::Io`].
+    pub fn requests(&self) -> Result<Vec<RequestsRow>, StoreError> {
+        requests::read(&self.place)
+    }
+
+    /// The text of a file in the trial's `gateway/` folder (not UTF-8: with replacements); none if
+    /// there is no such file or the path leaves the run directory.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].
@@ -159,7 +169,7 @@ impl StoredTrial {
         text_of(&self.place.join("gateway").join(path))
     }
 
-    /// What was sampled in a phase, by the name of its file; none where the file is gone.
+    /// The samples of a phase, by the name of their file; none if the file does not exist.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].
@@ -173,8 +183,8 @@ fn text_of(file: &Below) -> Result<Option<String>, StoreError> {
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Whether a trial's folder holds its record, which is written last; without it the trial is under way
-/// or given up.
+/// Reports whether a trial's folder holds its record, which is written last. Without it the trial
+/// is running or was abandoned.
 pub(crate) fn is_complete(folder: &Below) -> bool {
     folder.join(RECORD).is_there()
 }

@@ -16,8 +16,8 @@ struct Versioned {
     schema: u32,
 }
 
-/// Parses a JSON document of the run directory, looking at its version before anything else so that
-/// a newer document is called newer, not corrupt.
+/// Parses a JSON document of the run directory, and checks its version first, so that a newer
+/// document is reported as newer, not as corrupt.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
     let corrupt = |error: serde_json::Error| StoreError::Corrupt {
         path: path.to_owned(),

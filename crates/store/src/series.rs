@@ -18,23 +18,24 @@ pub struct SeriesRow {
     pub phase: String,
     /// Second of the measurement, from 0.
     pub second: u32,
-    /// Answers whole in this second.
+    /// Responses completed in this second.
     pub completed: u64,
-    /// Requests that failed in this second, for want of an answer or for a failed check.
+    /// Requests that failed in this second, without a response or with a failed check.
     pub failed: u64,
-    /// Median response time of the answers of this second; none without answers.
+    /// Median response time of this second; none without responses.
     pub response_p50_ns: Option<u64>,
-    /// 99th percentile of the same; none where fewer than 10 answers lie beyond it.
+    /// 99th percentile of the same; none with fewer than 10 responses beyond it.
     pub response_p99_ns: Option<u64>,
-    /// The gateway in this second; none for the direct variant or where it was not sampled.
+    /// The gateway in this second; none for the direct variant or if it was not sampled.
     pub gateway: Option<SeriesUsage>,
     /// The engine in this second.
     pub engine: Option<SeriesUsage>,
     /// The upstream in this second.
     pub upstream: Option<SeriesUsage>,
-    /// Requests that the gateway's own metrics had counted when they were fetched in this second.
+    /// The count of requests in the gateway's own metrics, if they were fetched in this second.
     pub own_requests: Option<u64>,
-    /// What they said that its pools held, by names that end with the unit: `heap_bytes`, `threads_count`.
+    /// The sizes of its pools from the same metrics, by names that end with the unit: `heap_bytes`,
+    /// `threads_count`.
     pub pools: BTreeMap<String, u64>,
 }
 
@@ -66,7 +67,7 @@ const COLUMNS: [&str; 6] = [
 /// The column after those of the components.
 const OWN_REQUESTS: &str = "gateway_own_requests";
 
-/// What the columns of pools begin with.
+/// The prefix of the columns of pools.
 const POOL: &str = "gateway_pool_";
 
 /// Components, each with [`USAGE_COLUMNS`].
@@ -129,7 +130,7 @@ fn cells(row: &SeriesRow, pools: &BTreeSet<&String>) -> Vec<String> {
         optional(row.response_p99_ns),
     ];
     for usage in [row.gateway, row.engine, row.upstream] {
-        let values = usage.map(|usage| usage.values());
+        let values = usage.map(|mut usage| usage.fields().map(|field| *field));
         cells.extend((0..USAGE_COLUMNS.len()).map(|index| optional(values.map(|all| all[index]))));
     }
     cells.push(optional(row.own_requests));
@@ -183,11 +184,9 @@ impl Cells<'_> {
             ));
         }
         let second = self.required("second")?;
+        let phase = self.text("phase");
         Ok(SeriesRow {
-            phase: self
-                .text("phase")
-                .ok_or("the column 'phase' is missing")?
-                .to_owned(),
+            phase: phase.ok_or("the column 'phase' is missing")?.to_owned(),
             second: u32::try_from(second).map_err(|_| format!("second {second} is too large"))?,
             completed: self.required("completed")?,
             failed: self.required("failed")?,
@@ -214,15 +213,15 @@ impl Cells<'_> {
     }
 
     fn usage(&self, component: &str) -> Result<Option<SeriesUsage>, String> {
-        let mut values = [0; USAGE_COLUMNS.len()];
+        let mut usage = SeriesUsage::default();
         let mut any = false;
-        for (value, column) in values.iter_mut().zip(USAGE_COLUMNS) {
+        for (field, column) in usage.fields().into_iter().zip(USAGE_COLUMNS) {
             if let Some(number) = self.number(&format!("{component}_{column}"))? {
-                *value = number;
+                *field = number;
                 any = true;
             }
         }
-        Ok(any.then(|| SeriesUsage::from_values(values)))
+        Ok(any.then_some(usage))
     }
 
     fn required(&self, column: &str) -> Result<u64, String> {
@@ -247,31 +246,14 @@ impl Cells<'_> {
 }
 
 impl SeriesUsage {
-    /// In the order of [`USAGE_COLUMNS`].
-    fn values(self) -> [u64; USAGE_COLUMNS.len()] {
+    /// The fields in the order of [`USAGE_COLUMNS`].
+    fn fields(&mut self) -> [&mut u64; USAGE_COLUMNS.len()] {
         [
-            self.cpu_ns,
-            self.rss_anon_bytes,
-            self.descriptors,
-            self.switches_voluntary,
-            self.switches_involuntary,
+            &mut self.cpu_ns,
+            &mut self.rss_anon_bytes,
+            &mut self.descriptors,
+            &mut self.switches_voluntary,
+            &mut self.switches_involuntary,
         ]
-    }
-
-    fn from_values(values: [u64; USAGE_COLUMNS.len()]) -> Self {
-        let [
-            cpu_ns,
-            rss_anon_bytes,
-            descriptors,
-            switches_voluntary,
-            switches_involuntary,
-        ] = values;
-        Self {
-            cpu_ns,
-            rss_anon_bytes,
-            descriptors,
-            switches_voluntary,
-            switches_involuntary,
-        }
     }
 }

@@ -1,27 +1,26 @@
-//! How requests went over the wire: counted, not believed.
+//! Counts of the requests on the wire.
 
 use serde::{Deserialize, Serialize};
 
-/// What was counted of one load, warm-up and drain included.
+/// The counts of one load, including warm-up and drain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireFacts {
-    /// Answers that the engine got.
-    pub answers: u64,
+    /// Responses that the engine received.
+    #[serde(rename = "answers")]
+    pub responses: u64,
     /// Connections that the engine opened.
     pub client_connections: u64,
-    /// What the upstream counted; none where it is not ours.
-    #[serde(default)]
+    /// The upstream's counts; none for an upstream that is not ours.
     pub upstream: Option<UpstreamWire>,
-    /// What was seen of the gateway's processes; none for the direct variant and where they cannot
-    /// be seen.
-    #[serde(default)]
+    /// Observations of the gateway's processes; none for the direct variant and for processes that
+    /// are not visible.
     pub gateway: Option<GatewayWire>,
 }
 
-/// What the upstream counted of one load.
+/// The upstream's counts of one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpstreamWire {
-    /// Requests that began.
+    /// Requests that it began to receive.
     pub requests: u64,
     /// Connections accepted.
     pub connections: u64,
@@ -37,10 +36,10 @@ pub struct UpstreamWire {
     pub body_bytes: u64,
 }
 
-/// What was seen of the gateway's processes around one load.
+/// Observations of the gateway's processes before and after one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayWire {
-    /// By how much the files that it writes have grown.
+    /// Growth of the files that it writes.
     pub written_bytes: u64,
     /// Threads after the load.
     pub threads: u32,
@@ -48,15 +47,14 @@ pub struct GatewayWire {
     pub threads_busy: u32,
 }
 
-/// Whether messages are passed on as they come, tried once before the load with a request of it.
+/// The buffering of messages, tested once before the load with one of its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffering {
-    /// Whether the upstream sees a request before its last byte is sent; none where the load's requests
-    /// have no body, and where it could not be tried.
-    #[serde(default)]
+    /// True if the upstream sees a request before its last byte is sent; none if the load's
+    /// requests have no body or the test failed.
     pub passes_requests: Option<bool>,
-    /// Whether the client sees an answer's body before its last byte is sent; none where the answer has
-    /// no body of the upstream's, and where it could not be tried.
-    #[serde(default)]
-    pub passes_answers: Option<bool>,
+    /// True if the client sees a response's body before its last byte is sent; none if the response
+    /// has no body from the upstream or the test failed.
+    #[serde(rename = "passes_answers")]
+    pub passes_responses: Option<bool>,
 }

@@ -1,7 +1,6 @@
 //! Writing a run: the manifest, and one trial at a time.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +10,10 @@ use crate::lock::RunLock;
 use crate::manifest::{Manifest, Status};
 use crate::record::{Outcome, TrialRecord};
 use crate::run::{MANIFEST, RECORD, Run, TRIALS, is_complete, trial_folders};
-use crate::{SCHEMA_VERSION, SeriesRow, StoreError, TaggedInterval, atomic, histograms, series};
+use crate::{
+    RequestsRow, SCHEMA_VERSION, SeriesRow, StoreError, TaggedInterval, atomic, histograms,
+    requests, series,
+};
 
 /// A run directory that belongs to this process.
 #[derive(Debug)]
@@ -25,8 +27,8 @@ impl RunWriter {
     /// Makes `dir` (and its parents) a run directory and writes the manifest.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where it cannot be written, [`StoreError::Locked`] while another process
-    /// writes into it, [`StoreError::AlreadyARun`] where it holds a run.
+    /// [`StoreError::Io`] if it cannot be written, [`StoreError::Locked`] while another process
+    /// writes into it, [`StoreError::AlreadyARun`] if it holds a run.
     pub fn create(dir: &Path, manifest: Manifest) -> Result<Self, StoreError> {
         let trials = dir.join(TRIALS);
         fs::create_dir_all(&trials).map_err(|error| StoreError::io("create", &trials, error))?;
@@ -45,9 +47,8 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Takes up a run again: answers with the records that need no repetition (see
-    /// [`Outcome::is_final`]), by number, removes what was left half done and sets the status to
-    /// running.
+    /// Resumes a run: removes unfinished trials and sets the status to running. Returns the records
+    /// that need no repetition (see [`Outcome::is_final`]) by number.
     ///
     /// # Errors
     /// As [`Run::open`], and [`StoreError::Locked`] while another process writes into it.
@@ -86,8 +87,7 @@ impl RunWriter {
         &self.manifest
     }
 
-    /// Changes the manifest and writes it; where it cannot be written the old one stays, on disk
-    /// and here.
+    /// Changes the manifest and writes it. If that fails, the old one stays on disk and in memory.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -103,7 +103,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Writes how far the run came.
+    /// Writes the status of the run.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -128,8 +128,8 @@ impl RunWriter {
     }
 }
 
-/// A trial that is being measured. Dropped without [`TrialWriter::finish`] it leaves a folder without
-/// a record, which readers ignore and a resumed run removes.
+/// A trial that is being measured. Dropped without [`TrialWriter::finish`] it leaves a folder
+/// without a record, which readers ignore and a resumed run removes.
 #[derive(Debug)]
 pub struct TrialWriter {
     folder: PathBuf,
@@ -138,7 +138,8 @@ pub struct TrialWriter {
 }
 
 impl TrialWriter {
-    /// The trial's folder, which keeps its name: configurations and logs in it name their own paths.
+    /// The trial's folder. It is never renamed, because configurations and logs in it contain their
+    /// paths.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -148,8 +149,8 @@ impl TrialWriter {
         self.folder.join("gateway")
     }
 
-    /// Writes what was sampled in a phase: a line for each stack, and the CPU time that its samples stand for. Answers
-    /// with the file's name in the trial's folder.
+    /// Writes the samples of a phase: a line for each stack with the CPU time of its samples.
+    /// Returns the file's name in the trial's folder.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -159,11 +160,19 @@ impl TrialWriter {
         Ok(file)
     }
 
-    /// Writes the histograms (`start_ns` counts from the begin of their phase), the series and, last,
-    /// the record, with which the trial appears. Answers with its folder.
+    /// Writes the requests of each second by their outcome.
     ///
     /// # Errors
-    /// [`StoreError::Io`], in which case no trial appears; [`StoreError::Inconsistent`] where the
+    /// [`StoreError::Io`].
+    pub fn keep_requests(&self, rows: &[RequestsRow]) -> Result<(), StoreError> {
+        requests::write(&self.folder, rows)
+    }
+
+    /// Writes the histograms (`start_ns` counts from the begin of their phase), the series and,
+    /// last, the record, which makes the trial visible. Returns its folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], in which case no trial appears; [`StoreError::Inconsistent`] if the
     /// record is another trial's or a tag names no phase of it.
     pub fn finish(
         self,
@@ -175,11 +184,11 @@ impl TrialWriter {
         Ok(self.folder)
     }
 
-    /// Writes the trial as far as it came, as one that was interrupted: what was measured survives whatever ends
-    /// this process. It goes on, and [`TrialWriter::finish`] replaces it.
+    /// Writes the unfinished trial as an interrupted one, so that its measurements survive the end
+    /// of this process. The trial continues, and [`TrialWriter::finish`] replaces this record.
     ///
     /// # Errors
-    /// As [`TrialWriter::finish`]; what was written before stays.
+    /// As [`TrialWriter::finish`]; the files of an earlier checkpoint stay.
     pub fn checkpoint(
         &self,
         record: &TrialRecord,
@@ -215,7 +224,8 @@ impl TrialWriter {
     }
 }
 
-/// A part of a file's name: what is no letter, digit, dot or hyphen becomes an underscore.
+/// Returns a text for a file name: each character other than a letter, digit, dot or hyphen becomes
+/// an underscore.
 pub fn safe_file_part(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     text.chars()
@@ -254,20 +264,10 @@ fn remove_unfinished_trials(dir: &Path) -> Result<(), StoreError> {
     unfinished.try_for_each(|folder| remove_trial(&folder.path()))
 }
 
-/// Removes a trial's folder, if there is one; its record first, so that what is left by a power cut is
-/// no trial.
+/// Removes a trial's folder, if it exists; its record first, so that a power cut leaves no partial
+/// trial.
 fn remove_trial(folder: &Path) -> Result<(), StoreError> {
     let record = folder.join(RECORD);
-    absent_is_fine(fs::remove_file(&record), &record)?;
-    absent_is_fine(fs::remove_dir_all(folder), folder)
-}
-
-/// A removal that leaves nothing there is done, also where there was nothing.
-fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(), StoreError> {
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(StoreError::io("remove", path, error))
-        }
-        _ => Ok(()),
-    }
+    atomic::absent_is_fine(fs::remove_file(&record), &record)?;
+    atomic::absent_is_fine(fs::remove_dir_all(folder), folder)
 }

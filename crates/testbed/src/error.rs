@@ -1,35 +1,37 @@
-//! What can go wrong with what is started, whose fault it is, and what to do about it.
+//! Errors of the testbed, with their culprit and their remedy.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use gatebench_config::Diagnostics;
 use gatebench_model::{Blame, Culprit};
+use gatebench_net::tls::SettingsError;
 
 use crate::system::exit::Exit;
+use crate::system::limit::NO_GROUPS;
 
-/// Policies, or parts of them, that a gateway cannot do natively, and what it does not speak. This
-/// is a finding about the gateway, not a failure.
+/// Policies, parts of policies and protocols that a gateway does not support natively. This is a
+/// finding about the gateway, not a failure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
-    /// The gateway.
     pub gateway: String,
-    /// What it lacks, by the words of [`gatebench_model::Scenario::needs`].
+    /// The policies and properties that it lacks, by the words of
+    /// [`gatebench_model::Scenario::needs`].
     pub policies: Vec<String>,
 }
 
-/// An error while something is brought up, changed or taken down. Its text says what happened;
-/// [`DriverError::culprit`] says whose fault it is and [`DriverError::remedy`] what to do.
+/// An error in starting, changing or stopping a part of a trial. Its text describes the event,
+/// [`DriverError::culprit`] names the cause and [`DriverError::remedy`] the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
     /// No folder of this name.
     #[error("there is no gateway '{word}'")]
     UnknownGateway {
-        /// What the user wrote.
+        /// The word that the user wrote.
         word: String,
-        /// The names there are.
+        /// The known names.
         known: Vec<String>,
     },
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
@@ -42,72 +44,62 @@ pub enum DriverError {
         path: PathBuf,
         /// Line, from 1.
         line: Option<usize>,
-        /// What is wrong.
+        /// The fault.
         message: String,
-        /// What to do.
         remedy: String,
     },
     /// A path that leads to no folder.
     #[error("there is no folder {}", path.display())]
-    NoFolder {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The gateway cannot do what the scenario asks.
+    NoFolder { path: PathBuf },
+    /// The gateway does not support the scenario.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The program is not installed.
     #[error("gateway {gateway} is not installed: {} was not found", names.join(" or "))]
     BinaryMissing {
-        /// The gateway.
         gateway: String,
-        /// What was looked for.
+        /// The names that were searched for.
         names: Vec<String>,
-        /// How it is installed.
+        /// The way to install it.
         install: String,
     },
-    /// The program did not say its version.
+    /// The program did not print its version.
     #[error("{} did not print its version: {message}", binary.display())]
     NoVersion {
-        /// The gateway.
         gateway: String,
         /// The program.
         binary: PathBuf,
-        /// What happened instead.
+        /// The event.
         message: String,
     },
     /// The program has a version that the folder was not written for.
     #[error("{} is version {version}, but the folder of {gateway} was written for {wanted}", binary.display())]
     WrongVersion {
-        /// The gateway.
         gateway: String,
         /// The program.
         binary: PathBuf,
-        /// What it says about itself.
+        /// The version that it prints.
         version: String,
         /// The versions that fit, in words.
         wanted: String,
-        /// How a version that fits is had.
+        /// The way to install a version that fits.
         remedy: String,
     },
     /// No program has the version asked for.
     #[error("there is no {gateway} {wanted} here{}", listed(others))]
     NoSuchVersion {
-        /// The gateway.
         gateway: String,
         /// The version asked for.
         wanted: String,
-        /// The programs there are, with their versions.
+        /// The installed programs, with their versions.
         others: Vec<String>,
     },
-    /// A container engine, or an image in it, is not there.
+    /// There is no container engine, or it does not have the image.
     #[error("gateway {gateway} cannot run in a container: {message}")]
     ContainerEngine {
-        /// The gateway.
         gateway: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
-        /// What to do.
         remedy: String,
     },
     /// A configuration of the user's cannot be measured.
@@ -115,53 +107,48 @@ pub enum DriverError {
     BadConfig {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         message: String,
-        /// What to do.
         remedy: String,
     },
     /// The gateway refused its configuration.
     #[error("gateway {gateway} refused its configuration\n{output}")]
     Refused {
-        /// The gateway.
         gateway: String,
         /// The command that checked it.
         command: String,
-        /// What the gateway said.
+        /// The gateway's output.
         output: String,
     },
     /// The check of a configuration came to no verdict.
     #[error("gateway {gateway} did not finish the check of its configuration ({how})\n{output}")]
     Unchecked {
-        /// The gateway.
         gateway: String,
         /// The command that checks it.
         command: String,
-        /// How it ended instead.
+        /// The way it ended instead.
         how: String,
-        /// What the gateway said.
+        /// The gateway's output.
         output: String,
     },
     /// The process ended before it was ready.
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
-        /// The gateway.
         gateway: String,
-        /// How it ended.
+        /// The way it ended.
         exit: Exit,
-        /// The end of what it wrote to stderr.
+        /// The end of its stderr.
         stderr: String,
     },
     /// The process runs but was not ready in time.
     #[error("gateway {gateway} was not ready after {waited:.1?}: {state}\n{stderr}")]
     NotReady {
-        /// The gateway.
         gateway: String,
-        /// How long was waited.
+        /// The time waited.
         waited: Duration,
-        /// What was seen last.
+        /// The last state seen.
         state: String,
-        /// The end of what it wrote to stderr.
+        /// The end of its stderr.
         stderr: String,
     },
     /// Every port tried belongs to another process.
@@ -173,11 +160,9 @@ pub enum DriverError {
     /// A running gateway could not be changed.
     #[error("action '{action}' of gateway {gateway} failed: {message}")]
     Action {
-        /// The gateway.
         gateway: String,
-        /// The action.
         action: String,
-        /// What happened.
+        /// The event.
         message: String,
     },
     /// A gateway that someone else started cannot be measured.
@@ -185,73 +170,91 @@ pub enum DriverError {
     Attach {
         /// The URL given.
         url: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// A gateway could not be installed.
     #[error("installing {gateway}: {message}")]
     Install {
-        /// The gateway.
         gateway: String,
-        /// What happened.
+        /// The event.
         message: String,
-        /// What to do.
         remedy: String,
     },
-    /// The machine did not let the supervisor start it as was asked.
+    /// The machine did not let the supervisor start the gateway with these settings.
     #[error("gateway {gateway} could not be started: {message}")]
     Supervisor {
-        /// The gateway.
         gateway: String,
-        /// What the supervisor said.
+        /// The supervisor's message.
         message: String,
     },
-    /// Another host, or gatebench there, said no.
+    /// Another host, or gatebench there, refused.
     #[error("{message}")]
     Remote {
-        /// Whose fault it is.
+        /// The cause.
         culprit: Culprit,
-        /// What happened, and where.
+        /// The event and its place.
         message: String,
-        /// What to do.
         remedy: String,
-        /// Whether only the gateway is not there.
+        /// True if nothing but the gateway is missing.
         is_missing: bool,
     },
-    /// The upstream did not come up.
+    /// A part of a trial ended before it was stopped.
+    #[error("{message}")]
+    Died {
+        /// The part.
+        culprit: Culprit,
+        /// The way it ended, and the end of its stderr.
+        message: String,
+        remedy: String,
+    },
+    /// The trial's certificate cannot be created or used.
+    #[error("the trial's certificate: {0}")]
+    Certificate(#[from] SettingsError),
+    /// Nothing can hold a gateway to its limits.
+    #[error("cannot limit {gateway} to {limits}: {why}")]
+    Limits {
+        gateway: String,
+        /// The requested limits.
+        limits: String,
+        /// The reason why no control group can be created.
+        why: String,
+    },
+    /// The upstream did not start.
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream {
-        /// What happened.
+        /// The event.
         message: String,
-        /// The end of what it wrote to stderr.
+        /// The end of its stderr.
         stderr: String,
     },
-    /// The Redis that a scenario's limit counts in is not there, or did not come up.
+    /// The Redis in which a scenario's limit counts is not installed or did not start.
     #[error("Redis cannot be started: {message}\n{stderr}")]
     Redis {
-        /// What happened.
+        /// The event.
         message: String,
-        /// The end of what it wrote.
+        /// The end of its output.
         stderr: String,
     },
     /// The machine refused something.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl DriverError {
-    /// Wraps a system error with what was being done.
+    /// Wraps a system error with the operation that failed.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
     }
 
-    /// Whether only the gateway is not there: who did not name it does without.
+    /// Reports whether nothing but the gateway is missing. A run that does not name the gateway
+    /// goes on without it.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {
@@ -291,7 +294,7 @@ impl Blame for DriverError {
             | Self::NotReady { gateway, .. }
             | Self::Action { gateway, .. } => Culprit::Gateway(gateway.clone()),
             Self::Attach { url, .. } => Culprit::Gateway(url.clone()),
-            Self::Remote { culprit, .. } => culprit.clone(),
+            Self::Remote { culprit, .. } | Self::Died { culprit, .. } => culprit.clone(),
             Self::Upstream { .. } => Culprit::Upstream,
             Self::UnknownGateway { .. }
             | Self::BinaryMissing { .. }
@@ -302,6 +305,8 @@ impl Blame for DriverError {
             | Self::PortTaken { .. }
             | Self::Redis { .. }
             | Self::Supervisor { .. }
+            | Self::Certificate(_)
+            | Self::Limits { .. }
             | Self::Io { .. } => Culprit::Environment,
         }
     }
@@ -325,6 +330,7 @@ impl Blame for DriverError {
             | Self::BadConfig { remedy, .. }
             | Self::Install { remedy, .. }
             | Self::WrongVersion { remedy, .. }
+            | Self::Died { remedy, .. }
             | Self::Remote { remedy, .. } => remedy.clone(),
             Self::NoVersion { binary, .. } => format!(
                 "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",
@@ -346,6 +352,10 @@ impl Blame for DriverError {
             Self::Supervisor { .. } => "check that the program, the cores and the control groups in the message are available".into(),
             Self::Upstream { .. } => "read its logs in the trial's folder".into(),
             Self::Redis { .. } => "install it with `gatebench install redis`, or set the address of a running one in the scenario: `redis: 127.0.0.1:6379`".into(),
+            Self::Certificate(_) => "check the machine's clock".into(),
+            Self::Limits { .. } => {
+                format!("{NO_GROUPS}; whole CPUs without a memory limit need no control group")
+            }
             Self::Io { .. } => "use a writable directory with free space, and try again".into(),
         }
     }

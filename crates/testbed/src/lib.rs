@@ -1,47 +1,43 @@
-//! Brings up and takes down what a trial needs, and watches it: gateways, upstreams, Redis and load
-//! generators, as processes, in containers or on another host. A gateway is a folder of data; no code
-//! here knows one by name.
+//! The testbed: starts, watches and stops the parts of a trial (gateways, upstreams, Redis and load
+//! generators) as processes, in containers or on another host.
 //!
-//! A caller finds a [`Folder`] in the [`Catalogue`], and [`GatewayStart::start`] gives a [`Running`]
-//! gateway whose end is that of all its processes. [`probe`] reads the counters of those processes.
+//! [`Testbed::open`] connects to the places where the parts run, and [`Testbed::start`] brings
+//! those of a trial up: upstreams, then Redis, then the gateway, each ready before the next.
+//! Dropping the [`Running`] parts ends them in reverse order. A gateway is a [`gateway::Folder`] of
+//! data from the [`gateway::Catalogue`]; no code of this crate names one. [`probe`] reads the
+//! counters of processes and of the machine.
 //!
-//! Nothing here measures latency, judges a figure or writes a run directory.
+//! This crate measures no latency, judges no figure and writes no run directory.
 //!
 //! Each module may use those below it:
 //!
 //! ```text
+//! testbed
 //! services   remote
 //! install
 //! gateway
-//! process             probe
-//! container   error
+//! interrupt
+//! process     wire
+//! container   probe   error
 //! system
 //! ```
 
 mod container;
 mod error;
-mod gateway;
-mod install;
+pub mod gateway;
+pub mod install;
+mod interrupt;
 pub mod probe;
 mod process;
-mod remote;
-mod services;
+pub mod remote;
+pub mod services;
 mod system;
+mod testbed;
+mod wire;
 
 pub use error::{DriverError, Unsupported};
-pub use gateway::{
-    AdminCalls, AdminRequest, Attached, CERTIFICATE_FILE, Catalogue, Folder, FoundBinary,
-    FoundImage, GatewayStart, KEY_FILE, Opening, Origin, Ports, RenderedFile, Running, SERVER_NAME,
-    UPSTREAM_KEEPALIVE, Wiring, changed_input_for, fatal_line, input_for, render,
-};
-pub use install::{Builds, InstallStep, Revision, RevisionError, install_steps};
-pub use process::{Launcher, Root, supervise};
-pub use remote::{LIFE_SIGN, Link, READY};
-pub use services::{
-    FoundRedis, GeneratorProcess, GeneratorStart, RedisProcess, RedisStart, UpstreamProcess,
-    UpstreamStart, ask_generator,
-};
+pub use interrupt::{Interrupt, Interrupted, Urgency};
+pub use process::{Launcher, Supervised, supervise};
 pub use system::exit::{Ended, Exit};
-pub use system::limit::{Amount, Group, Limit};
-pub use system::private::write_private;
-pub use system::unix_socket::connect as connect_unix;
+pub use testbed::{GatewaySampler, Part, Running, Shutdown, Testbed, TrialParts};
+pub use wire::{Line, Wire};

@@ -27,7 +27,7 @@ pub(crate) enum Version {
     Http2,
 }
 
-/// What a head is like on the wire.
+/// The size of a head on the wire.
 pub(crate) struct Shape {
     pub(crate) version: Version,
     /// Field lines; over HTTP/2 without the pseudo-header fields.
@@ -37,7 +37,7 @@ pub(crate) struct Shape {
 }
 
 impl<'a> Asked<'a> {
-    /// What the head is like on the wire.
+    /// The size of the head on the wire.
     pub(crate) fn shape(&self) -> Shape {
         match &self.head {
             Head::Http1(head) => Shape {
@@ -106,7 +106,7 @@ impl<'a> Asked<'a> {
         http1.into_iter().flatten().chain(host).chain(rest)
     }
 
-    /// What HTTP/2 says in the place of Host.
+    /// The value that HTTP/2 has instead of Host.
     fn authority(&self) -> Option<&'a [u8]> {
         match &self.head {
             Head::Http1(_) => None,
@@ -114,7 +114,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whom the request was sent to.
+    /// The host that the request was sent to.
     pub(crate) fn host(&self) -> &'a [u8] {
         let named = || self.field("Host").unwrap_or_default();
         self.authority().unwrap_or_else(named)
@@ -134,13 +134,13 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// A field's value where it is UTF-8.
+    /// A field's value if it is UTF-8.
     pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
         std::str::from_utf8(self.field(name)?).ok()
     }
 }
 
-/// Takes scheme and authority off an absolute-form target (RFC 9112 3.2.2).
+/// Removes scheme and authority from an absolute-form target (RFC 9112 3.2.2).
 fn origin_form(target: &str) -> &str {
     let Some(rest) = target.strip_prefix("http://") else {
         return target;

@@ -1,4 +1,4 @@
-//! One client's connection, of which the first bytes say what it speaks.
+//! One client's connection, whose first bytes show its protocol.
 
 use gatebench_net::http2::Server;
 use gatebench_net::tls::Session;
@@ -10,11 +10,11 @@ use crate::http2::{self, Responding};
 /// The name of HTTP/2 in ALPN (RFC 9113 3.2).
 pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
 
-/// Who answers, in either protocol.
+/// The origin that responds, in either protocol.
 pub(crate) trait Origin<I: Io>: Sized {
     /// A connection over HTTP/1.1.
     type Http1: Conversation<I, Self>;
-    /// A request and its answer over HTTP/2.
+    /// A request and its response over HTTP/2.
     type Exchange: Responding<I, Self>;
 
     /// The last part of a wait for a deadline, which is spent polling without waiting: a thread
@@ -26,7 +26,7 @@ pub(crate) trait Origin<I: Io>: Sized {
 
 /// A connection in either protocol.
 pub(crate) enum Connection<H, E> {
-    /// What has come so far begins like HTTP/2, but could go on otherwise.
+    /// The bytes so far begin like HTTP/2, but may continue otherwise.
     Undecided(ConnId, Vec<u8>),
     Http1(H),
     Http2(Box<http2::Connection<E>>),
@@ -95,7 +95,7 @@ where
 }
 
 impl<H, E> Connection<H, E> {
-    /// Reads the first bytes. What was agreed on by ALPN has to come; without it the bytes decide.
+    /// Reads the first bytes. ALPN decides the protocol; without ALPN the bytes decide.
     fn begin<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: ConnId, bytes: &[u8]) -> Fate
     where
         H: Conversation<I, O>,

@@ -1,26 +1,29 @@
 //! The control path on the upstream's own listener, which no ledger counts.
 
+use serde::Serialize;
+
 use crate::ledger::Ledger;
 use crate::response::{Body, JSON, Response, TEXT};
 
-/// `GET` answers the ledger as JSON ([`crate::Snapshot`]).
+/// `GET` returns the ledger as JSON ([`crate::Snapshot`]).
 pub const LEDGER_PATH: &str = "/.gatebench/ledger";
 
-/// `POST` begins the ledger anew and answers what it held until then.
+/// `POST` returns the ledger and resets it.
 pub const RESET_PATH: &str = "/.gatebench/ledger/reset";
 
-/// `POST` to this and a word makes the origin `well`, `resetting`, or `slow/200` (milliseconds) from now on.
+/// `POST` to this and a word makes the origin `well`, `resetting`, or `slow/200` (milliseconds)
+/// from now on.
 pub const HEALTH_PATH: &str = "/.gatebench/health/";
 
 /// Everything below belongs to control.
 const RESERVED: &str = "/.gatebench/";
 
-/// Whether a path belongs to control.
+/// Reports whether a path belongs to control.
 pub(crate) fn is_reserved(path: &str) -> bool {
     path.starts_with(RESERVED)
 }
 
-/// Answers a request to a reserved path.
+/// The response to a request to a reserved path.
 pub(crate) fn response(
     method: &str,
     path: &str,
@@ -28,10 +31,10 @@ pub(crate) fn response(
     scratch: &mut Vec<u8>,
 ) -> Response {
     match (path, method) {
-        (LEDGER_PATH, "GET") => told(ledger, scratch),
+        (LEDGER_PATH, "GET") => as_json(&ledger.snapshot(), NO_LEDGER, scratch),
         (LEDGER_PATH, _) => Response::not_allowed("GET"),
         (RESET_PATH, "POST") => {
-            let response = told(ledger, scratch);
+            let response = as_json(&ledger.snapshot(), NO_LEDGER, scratch);
             ledger.reset();
             response
         }
@@ -49,9 +52,16 @@ pub(crate) fn response(
     }
 }
 
-fn told(ledger: &Ledger, scratch: &mut Vec<u8>) -> Response {
-    match serde_json::to_writer(scratch, &ledger.snapshot()) {
+const NO_LEDGER: &str = "upstream: the ledger cannot be written as JSON\n";
+
+/// 200 with the value as JSON, or 500 with the words of `refusal` if that fails.
+pub(crate) fn as_json(
+    value: &impl Serialize,
+    refusal: &'static str,
+    scratch: &mut Vec<u8>,
+) -> Response {
+    match serde_json::to_writer(scratch, value) {
         Ok(()) => Response::ok(JSON, Body::Scratch),
-        Err(_) => Response::error(500, "upstream: the ledger cannot be written as JSON\n"),
+        Err(_) => Response::error(500, refusal),
     }
 }

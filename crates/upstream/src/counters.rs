@@ -1,4 +1,4 @@
-//! What one worker counts: written by its thread alone, read by any.
+//! The counts of one worker: written by its thread alone, read by any thread.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use crate::asked::{Asked, Version};
 pub(crate) struct Count(AtomicU64);
 
 impl Count {
-    /// Adds; only ever called by the thread that owns the worker.
+    /// Adds to the counter. Only the thread that owns the worker may call this.
     pub(crate) fn add(&self, amount: u64) {
         self.0.store(
             self.0.load(Ordering::Relaxed).wrapping_add(amount),
@@ -54,7 +54,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts a request whose head has come, but not those of the control path.
+    /// Counts a request whose head has come. Requests to the control path are not counted.
     pub(crate) fn begin(&self, asked: &Asked<'_>) {
         let shape = asked.shape();
         self.begun.add(1);

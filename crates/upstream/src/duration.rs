@@ -1,4 +1,4 @@
-//! Durations and sizes as they stand in paths: `250ms`, `1.5s`, `1m30s`; `350B`, `5KB`, `1M`.
+//! Durations and sizes in paths: `250ms`, `1.5s`, `1m30s`; `350B`, `5KB`, `1M`.
 
 /// Reads a duration of numbers with units (ns, us, µs, ms, s, m, h), as Go writes them, in
 /// nanoseconds. `None` for anything else, or above a day.

@@ -1,25 +1,27 @@
-//! What a worker lends to its connections, and what it expects of them.
+//! The environment that a worker lends to its connections, and the interface of a connection.
 
-use gatebench_net::ConnId;
-use gatebench_net::timers::Timers;
+use gatebench_net::http1::ProtocolError;
+use gatebench_net::timers::{Deadline, Timers};
+use gatebench_net::{ConnId, Io, Outbox};
 
 use crate::counters::Counters;
+use crate::inbox::write_refusal;
 use crate::ledger::Ledger;
 
-/// How long a connection lives on after its last answer, for the client to read it: closing at once
-/// could destroy it on the way (RFC 9112 9.6).
-pub(crate) const LINGER_NS: u64 = 1_000_000_000;
+/// The time that a connection stays open after its last response, so that the client can read it.
+/// Closing at once could destroy the response on its way (RFC 9112 9.6).
+const LINGER_NS: u64 = 1_000_000_000;
 
 /// Output of one connection beyond this waits.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// What a client that waits for it is told before it sends a body (RFC 9110 15.2.1).
+/// The response for which a client may wait before it sends a body (RFC 9110 15.2.1).
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What all connections of a worker use.
+/// The parts that all connections of a worker share.
 pub(crate) struct Env<'a, I, O> {
     pub(crate) io: I,
-    /// Who answers.
+    /// The origin that responds.
     pub(crate) origin: O,
     pub(crate) ledger: &'a Ledger,
     pub(crate) counters: &'a Counters,
@@ -28,27 +30,43 @@ pub(crate) struct Env<'a, I, O> {
     pub(crate) now_ns: u64,
 }
 
+impl<I, O> Env<'_, I, O> {
+    /// Queues the refusal of a client that broke the protocol or a limit.
+    pub(crate) fn refuse(&mut self, error: &ProtocolError, outbox: &mut Outbox) {
+        self.counters.protocol_errors.add(1);
+        write_refusal(outbox.queue(), error);
+    }
+}
+
+impl<I: Io, O> Env<'_, I, O> {
+    /// Sends FIN after the last response, and keeps the connection until the client has read it.
+    pub(crate) fn linger(&mut self, id: ConnId, deadline: &mut Deadline) {
+        self.io.shutdown(id);
+        deadline.set(self.now_ns + LINGER_NS, id, &mut self.timers);
+    }
+}
+
 /// A connection whose protocol is known.
 pub(crate) trait Conversation<I, O> {
     fn new(id: ConnId) -> Self;
 
-    /// Bytes have come.
+    /// Handles bytes that have come.
     fn received(&mut self, env: &mut Env<'_, I, O>, bytes: &[u8]) -> Fate;
 
-    /// A send is done.
+    /// Handles the end of a send.
     fn sent(&mut self, env: &mut Env<'_, I, O>, bytes: Vec<u8>) -> Fate;
 
-    /// A deadline of this connection came out of the queue.
+    /// Handles a deadline of this connection that came out of the queue.
     fn due(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
-    /// The client will send no more.
+    /// Handles the client's FIN.
     fn end_of_stream(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
-    /// The connection is no more; who spoke on it.
+    /// Ends the connection. Returns the speaker on it.
     fn gone(&mut self, env: &mut Env<'_, I, O>) -> Option<Speaker>;
 }
 
-/// Whether a connection lives on.
+/// The fate of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Keep,
@@ -57,7 +75,7 @@ pub(crate) enum Fate {
     Reset,
 }
 
-/// Whose connection it is.
+/// The owner of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker {
     Client,
@@ -65,8 +83,8 @@ pub(crate) enum Speaker {
 }
 
 impl Speaker {
-    /// By its first request a connection turns out to be control's; it was counted when it came and
-    /// is taken out again.
+    /// Identifies the speaker by the first request. A connection of control was counted when it
+    /// came and is taken out again.
     pub(crate) fn identify(speaker: &mut Option<Self>, is_control: bool, counters: &Counters) {
         if speaker.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! A request and its answer, whichever protocol carries them.
+//! A request and its response, whichever protocol carries them.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{write_chunk, write_last_chunk};
@@ -12,8 +12,9 @@ use crate::http2::{PIECE_BYTES, Reply, Responding, Step};
 use crate::pattern::{self, BLOCK_BYTES};
 use crate::response::{Body, HeadOptions, Response};
 
-/// A request with this header has its answer paused in the middle of the body, for so many milliseconds
-/// as its value says, over HTTP/1.1: whether a gateway passes on what it has can be seen by it.
+/// A request header that pauses the response in the middle of its body, over HTTP/1.1. Its value is
+/// the length of the pause in milliseconds. The pause shows whether a gateway forwards bytes as
+/// they come.
 pub const PAUSE_HEADER: &str = "gatebench-pause";
 
 /// The longest pause.
@@ -24,27 +25,28 @@ fn pause_ns(value: &[u8]) -> u64 {
     ms.min(PAUSE_MS_MAX) * 1_000_000
 }
 
-/// Buffers that one large body has grown beyond this are given back.
+/// The bytes that a buffer keeps after a large body.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// The same where a connection has a thousand of them.
+/// The bytes that a buffer of one of many streams keeps.
 const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 
-/// What is kept from a request's head to the last byte of its answer. Its memory serves one request
+/// The state from a request's head to the last byte of its response. Its memory serves one request
 /// after another.
+#[derive(Default)]
 pub(crate) struct Exchange {
     response: Response,
-    /// What the response gives back with its times.
+    /// The nonce that the response returns with its times.
     nonce: Option<Nonce>,
     received_ns: u64,
     is_head: bool,
-    is_control: bool,
-    /// What the route has prepared at the head.
+    pub(crate) is_control: bool,
+    /// The bytes that the route has prepared at the head.
     scratch: Vec<u8>,
     request_body: Vec<u8>,
     /// Bytes of the request's body, kept or not.
     request_bytes: u64,
-    /// How long the response pauses in the middle of its body, as the request asks for.
+    /// The pause in the middle of the response's body, as the request sets it.
     pause_ns: u64,
     /// A body made of several parts.
     composed: Vec<u8>,
@@ -54,48 +56,25 @@ pub(crate) struct Exchange {
 }
 
 /// The part of a body that has not been queued.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Rest {
     source: Source,
     at: u64,
     end: u64,
-    /// Nothing from here on is told before the pause is over.
+    /// The byte from which on nothing is sent before the pause is over.
     held_at: Option<u64>,
 }
 
-/// Where a body lies.
-#[derive(Clone, Copy)]
+/// The place of a body.
+#[derive(Clone, Copy, Default)]
 enum Source {
     Static(&'static [u8]),
+    #[default]
     Scratch,
     Text,
     Noise,
     RequestBody,
     Composed,
-}
-
-impl Default for Exchange {
-    fn default() -> Self {
-        Self {
-            response: Response::not_found(),
-            nonce: None,
-            received_ns: 0,
-            is_head: false,
-            is_control: false,
-            scratch: Vec::new(),
-            request_body: Vec::new(),
-            request_bytes: 0,
-            pause_ns: 0,
-            composed: Vec::new(),
-            rest: Rest {
-                source: Source::Scratch,
-                at: 0,
-                end: 0,
-                held_at: None,
-            },
-            begun: false,
-        }
-    }
 }
 
 impl Exchange {
@@ -124,7 +103,7 @@ impl Exchange {
         self.is_head = asked.method == "HEAD";
     }
 
-    /// Takes a piece of the request's body; how many bytes of it are kept.
+    /// Takes a piece of the request's body. Returns the number of its bytes that are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
         if !self.response.needs_request_body() {
@@ -134,7 +113,7 @@ impl Exchange {
         piece.len()
     }
 
-    /// Counts the request that has just become whole; answers its delay.
+    /// Counts the request that has just become whole. Returns its delay.
     pub(crate) fn note<I>(&mut self, env: &mut Env<'_, I, Apps>, wire_bytes: u64) -> u64 {
         self.received_ns = env.now_ns;
         if !self.is_control {
@@ -149,7 +128,7 @@ impl Exchange {
         self.response.delay_ns
     }
 
-    /// Makes the body, where it is made of parts. `chunked` cuts one without a length into chunks.
+    /// Makes the body. `chunked` cuts a body without a length into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
         let (source, bytes) = match self.response.body {
             Body::Static(bytes) => (Source::Static(bytes), bytes.len() as u64),
@@ -192,7 +171,7 @@ impl Exchange {
         };
     }
 
-    /// What the head says, once the body is composed.
+    /// The head, once the body is composed.
     pub(crate) fn head(&self) -> HeadOptions<'_> {
         let response = &self.response;
         let is_echo = response.body == Body::Echo;
@@ -208,13 +187,13 @@ impl Exchange {
         }
     }
 
-    /// Whether the response has no fixed length, so that it comes in pieces.
+    /// Reports whether the response has no fixed length and comes in pieces.
     pub(crate) fn is_streamed(&self) -> bool {
         self.response.body == Body::Lines
     }
 
-    /// The head is queued. HEAD, and a status that has no body, ends the response there; what is
-    /// otherwise left of the body is told.
+    /// Notes that the head is queued. HEAD, and a status that has no body, end the response there.
+    /// Returns the bytes of the body that follow.
     pub(crate) fn begin_body(&mut self) -> u64 {
         self.begun = true;
         if !self.has_body() {
@@ -223,19 +202,19 @@ impl Exchange {
         self.rest.end
     }
 
-    /// Holds the second half of the body back, where the request asks for a pause; how long.
+    /// Holds back the second half of the body if the request sets a pause. Returns its length.
     pub(crate) fn hold_half(&mut self) -> Option<u64> {
         let half = self.rest.end / 2;
         self.rest.held_at = (self.pause_ns > 0 && half > 0).then_some(half);
         self.rest.held_at.map(|_| self.pause_ns)
     }
 
-    /// Whether a part of the body is held back.
+    /// Reports whether a part of the body is held back.
     pub(crate) fn is_holding(&self) -> bool {
         self.rest.held_at.is_some()
     }
 
-    /// The pause is over.
+    /// Ends the pause.
     pub(crate) fn hold_no_more(&mut self) {
         self.rest.held_at = None;
     }
@@ -244,7 +223,7 @@ impl Exchange {
         !self.is_head && !matches!(self.response.status, 204 | 304)
     }
 
-    /// What the response says of its times when it leaves at `now_ns`; nothing without a nonce.
+    /// The times of a response that leaves at `now_ns`; none without a nonce.
     pub(crate) fn times(&self, now_ns: u64) -> Option<Times> {
         self.nonce.map(|nonce| Times {
             nonce,
@@ -253,11 +232,7 @@ impl Exchange {
         })
     }
 
-    pub(crate) fn is_control(&self) -> bool {
-        self.is_control
-    }
-
-    /// Whether the connection is reset in place of a response.
+    /// Reports whether the connection is reset instead of sending a response.
     pub(crate) fn is_reset<I>(&self, env: &Env<'_, I, Apps>) -> bool {
         !self.is_control && env.ledger.health.is_resetting()
     }
@@ -283,8 +258,8 @@ impl Exchange {
         &piece[..wanted.min(piece.len())]
     }
 
-    /// So many bytes of the body are queued.
-    pub(crate) fn told(&mut self, bytes: usize) {
+    /// Notes that `bytes` more bytes of the body are queued.
+    pub(crate) fn queued(&mut self, bytes: usize) {
         self.rest.at += bytes as u64;
         if self.left_bytes() == 0
             && matches!(self.rest.source, Source::RequestBody | Source::Composed)
@@ -293,7 +268,7 @@ impl Exchange {
         }
     }
 
-    /// Forgets the bodies, and gives back the memory they have grown beyond so many bytes each.
+    /// Forgets the bodies, and returns their memory beyond `keep_bytes` bytes each.
     fn release(&mut self, keep_bytes: usize) {
         for bytes in [
             &mut self.scratch,
@@ -341,9 +316,9 @@ impl<I: Io> Responding<I, Apps> for Exchange {
         }
         if self.left_bytes() > 0 && !reply.is_blocked() {
             let piece = self.piece(PIECE_BYTES);
-            let said = piece.len();
-            reply.body(piece, said as u64 == self.left_bytes());
-            self.told(said);
+            let sent = piece.len();
+            reply.body(piece, sent as u64 == self.left_bytes());
+            self.queued(sent);
         }
         match self.left_bytes() {
             0 => {

@@ -1,20 +1,20 @@
-//! An origin that is ill on purpose, for as long as control says: it answers late, or resets the
-//! connections on which requests come. What is asked of it is counted in its ledger all the same.
+//! An origin with a deliberate fault, until control ends it: it responds late, or resets the
+//! connections on which requests come. Its ledger still counts the requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What stands for resetting; any other number is a delay in nanoseconds.
+/// The value for resetting; any other number is a delay in nanoseconds.
 const RESETTING: u64 = u64::MAX;
 
-/// The longest that answers can be held back, in milliseconds.
+/// The longest delay of responses, in milliseconds.
 const DELAY_MS_MAX: u64 = 60_000;
 
-/// How an origin is, shared by its workers.
+/// The state of an origin, shared by its workers.
 #[derive(Debug, Default)]
 pub(crate) struct Health(AtomicU64);
 
 impl Health {
-    /// How much later requests are answered that become whole now, in nanoseconds.
+    /// The extra delay of the responses to requests that become whole now, in nanoseconds.
     pub(crate) fn delay_ns(&self) -> u64 {
         match self.0.load(Ordering::Relaxed) {
             RESETTING => 0,
@@ -22,12 +22,13 @@ impl Health {
         }
     }
 
-    /// Whether requests are reset instead of answered.
+    /// Reports whether requests are reset and get no response.
     pub(crate) fn is_resetting(&self) -> bool {
         self.0.load(Ordering::Relaxed) == RESETTING
     }
 
-    /// Becomes what a word says: `well`, `resetting`, or `slow/200`, in milliseconds. Whether it is one of these.
+    /// Sets the state by its word: `well`, `resetting`, or `slow/200`, in milliseconds. Reports
+    /// whether the word is one of these.
     pub(crate) fn become_what(&self, word: &str) -> bool {
         let state = match word.strip_prefix("slow/") {
             Some(delay) => delay
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_makes_it_ill_and_another_well_again() {
+    fn control_words_set_and_clear_a_fault() {
         let health = Health::default();
         assert!(health.become_what("slow/200"));
         assert_eq!(

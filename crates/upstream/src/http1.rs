@@ -1,10 +1,10 @@
-//! One client's connection over HTTP/1.1: requests in, answers out, in order.
+//! One client's connection over HTTP/1.1: requests in, responses out, in order.
 //!
 //! It reads no further while a response is delayed, while a long body is being sent, and while the
-//! client is slow to take what was sent. What arrives meanwhile waits in the kernel, but for what was
-//! under way, which waits in the inbox.
+//! client is slow to read. Bytes that arrive meanwhile wait in the kernel. Bytes that were already
+//! on their way wait in the inbox.
 
-use gatebench_net::http1::{Decoder, Event, ProtocolError};
+use gatebench_net::http1::{Decoder, Event};
 use gatebench_net::timers::Deadline;
 use gatebench_net::trace::{TIMES_BYTES, Times};
 use gatebench_net::{ConnId, Io, Outbox};
@@ -12,9 +12,9 @@ use gatebench_net::{ConnId, Io, Outbox};
 use crate::apps::Apps;
 use crate::asked::Asked;
 use crate::control;
-use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
+use crate::env::{CONTINUE, Conversation, Fate, PENDING_BYTES_MAX, Speaker};
 use crate::exchange::Exchange;
-use crate::inbox::{Inbox, request_decoder, write_refusal};
+use crate::inbox::{Inbox, request_decoder};
 use crate::pattern::BLOCK_BYTES;
 use crate::response::write_head;
 
@@ -27,9 +27,9 @@ pub(crate) struct Connection {
     state: State,
     request: Request,
     exchange: Exchange,
-    /// Answers queued whose times are still to be filled in.
+    /// The queued responses whose times are not filled in yet.
     stamps: Vec<Stamp>,
-    /// Who sent the first request.
+    /// The sender of the first request.
     speaker: Option<Speaker>,
     inbox: Inbox,
     /// The client has sent FIN.
@@ -40,17 +40,17 @@ pub(crate) struct Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Reading,
-    /// The request is whole and its answer is due later.
+    /// The request is whole and its response is due later.
     Delayed,
-    /// The origin is ill: the connection is reset.
+    /// The origin has a fault: the connection is reset.
     Broken,
-    /// The last answer is queued.
+    /// The last response is queued.
     Closing,
-    /// The last answer is sent, FIN too.
+    /// The last response and FIN are sent.
     Lingering,
 }
 
-/// What of a request only this protocol knows.
+/// The part of a request that only this protocol knows.
 #[derive(Clone, Copy)]
 struct Request {
     wire_bytes: u64,
@@ -61,7 +61,7 @@ struct Request {
 #[derive(Clone, Copy)]
 struct Stamp {
     at: usize,
-    /// But for when the response left.
+    /// Without the time at which the response left.
     times: Times,
 }
 
@@ -138,14 +138,14 @@ impl<I: Io> Conversation<I, Apps> for Connection {
 }
 
 impl Connection {
-    /// Whether no further byte may be read now.
+    /// Reports whether no further byte may be read now.
     fn is_blocked(&self) -> bool {
         self.state != State::Reading
             || self.exchange.left_bytes() > 0
             || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
 
-    /// Goes on with the inbox, as far as it may.
+    /// Reads the inbox, as far as possible now.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -154,7 +154,7 @@ impl Connection {
         self.settle(env)
     }
 
-    /// Reads requests; what may not be read yet goes to the inbox.
+    /// Reads requests; bytes that may not be read yet go to the inbox.
     fn read<I: Io>(&mut self, env: &mut Env<'_, I>, bytes: &[u8]) {
         let mut input = bytes;
         while !self.is_blocked() {
@@ -165,7 +165,10 @@ impl Connection {
                     self.request.wire_bytes += before as u64;
                     return;
                 }
-                Err(error) => return self.refuse(env, &error),
+                Err(error) => {
+                    self.state = State::Closing;
+                    return env.refuse(&error, &mut self.outbox);
+                }
             };
             self.request.wire_bytes += (before - input.len()) as u64;
             match event {
@@ -238,7 +241,7 @@ impl Connection {
             let due_ns = env.now_ns + pause_ns;
             self.deadline.set(due_ns, self.id, &mut env.timers);
         }
-        if !self.exchange.is_control() {
+        if !self.exchange.is_control {
             env.counters.bytes_out.add(head_bytes + body_bytes);
         }
         self.fill();
@@ -247,7 +250,7 @@ impl Connection {
         }
     }
 
-    /// Queues more of the body, up to what may wait.
+    /// Queues more of the body, up to the limit of pending bytes.
     fn fill(&mut self) {
         while self.exchange.left_bytes() > 0 && self.outbox.pending_bytes() < PENDING_BYTES_MAX {
             let piece = self.exchange.piece(BLOCK_BYTES);
@@ -255,19 +258,12 @@ impl Connection {
                 return;
             }
             self.outbox.queue().extend_from_slice(piece);
-            let told = piece.len();
-            self.exchange.told(told);
+            let queued = piece.len();
+            self.exchange.queued(queued);
         }
     }
 
-    /// The client broke the protocol or a limit: says so and ends the connection.
-    fn refuse<I>(&mut self, env: &mut Env<'_, I>, error: &ProtocolError) {
-        env.counters.protocol_errors.add(1);
-        write_refusal(self.outbox.queue(), error);
-        self.state = State::Closing;
-    }
-
-    /// Hands what is queued to the kernel, unless it is still busy with what came before. Answers
+    /// Passes the queued bytes to the kernel, unless an earlier send is still under way. Responses
     /// with times leave at once, so that the clock read here is right; others leave in a batch.
     fn flush<I: Io>(&mut self, io: &mut I) {
         let queued = self.outbox.queue().len();
@@ -286,7 +282,7 @@ impl Connection {
         self.outbox.flush(io, self.id, is_timed);
     }
 
-    /// Sends what is queued and decides how it goes on.
+    /// Sends the queued bytes and decides whether the connection stays open.
     fn settle<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
         if self.state == State::Broken {
             return Fate::Reset;
@@ -302,10 +298,8 @@ impl Connection {
             State::Closing if self.finished => Fate::Close,
             State::Closing => {
                 self.state = State::Lingering;
-                env.io.shutdown(self.id);
+                env.linger(self.id, &mut self.deadline);
                 self.inbox.discard(&mut env.io, self.id);
-                let due_ns = env.now_ns + LINGER_NS;
-                self.deadline.set(due_ns, self.id, &mut env.timers);
                 Fate::Keep
             }
             State::Reading if self.finished && self.inbox.is_empty() => Fate::Close,

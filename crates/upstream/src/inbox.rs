@@ -1,5 +1,5 @@
-//! What a client over HTTP/1.1 sends: what reads it, what keeps it until it may be read, and what is said to
-//! one that breaks the rules.
+//! The input of a client over HTTP/1.1: the decoder, the bytes that wait to be read, and the
+//! refusal of a client that breaks the rules.
 
 use gatebench_net::http1::{Decoder, Limits, ProtocolError};
 use gatebench_net::{ConnId, Io};
@@ -24,7 +24,7 @@ pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     write_head(out, &head);
 }
 
-/// Bytes received and not read yet. While there are any, the kernel keeps what follows.
+/// Bytes received and not read yet. While there are any, later bytes stay in the kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ impl Inbox {
         self.bytes.is_empty()
     }
 
-    /// Keeps what has come at the wrong time, and receives no more.
+    /// Keeps bytes that may not be read yet, and receives no more.
     pub(crate) fn hold<I: Io>(&mut self, io: &mut I, conn: ConnId, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         if !self.is_paused {
@@ -45,24 +45,24 @@ impl Inbox {
         }
     }
 
-    /// Keeps what is left of a message that was read in part.
+    /// Keeps the rest of a message that was read in part.
     pub(crate) fn put_back(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// All that is kept, to be read now.
+    /// Takes all bytes, to be read now.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Receives again, where everything has been read.
+    /// Receives again if everything has been read.
     pub(crate) fn resume<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         if self.is_empty() && std::mem::take(&mut self.is_paused) {
             io.resume(conn);
         }
     }
 
-    /// Forgets what is kept and receives again: nothing more will be read.
+    /// Forgets the bytes and receives again: nothing more will be read.
     pub(crate) fn discard<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         self.bytes = Vec::new();
         self.resume(io, conn);

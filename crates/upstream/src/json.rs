@@ -8,7 +8,7 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// Writes what should be text; bytes that are not UTF-8 become U+FFFD.
+/// Writes bytes as a string; bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_string(out, &String::from_utf8_lossy(bytes));
 }
@@ -51,7 +51,7 @@ pub(crate) fn separate(out: &mut Vec<u8>, at: usize) {
     }
 }
 
-/// Decodes `%XX` and `+`; what is no valid escape stays as it is.
+/// Decodes `%XX` and `+`; an invalid escape stays as it is.
 fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);

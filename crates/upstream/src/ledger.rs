@@ -1,4 +1,4 @@
-//! The ledger: what reached this upstream, added up over its workers.
+//! The ledger: counts of the requests that reached this upstream, summed over its workers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -14,14 +14,14 @@ use crate::window::{Sighting, Windows};
 pub(crate) struct Ledger {
     workers: Box<[Counters]>,
     windows: Windows,
-    /// How the origin is, by control's word.
+    /// The state of the origin, as set by control.
     pub(crate) health: Health,
-    /// The sums at the last reset: counters only ever grow, since only their owner writes them.
+    /// The sums at the last reset. Counters only grow, because only their owner writes them.
     baseline: Mutex<Snapshot>,
 }
 
-/// What the ledger holds, since the start or the last reset. Connections and requests to the control
-/// path are left out everywhere.
+/// The counts of the ledger since the start or the last reset. They leave out connections and
+/// requests to the control path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Requests whose head has come, whole or not.
@@ -46,21 +46,20 @@ pub struct Snapshot {
     pub requests: u64,
     /// Requests whose nonce was seen for the first time.
     pub unique: u64,
-    /// Requests whose nonce had been seen before: somebody retried or replayed them.
+    /// Requests whose nonce had been seen before: they were retried or replayed.
     pub repeated: u64,
-    /// Requests whose nonce lies before the window of 2²⁶ numbers per engine worker.
+    /// Requests whose nonce is older than the window of 2²⁶ numbers per engine worker.
     pub too_old: u64,
-    /// Requests whose nonce came from more than 64 engine workers and runs: not remembered.
+    /// Requests from more than 64 engine workers and runs, whose nonces are not remembered.
     pub untracked: u64,
     /// Requests without a nonce, or with something else in its place.
     pub without_nonce: u64,
-    /// Connections accepted.
     pub connections_accepted: u64,
     /// Connections open now (a reset does not change them).
     pub connections_open: u64,
-    /// Bytes of requests, heads and framing included; over HTTP/2 all that came until the last of them.
+    /// Bytes of requests, with heads and framing; over HTTP/2 all bytes up to the last request.
     pub bytes_in: u64,
-    /// Bytes of answers, heads included; over HTTP/2 all that was sent.
+    /// Bytes of responses, with heads; over HTTP/2 all bytes sent.
     pub bytes_out: u64,
     /// Requests that were not HTTP/1.1 or HTTP/2, or beyond the limits.
     pub protocol_errors: u64,
@@ -72,8 +71,16 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Adds what another origin saw. The workers stay apart.
+    /// Adds the counts of another origin. The workers stay apart.
     pub fn add(&mut self, other: &Self) {
+        self.change_counts(other, |sum, more| sum + more);
+        self.connections_open += other.connections_open;
+        self.workers.extend(other.workers.iter().cloned());
+    }
+
+    /// Replaces each count, except that of the open connections, by a function of it and the
+    /// other's.
+    fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [
             (&mut self.begun, other.begun),
             (&mut self.http10, other.http10),
@@ -88,16 +95,14 @@ impl Snapshot {
             (&mut self.untracked, other.untracked),
             (&mut self.without_nonce, other.without_nonce),
             (&mut self.connections_accepted, other.connections_accepted),
-            (&mut self.connections_open, other.connections_open),
             (&mut self.bytes_in, other.bytes_in),
             (&mut self.bytes_out, other.bytes_out),
             (&mut self.protocol_errors, other.protocol_errors),
             (&mut self.tls_handshakes_failed, other.tls_handshakes_failed),
         ];
-        for (sum, more) in pairs {
-            *sum += more;
+        for (own, other) in pairs {
+            *own = change(*own, other);
         }
-        self.workers.extend(other.workers.iter().cloned());
     }
 }
 
@@ -127,7 +132,7 @@ impl Ledger {
         &self.workers[index]
     }
 
-    /// Counts a request that has been received whole; whether its nonce has been here before.
+    /// Counts a request that has been received whole. Reports whether its nonce was seen before.
     pub(crate) fn note(&self, counters: &Counters, nonce: Option<Nonce>) -> bool {
         counters.requests.add(1);
         let sighting = nonce.map(|nonce| self.windows.see(nonce));
@@ -142,37 +147,16 @@ impl Ledger {
         sighting == Some(Sighting::Repeated)
     }
 
-    /// What happened since the last reset.
+    /// The counts since the last reset.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let sums = self.sums();
+        let mut sums = self.sums();
         let base = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
-        Snapshot {
-            begun: sums.begun - base.begun,
-            http10: sums.http10 - base.http10,
-            http2: sums.http2 - base.http2,
-            fields: sums.fields - base.fields,
-            head_bytes: sums.head_bytes - base.head_bytes,
-            body_bytes: sums.body_bytes - base.body_bytes,
-            requests: sums.requests - base.requests,
-            unique: sums.unique - base.unique,
-            repeated: sums.repeated - base.repeated,
-            too_old: sums.too_old - base.too_old,
-            untracked: sums.untracked - base.untracked,
-            without_nonce: sums.without_nonce - base.without_nonce,
-            // A connection of the control path may have been in the baseline and be taken out since.
-            connections_accepted: sums
-                .connections_accepted
-                .saturating_sub(base.connections_accepted),
-            connections_open: sums.connections_open,
-            bytes_in: sums.bytes_in - base.bytes_in,
-            bytes_out: sums.bytes_out - base.bytes_out,
-            protocol_errors: sums.protocol_errors - base.protocol_errors,
-            tls_handshakes_failed: sums.tls_handshakes_failed - base.tls_handshakes_failed,
-            workers: sums.workers,
-        }
+        // A connection of the control path may have been counted at the reset and taken out since.
+        sums.change_counts(&base, u64::saturating_sub);
+        sums
     }
 
-    /// Begins anew: counts from 0, every nonce unseen.
+    /// Starts again: counts from 0, every nonce unseen.
     pub(crate) fn reset(&self) {
         let mut baseline = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
         *baseline = self.sums();
@@ -230,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_add_up_over_workers_and_begin_anew_after_a_reset() {
+    fn counts_add_up_over_workers_and_start_again_after_a_reset() {
         let ledger = Ledger::new(2);
         for worker in 0..2 {
             let counters = ledger.of_worker(worker);

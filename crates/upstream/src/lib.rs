@@ -1,26 +1,27 @@
-//! The embedded origins: `ping`, `go-bench` and `httpbin`, fast enough to stand behind any gateway, and
-//! `pathology`, ill in ways that are known by construction. All are
-//! instrumented: they give back each request's nonce with the times at which it arrived and was
-//! answered, and keep a ledger of the nonces they saw.
+//! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, fast enough for any
+//! gateway, and `pathology`, whose faults are known by construction. All are instrumented. They
+//! return each request's nonce with the times at which the request arrived and the response left.
+//! They keep a ledger of the nonces they saw.
 //!
 //! # How exact the times are
 //! t1 is the clock read once after the poll that gave the request's last byte: it is later than the
 //! byte's arrival by the time the worker needed to wake and take its batch, and is the same for all
 //! requests of that batch. t2 is read immediately before the bytes that begin with the response are
 //! given to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the time a request
-//! waited behind others of its batch. When a client pipelines, answers that leave together carry the
-//! same t2, and one that queues behind an unfinished send is stamped when it is handed over. Over TLS,
-//! t1 is read before the request is decrypted and t2 before the response is encrypted.
+//! waited behind others of its batch. When a client pipelines, responses that leave together carry
+//! the same t2. A response that queues behind an unfinished send is stamped when the kernel gets
+//! it. Over TLS, t1 is read before the request is decrypted and t2 before the response is
+//! encrypted.
 //!
 //! # Protocols
-//! HTTP/1.1 and HTTP/2 are spoken on the same port. Over TLS a client chooses by ALPN; otherwise the first
-//! bytes of a connection decide (RFC 9113 3.3). Each stream of HTTP/2 is a request like any other; answers
-//! to the requests of one receive carry the same t2, and one that is due while a send is under way is
-//! stamped when that is done.
+//! HTTP/1.1 and HTTP/2 are spoken on the same port. Over TLS a client chooses by ALPN; otherwise
+//! the first bytes of a connection decide (RFC 9113 3.3). Each stream of HTTP/2 is a request like
+//! any other. Responses to the requests of one receive carry the same t2. A response that is due
+//! while a send is under way is stamped when the send is done.
 //!
-//! # What it does not do
-//! It never times out a connection: what hangs in a trial shall be the gateway. Bodies are bounded
-//! by [`BODY_BYTES_MAX`], output per connection by about 128 KiB, whatever the client does.
+//! # Limits
+//! It never times out a connection, so that only the gateway can hang in a trial. Bodies are
+//! bounded by [`BODY_BYTES_MAX`], output per connection by about 128 KiB, whatever the client does.
 
 mod apps;
 mod asked;
@@ -56,40 +57,43 @@ pub use control::{HEALTH_PATH, LEDGER_PATH, RESET_PATH};
 pub use exchange::PAUSE_HEADER;
 pub use ledger::{Snapshot, WorkerCpu};
 
-/// The largest request body read and the largest answer made, in bytes (128 MiB).
+/// The largest request body and the largest response body, in bytes (128 MiB).
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
 
-/// What is spoken over TLS, the preferred first, by the names of ALPN.
+/// The protocols over TLS by their names in ALPN, the preferred first.
 const PROTOCOLS: [&[u8]; 2] = [connection::ALPN_HTTP2, b"http/1.1"];
 
-/// Which origin is served.
+/// The origin that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `GET /ping` answers `ok`.
+    /// `GET /ping` returns `ok`.
     Ping,
     /// `/json/{valid|invalid}`, `/size/{n}`, `/delay/{duration}`, `/echo`, `/xml`, `/resource`, and
     /// the request fields X-Delay, X-Delay-Percent, X-Slowdown and X-Slowdown-From.
     GoBench,
-    /// `/anything`, `/uuid`, `/robots.txt`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`, `/headers`, `/bytes/{n}`,
-    /// `/gzip`, `/stream/{n}`.
+    /// `/anything`, `/uuid`, `/robots.txt`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`,
+    /// `/headers`, `/bytes/{n}`, `/gzip`, `/stream/{n}`.
     Httpbin,
     /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides; `/ws/calculator.wsdl`.
     Calculator(Region),
+    /// Every path: the response has the status of X-Response-Status [default: 200] and as many
+    /// bytes as X-Response-Bytes says [default: 2].
+    Any,
     /// Service times known by construction ([`fault_server`]).
     Pathology,
 }
 
-/// Which of the calculators answers, as its answers say in `X-Soap-Region`.
+/// The calculator that responds, as `X-Soap-Region` of its responses names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
     /// The first.
     Soap1,
-    /// The second, to which a gateway may route by what a message says.
+    /// The second, to which a gateway may route by the content of a message.
     Soap2,
 }
 
 impl Region {
-    /// As answers name it.
+    /// The name in responses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Soap1 => "soap1",
@@ -100,12 +104,13 @@ impl Region {
 
 impl Kind {
     /// Every kind with the name a user types.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("ping", Self::Ping),
         ("go-bench", Self::GoBench),
         ("httpbin", Self::Httpbin),
         ("calculator", Self::Calculator(Region::Soap1)),
         ("calculator-soap2", Self::Calculator(Region::Soap2)),
+        ("any", Self::Any),
         ("pathology", Self::Pathology),
     ];
 
@@ -117,7 +122,7 @@ impl Kind {
             .map(|(_, kind)| *kind)
     }
 
-    /// The paths that it answers.
+    /// The paths that it serves.
     pub fn paths(self) -> &'static str {
         match self {
             Self::Ping => "/ping",
@@ -128,6 +133,9 @@ impl Kind {
                 "/anything, /uuid, /robots.txt, /status/404, /delay/1, /json, /xml, /headers, /bytes/1024, /gzip, /stream/10"
             }
             Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
+            Self::Any => {
+                "every path; X-Response-Status: 404 and X-Response-Bytes: 5120 of a request choose its response"
+            }
             Self::Pathology => fault_server::PATHS,
         }
     }
@@ -140,28 +148,29 @@ impl Kind {
             Self::Httpbin => "httpbin",
             Self::Calculator(Region::Soap1) => "calculator",
             Self::Calculator(Region::Soap2) => "calculator-soap2",
+            Self::Any => "any",
             Self::Pathology => "pathology",
         }
     }
 }
 
-/// What to serve, and where.
+/// The settings of an upstream.
 #[derive(Clone, Debug)]
 pub struct UpstreamConfig {
     /// The origin.
     pub kind: Kind,
-    /// Where it listens; port 0 picks a free one.
+    /// The listening address; port 0 picks a free one.
     pub listen: SocketAddr,
-    /// One worker is pinned to each; empty runs one that is not pinned.
+    /// The cores, with one pinned worker each; if empty, one worker that is not pinned.
     pub cores: Vec<usize>,
     /// The event loop, or `None` for the best the kernel grants.
     pub backend: Option<Backend>,
-    /// TLS, where connections are to speak it. Without protocols of its own (ALPN) it offers those the
-    /// upstream speaks.
+    /// TLS, if connections must use it. If its settings name no protocols (ALPN), it offers those
+    /// of the upstream.
     pub tls: Option<ServerSettings>,
 }
 
-/// Why an upstream did not run, or ended by itself.
+/// The reason why an upstream did not run, or ended.
 #[derive(Debug, thiserror::Error)]
 #[error("upstream: {0}")]
 pub enum UpstreamError {
@@ -171,11 +180,11 @@ pub enum UpstreamError {
     Tls(#[from] SettingsError),
 }
 
-/// Serves until `stop` is set (seen within 50 ms). `on_listening` hears the address once every
+/// Serves until `stop` is set (seen within 50 ms). `on_listening` gets the address once every
 /// worker accepts connections on it.
 ///
 /// # Errors
-/// When the address, a core, the event loop or what TLS was given is refused.
+/// If the address, a core, the event loop or the TLS settings are refused.
 pub fn serve(
     config: UpstreamConfig,
     stop: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! The bytes of long answers, made once.
+//! The bytes of long responses, made once.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ pub(crate) static NOISE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Appends the bytes of the endless text that lie in `range`.
+/// Appends the bytes of the endless text in `range`.
 pub(crate) fn copy(out: &mut Vec<u8>, range: std::ops::Range<u64>) {
     let mut at = range.start;
     while at < range.end {

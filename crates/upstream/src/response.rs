@@ -1,4 +1,4 @@
-//! A response: what a route decides when it has read the head, and how it is written.
+//! A response: the decision of a route once it has read the head, and its serialisation.
 
 use gatebench_net::http1::{BodyLength, write_response_head};
 use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
@@ -6,11 +6,11 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const XML: &str = "application/xml";
-/// Which of the two calculators answers.
+/// The field that names the calculator which sent the response.
 pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 
-/// What will be answered once the request is whole.
+/// The response that is sent once the request is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -22,11 +22,11 @@ pub(crate) struct Response {
     pub(crate) encoding: Option<&'static str>,
     /// The value of `X-Soap-Region`.
     pub(crate) region: Option<&'static str>,
-    /// How long to wait from the request's last byte, by a timer.
+    /// The delay after the request's last byte, by a timer.
     pub(crate) delay_ns: u64,
 }
 
-/// Where the body comes from.
+/// The source of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Static(&'static [u8]),
@@ -34,19 +34,19 @@ pub(crate) enum Body {
     Time {
         valid: bool,
     },
-    /// What the route wrote into the scratch.
+    /// The bytes that the route wrote into the scratch.
     Scratch,
-    /// So many bytes of text.
+    /// That many bytes of text.
     Text(u64),
-    /// So many bytes of noise.
+    /// That many bytes of noise.
     Noise(u64),
     /// The request's body; its content type is in the scratch.
     Echo,
-    /// The lines in the scratch, sent without saying how long they are together.
+    /// The lines in the scratch, sent without their total length.
     Lines,
     /// All about the request (httpbin's `/anything`).
     Anything(AnythingParts),
-    /// What the message asks for (the calculator's `/ws`).
+    /// The result of the operation in the message (the calculator's `/ws`).
     Calculation(Calculation),
 }
 
@@ -62,13 +62,20 @@ pub(crate) struct AnythingParts {
     pub(crate) is_form: bool,
 }
 
-/// A calculation as it was asked for.
+/// A requested calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calculation {
-    /// The client takes gzip.
+    /// The client accepts gzip.
     pub(crate) is_compressed: bool,
-    /// The request's body is compressed, which is not understood.
+    /// The request's body is compressed, which is not supported.
     pub(crate) is_unreadable: bool,
+}
+
+/// 404, as the response before any route has decided.
+impl Default for Response {
+    fn default() -> Self {
+        Self::not_found()
+    }
 }
 
 impl Response {
@@ -103,7 +110,7 @@ impl Response {
         }
     }
 
-    /// Whether the request's body has to be kept until the end.
+    /// Reports whether the request's body must be kept until the end.
     pub(crate) fn needs_request_body(&self) -> bool {
         matches!(
             self.body,
@@ -112,12 +119,12 @@ impl Response {
     }
 }
 
-/// What the head says besides the response itself.
+/// The fields of a response's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadOptions<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a [u8],
-    /// Bytes of the body; `None` where that is not told.
+    /// Bytes of the body; `None` if the head does not state them.
     pub(crate) length: Option<u64>,
     pub(crate) allow: Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
@@ -129,7 +136,7 @@ pub(crate) struct HeadOptions<'a> {
 }
 
 impl HeadOptions<'static> {
-    /// What a response says of itself; no body, no times.
+    /// The head of a response without a body and without times.
     pub(crate) fn of(response: &Response) -> Self {
         Self {
             status: response.status,
@@ -145,9 +152,9 @@ impl HeadOptions<'static> {
 }
 
 impl HeadOptions<'_> {
-    /// The length that is told. RFC 9110 8.6: 204 must not carry one, and on 304 it would speak of
-    /// another answer.
-    pub(crate) fn told_length(&self) -> BodyLength {
+    /// The length that the head states. RFC 9110 8.6: 204 must not have one, and on 304 it would be
+    /// that of another response.
+    pub(crate) fn body_length(&self) -> BodyLength {
         match (self.status, self.length) {
             (204 | 304, _) => BodyLength::None,
             (_, Some(length)) => BodyLength::Length(length),
@@ -156,11 +163,11 @@ impl HeadOptions<'_> {
     }
 }
 
-/// What stands in for the times until the response leaves.
+/// The placeholder for the times until the response leaves.
 pub(crate) const NO_TIMES: &[u8; TIMES_BYTES] = &[b'0'; TIMES_BYTES];
 
-/// Writes a head of HTTP/1.1 by copying pieces, without formatting. Answers where the value of
-/// [`TIMES_HEADER`] begins, to be filled in just before it leaves.
+/// Writes a head of HTTP/1.1 by copying pieces, without formatting. Returns the place at which the
+/// value of [`TIMES_HEADER`] begins; it is filled in just before the head leaves.
 pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<usize> {
     let start = out.len();
     let fields = [
@@ -174,7 +181,7 @@ pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<us
             .map(|connection| ("Connection", connection.as_bytes())),
     ];
     let fields = fields.into_iter().flatten();
-    write_response_head(out, head.status, fields, head.told_length());
+    write_response_head(out, head.status, fields, head.body_length());
     if !head.times {
         return None;
     }
@@ -190,13 +197,8 @@ mod tests {
     fn plain(status: u16) -> HeadOptions<'static> {
         HeadOptions {
             status,
-            content_type: b"text/plain",
             length: Some(2),
-            allow: None,
-            encoding: None,
-            region: None,
-            times: false,
-            connection: None,
+            ..HeadOptions::of(&Response::ok("text/plain", Body::Static(b"")))
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which sequence numbers were seen, over a window that slides, shared without a lock.
+//! The sequence numbers that were seen, over a sliding window, shared without a lock.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -8,26 +8,26 @@ use gatebench_net::trace::Nonce;
 /// Sequence numbers remembered for each pair of run tag and engine worker: 2²⁶.
 pub(crate) const WINDOW_SEQUENCES: u64 = 1 << 26;
 
-/// Pairs of tag and worker that are told apart until the next reset.
+/// Pairs of tag and worker that are distinguished until the next reset.
 pub(crate) const STREAMS_MAX: usize = 64;
 
 const SEQUENCES_PER_WORD: u64 = 32;
 const WORDS_PER_CHUNK: usize = 4096;
 const CHUNKS: usize = (WINDOW_SEQUENCES / SEQUENCES_PER_WORD) as usize / WORDS_PER_CHUNK;
 
-/// What is known about a sequence number that has just come.
+/// The result of looking up a sequence number that has just come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sighting {
     First,
     Repeated,
-    /// Its place in the window belongs to a later number: nobody knows.
+    /// Its place in the window belongs to a later number, so nothing is known.
     TooOld,
     /// More streams than [`STREAMS_MAX`]: not remembered.
     Untracked,
 }
 
-/// The windows of all streams. Memory grows with what is seen, in chunks of 32 KiB for 131,072
-/// numbers, and ends at 16 MiB a stream.
+/// The windows of all streams. Memory grows with the numbers seen, in chunks of 32 KiB for 131,072
+/// numbers, up to 16 MiB a stream.
 pub(crate) struct Windows {
     /// Tag and worker plus one, in the order they came; 0 is free.
     streams: [AtomicU32; STREAMS_MAX],
@@ -59,8 +59,8 @@ impl Windows {
         }
     }
 
-    /// Forgets everything. Meant for the time between loads: a nonce noted at the same moment may
-    /// land on either side.
+    /// Forgets everything. For use between loads, because a nonce noted at the same moment may be
+    /// forgotten or kept.
     pub(crate) fn reset(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         for stream in &self.streams {
@@ -84,9 +84,9 @@ impl Windows {
     }
 }
 
-/// One stream's window: words of 32 bits, one a sequence number, each under the epoch (16 bits: which
-/// turn of the window) and the generation (16 bits) that it belongs to. A word of an earlier epoch is
-/// overtaken by the first number of a later one, so nothing has ever to be cleared.
+/// One stream's window: words of 32 bits, one for each sequence number, tagged with the epoch (16
+/// bits: the turn of the window) and the generation (16 bits). The first number of a later epoch
+/// replaces a word of an earlier one, so nothing needs clearing.
 struct Window {
     chunks: Box<[OnceLock<Box<[AtomicU64]>>]>,
 }

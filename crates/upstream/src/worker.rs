@@ -16,7 +16,7 @@ use crate::exchange::Exchange;
 use crate::http1;
 use crate::ledger::Ledger;
 
-/// What the workers of an origin other than [`crate::fault_server`] share.
+/// The parts that the workers of an origin other than [`crate::fault_server`] share.
 pub(crate) struct Serving {
     kind: Kind,
     ledger: Ledger,
@@ -42,7 +42,7 @@ impl Service for Serving {
     }
 }
 
-/// Serves until the seat says stop.
+/// Serves until the seat is stopped.
 pub(crate) fn run<I: Io, O: Origin<I>>(
     io: I,
     origin: O,
@@ -101,7 +101,7 @@ fn handle<I: Io, O: Origin<I>>(
             }
             Some(Fate::Close)
         }
-        // An origin connects to nobody.
+        // An origin opens no connections.
         Event::Connected { .. } => None,
     };
     obey(env, conns, id, fate);

@@ -11,7 +11,7 @@
 
 #define PIECE_BYTES ((size_t)4096)
 
-/* Where characters stand, which decides what takes their place. */
+/* The place of characters, which decides their replacements. */
 enum place { IN_TEXT, IN_ATTRIBUTE, IN_OTHER };
 
 /* A declaration that is in force where the writer is, and the element that it is written at. */
@@ -24,14 +24,14 @@ struct writer {
     shim_write write;
     void *data;
     const xmlDoc *document;
-    /* The reason, where nothing more is written. */
+    /* The reason why nothing more is written. */
     const char *failure;
     char reason[160];
     int is_behind_root;
     /* The innermost last. */
     struct declaration *declarations;
     size_t declared, declarations_room;
-    /* Namespaces or attributes of the element at hand. */
+    /* Namespaces or attributes of the current element. */
     const void **sorted;
     size_t sorted_room;
     size_t length;
@@ -108,7 +108,7 @@ static int compare_namespaces(const void *left, const void *right) {
     return compare_texts(one->prefix, other->prefix);
 }
 
-/* By namespace name, then by local name; what has no namespace first. */
+/* By namespace name, then by local name; attributes without a namespace first. */
 static int compare_attributes(const void *left, const void *right) {
     const xmlAttr *one = *(const void *const *)left;
     const xmlAttr *other = *(const void *const *)right;
@@ -118,7 +118,7 @@ static int compare_attributes(const void *left, const void *right) {
     return order != 0 ? order : compare_texts(one->name, other->name);
 }
 
-/* The array with room for one more piece of that size, or NULL where there is no memory. */
+/* The array with room for one more piece of that size, or NULL if there is no memory. */
 static void *with_room(struct writer *out, void *array, size_t count, size_t *room, size_t size) {
     void *larger;
     if (count < *room)
@@ -165,7 +165,7 @@ static const struct declaration *in_force(const struct writer *out, const xmlCha
     return NULL;
 }
 
-/* Whether a declaration of an element changes what is in force. */
+/* Reports whether a declaration of an element changes the declarations in force. */
 static int is_news(const struct writer *out, const xmlNode *element, const xmlNs *ns) {
     const struct declaration *before;
     if (xmlStrEqual(ns->prefix, (const xmlChar *)"xml") && xmlStrEqual(ns->href, XML_XML_NAMESPACE))
@@ -176,7 +176,7 @@ static int is_news(const struct writer *out, const xmlNode *element, const xmlNs
     return before->element != element && compare_texts(before->ns->href, ns->href) != 0;
 }
 
-/* Such a name has no canonical form, since what it means depends on where the document is. */
+/* Such a name has no canonical form, because its meaning depends on the location of the document. */
 static int is_relative(const xmlNs *ns) {
     xmlURIPtr uri = is_empty(ns->href) ? NULL : xmlParseURI((const char *)ns->href);
     int has_scheme = uri != NULL && uri->scheme != NULL;
@@ -258,7 +258,7 @@ static void close_element(struct writer *out, const xmlNode *element) {
         out->is_behind_root = 1;
 }
 
-/* A comment or an instruction: outside of the root on a line of its own. */
+/* A comment or an instruction; outside of the root it has a separate line. */
 static void put_aside(struct writer *out, const xmlNode *node) {
     int is_outside = node->parent == (const xmlNode *)out->document;
     if (is_outside && out->is_behind_root)
@@ -320,7 +320,7 @@ static void walk(struct writer *out) {
     }
 }
 
-/* 0 where the tree has no canonical form, with the reason in the report, or where it is not written to its end. */
+/* 0 if the tree has no canonical form, with the reason in the report, or where it is not written to its end. */
 int shim_canonical(xmlDocPtr document, shim_write write, void *data, shim_report *report) {
     struct writer out;
     memset(&out, 0, offsetof(struct writer, piece));

@@ -12,7 +12,7 @@
 #include <libxslt/variables.h>
 #include <libxslt/xsltutils.h>
 
-/* The document stays the caller's, and has to live as long as the schema. */
+/* The document belongs to the caller, and must live as long as the schema. */
 xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report) {
     xmlSchemaParserCtxtPtr parser = xmlSchemaNewDocParserCtxt(document);
     xmlSchemaPtr schema;
@@ -39,7 +39,7 @@ int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *
     return result;
 }
 
-/* Takes the document, also where it fails. */
+/* Takes the document, even if it fails. */
 xsltStylesheetPtr shim_stylesheet(xmlDocPtr document) {
     xsltStylesheetPtr style = xsltParseStylesheetDoc(document);
     if (style == NULL) {
@@ -89,7 +89,7 @@ static void sort_some(xsltTransformContextPtr context, xmlNodePtr *sorts, int co
     context->state = XSLT_STATE_STOPPED;
 }
 
-/* Each expression puts the nodes that it selects in order, in one go that nothing ends. */
+/* Each expression sorts the nodes that it selects in one step that cannot be interrupted. */
 static int can_be_put_in_order(xmlDocPtr document, unsigned long rows_max, const shim_report *report) {
     if (shim_rows(document) <= rows_max)
         return 1;
@@ -129,7 +129,7 @@ xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char
     return result;
 }
 
-/* Expressions have no handler of their own: one set on a context would be told of an error without its
+/* Expressions have no handler of their own: one set on a context would get an error without its
  * message. They use the thread's. */
 xmlXPathCompExprPtr shim_xpath(const char *expression) { return xmlXPathCompile((const xmlChar *)expression); }
 
@@ -144,8 +144,8 @@ int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const c
     return xmlXPathRegisterNs(context, (const xmlChar *)prefix, (const xmlChar *)uri) == 0;
 }
 
-/* The text of the first node, to be freed with shim_free, or NULL where there is none. 0 where the evaluation failed, and
- * below 0 where the document is beyond a limit. */
+/* The text of the first node, to be freed with shim_free, or NULL if there is none. 0 if the evaluation failed, and
+ * below 0 if the document is beyond a limit. */
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
                      unsigned long operations_max, unsigned long rows_max, char **text,
                      const shim_report *report) {
@@ -157,14 +157,14 @@ int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression,
     context->node = (xmlNodePtr)document;
     context->opLimit = operations_max;
     context->opCount = 0;
-    /* As a transformation does: else two nodes are compared by a walk from one to the other. */
+    /* As a transformation does: otherwise two nodes are compared by a walk from one to the other. */
     xmlXPathOrderDocElems(document);
     shim_running(NULL, context);
     found = xmlXPathCompiledEval(expression, context);
     shim_running(NULL, NULL);
     context->doc = NULL;
     context->node = NULL;
-    /* Where there were too many steps, libxml2 leaves their count at the limit. */
+    /* After too many steps, libxml2 leaves their count at the limit. */
     if (found == NULL)
         return context->opCount >= context->opLimit ? -1 : 0;
     if (found->type == XPATH_NODESET && found->nodesetval != NULL && found->nodesetval->nodeNr > 0) {

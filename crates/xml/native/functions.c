@@ -11,18 +11,18 @@
 #include <libxml/xpathInternals.h>
 #include <libxslt/functions.h>
 
-/* The topmost value as a text, which is the caller's then. NULL where there is none. */
+/* The topmost value as a text, which then belongs to the caller. NULL if there is none. */
 static xmlXPathObjectPtr pop_text(xmlXPathParserContextPtr ctxt) {
     CAST_TO_STRING;
     return valuePop(ctxt);
 }
 
-/* Where memory is short, libxml2 makes objects whose text is missing. */
+/* If memory is short, libxml2 creates objects without text. */
 static const xmlChar *text_of(const xmlXPathObject *object) {
     return object->stringval == NULL ? (const xmlChar *)"" : object->stringval;
 }
 
-/* Takes two texts from the stack; 0 and an error where there are none. */
+/* Takes two texts from the stack; 0 and an error if there are none. */
 static int pop_texts(xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr *first, xmlXPathObjectPtr *second) {
     *second = pop_text(ctxt);
     *first = pop_text(ctxt);
@@ -69,7 +69,7 @@ static size_t code_of(const xmlChar *text) {
     return code;
 }
 
-/* NULL where there is no memory. */
+/* NULL if there is no memory. */
 static const xmlChar **place_of(struct translation *translation, const xmlChar *text) {
     size_t code;
     if (*text < 0x80)
@@ -112,7 +112,7 @@ static int plan(struct translation *translation, const xmlChar *from, const xmlC
     return 1;
 }
 
-/* The bytes of the translated text, which go to `out` unless it is NULL. A text is cut where the budget is spent. */
+/* The bytes of the translated text, which go to `out` unless it is NULL. A text is cut if the budget is spent. */
 static size_t apply(const struct translation *translation, const xmlChar *text, xmlChar *out) {
     size_t total = 0;
     for (; *text != 0 && !shim_is_over(); text += character(text)) {
@@ -131,7 +131,7 @@ static void forget(struct translation *translation) {
     xmlFree(translation->pages);
 }
 
-/* To be freed with xmlFree; NULL where there is no memory. */
+/* To be freed with xmlFree; NULL if there is no memory. */
 static xmlChar *translated(const xmlChar *text, const xmlChar *from, const xmlChar *to) {
     struct translation translation = {.pages = NULL};
     xmlChar *made = NULL;
@@ -144,7 +144,7 @@ static xmlChar *translated(const xmlChar *text, const xmlChar *from, const xmlCh
     return made;
 }
 
-/* Pushes a text that is the object's then. */
+/* Pushes a text, which then belongs to the object. */
 static void push_text(xmlXPathParserContextPtr ctxt, xmlChar *text) {
     if (text == NULL)
         xmlXPathErr(ctxt, XPATH_MEMORY_ERROR);
@@ -167,7 +167,7 @@ static void translate(xmlXPathParserContextPtr ctxt, int nargs) {
     xmlXPathFreeObject(to);
 }
 
-/* Where the second text begins in the first; NULL where it does not. glibc takes time in proportion to both. */
+/* The position of the second text in the first; NULL if it is not there. glibc takes time in proportion to both. */
 static const xmlChar *find(const xmlXPathObject *text, const xmlXPathObject *sought) {
     return (const xmlChar *)strstr((const char *)text_of(text), (const char *)text_of(sought));
 }
@@ -183,31 +183,27 @@ static void contains(xmlXPathParserContextPtr ctxt, int nargs) {
     xmlXPathFreeObject(sought);
 }
 
-/* string substring-before(string, string) */
-static void substring_before(xmlXPathParserContextPtr ctxt, int nargs) {
+/* Pushes the part of the first text before, or after, the second one; empty if the first does not contain it. */
+static void push_part(xmlXPathParserContextPtr ctxt, int nargs, int is_after) {
     xmlXPathObjectPtr text, sought;
     const xmlChar *found;
     CHECK_ARITY(2);
     if (!pop_texts(ctxt, &text, &sought))
         return;
     found = find(text, sought);
-    push_text(ctxt, xmlStrndup(text_of(text), found == NULL ? 0 : (int)(found - text_of(text))));
+    if (is_after)
+        push_text(ctxt, xmlStrdup(found == NULL ? (const xmlChar *)"" : found + strlen((const char *)text_of(sought))));
+    else
+        push_text(ctxt, xmlStrndup(text_of(text), found == NULL ? 0 : (int)(found - text_of(text))));
     xmlXPathFreeObject(text);
     xmlXPathFreeObject(sought);
 }
 
+/* string substring-before(string, string) */
+static void substring_before(xmlXPathParserContextPtr ctxt, int nargs) { push_part(ctxt, nargs, 0); }
+
 /* string substring-after(string, string) */
-static void substring_after(xmlXPathParserContextPtr ctxt, int nargs) {
-    xmlXPathObjectPtr text, sought;
-    const xmlChar *found;
-    CHECK_ARITY(2);
-    if (!pop_texts(ctxt, &text, &sought))
-        return;
-    found = find(text, sought);
-    push_text(ctxt, xmlStrdup(found == NULL ? (const xmlChar *)"" : found + strlen((const char *)text_of(sought))));
-    xmlXPathFreeObject(text);
-    xmlXPathFreeObject(sought);
-}
+static void substring_after(xmlXPathParserContextPtr ctxt, int nargs) { push_part(ctxt, nargs, 1); }
 
 /* Places of the smallest table of nodes. */
 #define ROOM_LOG_MIN 6
@@ -231,7 +227,7 @@ static xmlNodePtr *known(xmlNodePtr *table, int room_log, xmlNodePtr node) {
     return &table[at];
 }
 
-/* 0 where there is no memory. */
+/* 0 if there is no memory. */
 static int enlarge(struct found *found) {
     int larger_log = found->table == NULL ? ROOM_LOG_MIN : found->room_log + 1;
     xmlNodePtr *larger = zeroed(room_of(larger_log) * sizeof *larger);
@@ -245,7 +241,7 @@ static int enlarge(struct found *found) {
     return 1;
 }
 
-/* 0 where there is no memory. */
+/* 0 if there is no memory. */
 static int keep(struct found *found, xmlNodePtr node) {
     xmlNodePtr *place;
     if (found->table == NULL || 2 * (size_t)found->nodes->nodeNr >= room_of(found->room_log))
@@ -258,7 +254,7 @@ static int keep(struct found *found, xmlNodePtr node) {
     return xmlXPathNodeSetAddUnique(found->nodes, node) == 0;
 }
 
-/* Pushes what was found. */
+/* Pushes the nodes that were found. */
 static void push_found(xmlXPathParserContextPtr ctxt, struct found *found) {
     xmlFree(found->table);
     valuePush(ctxt, xmlXPathWrapNodeSet(found->nodes));
@@ -266,7 +262,7 @@ static void push_found(xmlXPathParserContextPtr ctxt, struct found *found) {
 
 static int is_blank(xmlChar byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
-/* Keeps the elements of a document whose IDs a text lists. 0 where there is no memory, or where the budget is spent. */
+/* Keeps the elements of a document whose IDs a text lists. 0 if there is no memory, or if the budget is spent. */
 static int keep_listed(struct found *found, xmlDocPtr document, const xmlChar *list) {
     while (list != NULL && *list != 0) {
         const xmlChar *end = list;
@@ -325,7 +321,7 @@ static void find_by_id(xmlXPathParserContextPtr ctxt, int nargs) {
     push_found(ctxt, &found);
 }
 
-/* Keeps the nodes that one value of a key has. 0 where that failed, or where the budget is spent. */
+/* Keeps the nodes that one value of a key has. 0 if that failed, or if the budget is spent. */
 static int keep_keyed(struct found *found, xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr name, xmlChar *value) {
     xmlXPathObjectPtr nodes;
     int goes_on;

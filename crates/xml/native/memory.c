@@ -35,7 +35,7 @@ static pthread_key_t at_end;
  * thread releases shift it, so a budget counts from what it is at the beginning. */
 _Thread_local long shim_held_bytes;
 
-/* Whatever the store holds goes back to the system's allocator. */
+/* Returns all pieces of the store to the system's allocator. */
 static void close_store(void *unused) {
     (void)unused;
     store.is_open = 0;

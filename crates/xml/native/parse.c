@@ -10,7 +10,7 @@
 #include <libxml/parserInternals.h>
 #include <libxml/valid.h>
 
-/* In messages of our own. */
+/* For our own messages. */
 #define REFUSED XML_ERR_USER_STOP
 
 #define BEYOND_BUDGET "Entities expand to more than is allowed"
@@ -19,7 +19,7 @@
 #define DECLARATIONS_MAX 1000
 #define TOKENS_MAX 256
 
-/* Mistakes after which a message is not read on. Each costs a microsecond, and a byte can be one. */
+/* Mistakes after which a message is not read further. Each costs a microsecond, and a byte can be one. */
 #define MISTAKES_MAX 64
 
 /* After a mistake a parser reads on to report others. Of a large document only the mistakes before the next tag are
@@ -88,7 +88,7 @@ static void on_error(void *user, shim_xml_error error) {
         cut_short(parser);
 }
 
-/* Whether the document is not read on: there is no time left for it, or a large one has a mistake. */
+/* Reports whether reading must stop: the time is spent, or a large document has a mistake. */
 static int is_over(xmlParserCtxtPtr parser) {
     if (!shim_is_over() && !(reading_of(parser)->is_large && !parser->wellFormed))
         return 0;
@@ -96,7 +96,7 @@ static int is_over(xmlParserCtxtPtr parser) {
     return 1;
 }
 
-/* Counts nodes of the tree; 0 where there are too many. */
+/* Counts nodes of the tree. Returns 0 if there are too many. */
 static int has_room_for(xmlParserCtxtPtr parser, int nodes) {
     struct reading *reading = reading_of(parser);
     char message[160];
@@ -161,7 +161,7 @@ static void on_instruction(void *user, const xmlChar *target, const xmlChar *dat
         xmlSAX2ProcessingInstruction(user, target, data);
 }
 
-/* Called before anything that a document type declares is read. */
+/* Called before the declarations of a document type are read. */
 static void on_document_type(void *user, const xmlChar *name, const xmlChar *public_id,
                              const xmlChar *system_id) {
     (void)name, (void)public_id, (void)system_id;
@@ -176,7 +176,7 @@ static xmlEntityPtr on_unknown_entity(void *user, const xmlChar *name) {
     return NULL;
 }
 
-/* Counts a declaration; 0 where there are too many. */
+/* Counts a declaration. Returns 0 if there are too many. */
 static int may_declare(xmlParserCtxtPtr parser) {
     char message[160];
     if (++reading_of(parser)->declarations <= DECLARATIONS_MAX)
@@ -264,7 +264,7 @@ static xmlParserInputPtr on_resolve(void *user, const xmlChar *public_id, const 
     return NULL;
 }
 
-/* An external subset is named by the document and never read. */
+/* The document names an external subset, which is never read. */
 static void on_external_subset(void *user, const xmlChar *name, const xmlChar *public_id,
                                const xmlChar *system_id) {
     (void)user, (void)name, (void)public_id, (void)system_id;
@@ -293,10 +293,10 @@ static void listen_to(xmlParserCtxtPtr parser, struct reading *reading) {
     sax->getParameterEntity = on_parameter_entity;
 }
 
-/* Up to this size a document is copied onto the stack, to be read there. */
+/* Documents up to this size are copied onto the stack and read there. */
 #define SMALL_BYTES ((size_t)8 << 10)
 
-/* Whether the bytes are UTF-8 by what they say of themselves, as nearly all messages are. What is in doubt is not. */
+/* Reports whether the bytes declare themselves as UTF-8, as nearly all messages do. Doubtful bytes do not. */
 static int is_plainly_utf8(const char *bytes, size_t length) {
     const char *end, *name;
     if (length < 5 || bytes[0] != '<' || memchr(bytes, 0, length) != NULL)
@@ -345,9 +345,9 @@ static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_
     return read_in_place(parser, text, url, flags);
 }
 
-/* NULL where the bytes are not well-formed or a limit refused them; the reasons are in the report. */
+/* NULL if the bytes are not well-formed or a limit refused them; the reasons are in the report. */
 xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options) {
-    /* Entities are replaced and CDATA becomes text, which is what schemas, XPath and XSLT are defined on. */
+    /* Entities are replaced and CDATA becomes text, because schemas, XPath and XSLT are defined on the result. */
     int flags = XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT | XML_PARSE_BIG_LINES;
     struct reading reading = {.options = options, .is_large = length > LARGE_BYTES};
     xmlParserCtxtPtr parser = xmlNewParserCtxt();

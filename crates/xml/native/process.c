@@ -32,7 +32,7 @@
 /* A thread is interrupted to look at the clock each time it has used this much processor time. */
 #define TICK_NS 10000000
 
-/* The name that the manual page has for it is missing in glibc 2.36. */
+/* glibc 2.36 lacks the name that the manual page uses for it. */
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -60,7 +60,7 @@ static _Thread_local struct {
 
 static shim_fetch fetch_import;
 
-/* The signal of the timers; 0 where there is none to be had. */
+/* The signal of the timers; 0 if there is none. */
 static int tick_signal;
 
 /* The key whose destructor deletes the timer of a thread that ends. */
@@ -96,7 +96,7 @@ static long long cpu_ns(void) {
 
 static int is_late(void) { return here.ends_at_ns != LLONG_MAX && cpu_ns() > here.ends_at_ns; }
 
-/* Lets the timer of this thread tick, or be still. */
+/* Starts or stops the timer of this thread. */
 static void set_tick(long interval_ns) {
     const struct itimerspec time = {.it_interval.tv_nsec = interval_ns, .it_value.tv_nsec = interval_ns};
     here.is_ticking = interval_ns != 0;
@@ -140,7 +140,7 @@ static void make_timer(void) {
         timer_delete(here.timer);
 }
 
-/* The timer goes on from budget to budget, so that a message seldom costs a system call. */
+/* The timer continues from budget to budget, so that a message seldom costs a system call. */
 static void keep_ticking(void) {
     if (!here.has_timer)
         make_timer();
@@ -148,12 +148,12 @@ static void keep_ticking(void) {
         set_tick(TICK_NS);
 }
 
-/* Takes a signal that nobody else has claimed. A program that is started does not inherit it, nor does a process that
+/* Takes a signal that is not in use. A program that is started does not inherit it, nor does a process that
  * is forked inherit the timers. */
 static int claim_signal(void) {
     const struct sigaction ticks = {.sa_handler = on_tick, .sa_flags = SA_RESTART | SA_ONSTACK};
     struct sigaction others;
-    /* The last one is valgrind's. */
+    /* valgrind uses the last one. */
     for (int signal = SIGRTMAX - 1; signal >= SIGRTMIN && tick_signal == 0; signal--)
         if (sigaction(signal, NULL, &others) == 0 && others.sa_handler == SIG_DFL &&
             sigaction(signal, &ticks, NULL) == 0)
@@ -161,7 +161,7 @@ static int claim_signal(void) {
     return pthread_key_create(&timer_key, delete_timer) == 0;
 }
 
-/* Checks every allocation against the budget, and cuts a validation that is to end. */
+/* Checks every allocation against the budget, and cuts a validation that must end. */
 static int allowed(size_t bytes) {
     if (!here.counting)
         return 1;
@@ -205,8 +205,8 @@ static uintptr_t stack_floor_of_thread(void) {
     return (uintptr_t)lowest + (bytes > 2 * STACK_RESERVE_BYTES ? STACK_RESERVE_BYTES : bytes / 2);
 }
 
-/* Bounds what libxml2 and libxslt hold on this thread, beside what they hold already, and the processor time until
- * shim_budget_end; 0 ns are no bound. */
+/* Bounds the further memory of libxml2 and libxslt on this thread, and the processor time until shim_budget_end; 0 ns
+ * are no bound. */
 void shim_budget_begin(size_t held_bytes, long long time_ns) {
     if (here.stack_floor == 0) {
         here.stack_floor = stack_floor_of_thread();
@@ -220,13 +220,13 @@ void shim_budget_begin(size_t held_bytes, long long time_ns) {
         keep_ticking();
 }
 
-/* 0, or what ended the work: 1 memory, 2 the depth of the stack, 3 time. */
+/* 0, or the reason why the work ended: 1 memory, 2 the depth of the stack, 3 time. */
 int shim_budget_end(void) {
     here.counting = 0;
     return here.ended_by;
 }
 
-/* Whether the budget of this thread is spent. */
+/* Reports whether the budget of this thread is spent. */
 int shim_is_over(void) { return here.counting && here.ended_by != 0; }
 
 /* Gives way to everything else that wants the processor. Not SCHED_IDLE: a thread that never runs could
@@ -309,7 +309,7 @@ shim_report shim_listen(shim_report report) {
     return before;
 }
 
-/* The one door to other documents, for both libraries: no file, no network, only what was handed in. */
+/* The only access to other documents, for both libraries: no file, no network, only the given texts. */
 static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr parser) {
     size_t length = 0;
     const char *bytes = url == NULL ? NULL : fetch_import(url, &length);
@@ -332,7 +332,7 @@ static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr 
     return NULL;
 }
 
-/* To be called once, before everything else. 0 where the libraries cannot be used. */
+/* Must be called once, before everything else. 0 if the libraries cannot be used. */
 int shim_start(shim_fetch fetch) {
     fetch_import = fetch;
     if (!shim_memory_start() || !claim_signal() ||

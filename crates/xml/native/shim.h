@@ -37,7 +37,7 @@ typedef struct {
     void *data;
 } shim_report;
 
-/* Where definitions that are being compiled get what they import from. */
+/* The source of the imports of definitions that are being compiled. */
 typedef const char *(*shim_fetch)(const char *location, size_t *length);
 
 /* process.c */
@@ -69,7 +69,7 @@ void shim_release(void *old);
 /* parse.c */
 typedef struct {
     shim_report report;
-    /* It may have no document type then. */
+    /* A message may have no document type. */
     int is_message;
     int depth_max;
     int nodes_max;
@@ -77,7 +77,7 @@ typedef struct {
     int namespaces_max;
     size_t attribute_bytes_max;
     size_t namespace_bytes_max;
-    /* 0 where the document must be refused. */
+    /* 0 if the document must be refused. */
     int (*entity_declared)(void *data, int is_parameter, const char *name, const char *content);
     int (*entity_referenced)(void *data, int is_parameter, const char *name);
 } shim_parse_options;
@@ -94,7 +94,6 @@ const xmlNode *shim_node_next_element(const xmlNode *node);
 char *shim_node_attribute(const xmlNode *node, const char *name, const char *namespace);
 int shim_node_set_attribute(xmlNode *node, const char *name, const char *value);
 char *shim_node_content(const xmlNode *node);
-const char *shim_node_prefix_uri(const xmlNode *node, const char *prefix);
 long shim_node_line(const xmlNode *node);
 void shim_free(char *text);
 xmlDocPtr shim_document_of(const xmlNode *node, const char *url);
@@ -128,7 +127,7 @@ int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const c
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
                      unsigned long operations_max, unsigned long rows_max, char **text, const shim_report *report);
 
-/* Below 0 where no more is to be written. */
+/* Below 0 if nothing more may be written. */
 typedef int (*shim_write)(void *data, const char *bytes, int length);
 
 /* canonical.c */

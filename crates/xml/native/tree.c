@@ -8,14 +8,14 @@ int shim_node_is_element(const xmlNode *node) { return node->type == XML_ELEMENT
 
 const char *shim_node_name(const xmlNode *node) { return (const char *)node->name; }
 
-/* NULL where the node has no namespace. */
+/* NULL if the node has no namespace. */
 const char *shim_node_namespace(const xmlNode *node) {
     if (node->ns == NULL || node->ns->href == NULL || node->ns->href[0] == 0)
         return NULL;
     return (const char *)node->ns->href;
 }
 
-/* NULL where the name has no prefix. */
+/* NULL if the name has no prefix. */
 const char *shim_node_prefix(const xmlNode *node) {
     return node->ns == NULL ? NULL : (const char *)node->ns->prefix;
 }
@@ -30,7 +30,7 @@ const xmlNode *shim_node_first_element(const xmlNode *node) { return element_fro
 
 const xmlNode *shim_node_next_element(const xmlNode *node) { return element_from(node->next); }
 
-/* To be freed with shim_free; NULL where there is none. */
+/* To be freed with shim_free; NULL if there is none. */
 char *shim_node_attribute(const xmlNode *node, const char *name, const char *namespace) {
     if (namespace == NULL)
         return (char *)xmlGetNoNsProp((xmlNode *)node, (const xmlChar *)name);
@@ -42,12 +42,6 @@ int shim_node_set_attribute(xmlNode *node, const char *name, const char *value) 
 }
 
 char *shim_node_content(const xmlNode *node) { return (char *)xmlNodeGetContent((xmlNode *)node); }
-
-/* The namespace that a prefix (NULL: the default) is bound to at a node. */
-const char *shim_node_prefix_uri(const xmlNode *node, const char *prefix) {
-    xmlNsPtr found = xmlSearchNs(node->doc, (xmlNode *)node, (const xmlChar *)prefix);
-    return found == NULL ? NULL : (const char *)found->href;
-}
 
 long shim_node_line(const xmlNode *node) { return xmlGetLineNo((xmlNode *)node); }
 
@@ -79,7 +73,7 @@ static int is_text(const xmlNode *node) {
     return node != NULL && (node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE);
 }
 
-/* Whether the canonical text of a node that is no element would be touched, or be joined with another. */
+/* Reports whether the edit would touch the canonical text of a node other than an element, or join it with another. */
 static int needs_text(const xmlNode *node) {
     if (is_text(node) && is_text(node->next))
         return 1;
@@ -118,7 +112,7 @@ static int same(const xmlNs *a, const xmlNs *b) {
     return is_empty(a) ? is_empty(b) : !is_empty(b) && xmlStrEqual(a->href, b->href);
 }
 
-/* A declaration that is written today and would be superfluous after the edit stays in the text. */
+/* A declaration that is written now and would be superfluous after the edit stays in the text. */
 static int becomes_superfluous(const xmlNode *element) {
     const xmlNs *own = own_default(element);
     return !is_empty(own) && !same(default_at(element->parent, 1), own) &&
@@ -152,7 +146,7 @@ unsigned long shim_rows(xmlDocPtr document) {
     return sum;
 }
 
-/* What follows each node of a document that is cut. */
+/* The successors of the nodes of a document that is cut. */
 static _Thread_local struct {
     struct {
         xmlNodePtr node, next;
@@ -180,7 +174,7 @@ void shim_cut(xmlDocPtr document) {
         cut.links[i].node->next = NULL;
 }
 
-/* Makes a document that was cut whole again. */
+/* Restores a document that was cut. */
 void shim_mend(void) {
     if (cut.links == NULL)
         return;
@@ -217,12 +211,12 @@ static void drop_own_undeclaration(xmlNodePtr element) {
 }
 
 /* Gives the tree the meaning its canonical text has once every ` xmlns=""` is taken out of it: elements
- * without a namespace get the default one in scope. 0 where only the text itself can say it: there the
+ * without a namespace get the default one in scope. 0 if only the text itself can say it: there the
  * tree is as it was. */
 int shim_drop_empty_namespaces(xmlDocPtr document) {
     if (!can_be_edited(document))
         return 0;
-    /* First no node refers to an empty namespace any more, then those are freed. */
+    /* First the references to empty namespaces are removed, then the namespaces are freed. */
     for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1))
         if (node->type == XML_ELEMENT_NODE && is_empty(node->ns))
             node->ns = NULL;
@@ -236,7 +230,7 @@ int shim_drop_empty_namespaces(xmlDocPtr document) {
     return 1;
 }
 
-/* Whether it is the result of a stylesheet that makes HTML, by what it says or by its outermost element. */
+/* Reports whether it is the result of a stylesheet that produces HTML, by its declaration or its outermost element. */
 int shim_is_html(const xmlDoc *document) {
     return document->type == XML_HTML_DOCUMENT_NODE;
 }

@@ -1,4 +1,4 @@
-/* Which libraries are loaded: they may be others than those whose headers the shim was compiled against. */
+/* The versions of the loaded libraries, which may differ from the headers that the shim was compiled against. */
 #include "shim.h"
 
 #include <libxslt/xslt.h>

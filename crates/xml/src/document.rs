@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -11,33 +11,33 @@ use crate::errors::{Collector, Complaints, text_of};
 use crate::limits::Limits;
 use crate::{ffi, precheck, process};
 
-/// A tree, owned. It may be handed to another thread, but not be used by two at once: validation and
-/// transformation keep marks in it.
+/// A tree, owned. It may be handed to another thread, but not be used by two at once: validation
+/// and transformation keep marks in it.
 #[derive(Debug)]
 pub struct Document {
     raw: NonNull<ffi::Doc>,
 }
 
-// SAFETY: a tree refers to nothing of the thread that made it: its dictionary is its own or counted with
-// a lock, and the allocator is the process's.
+// SAFETY: a tree refers to nothing of the thread that made it: its dictionary is its own or counted
+// with a lock, and the allocator is the process's.
 unsafe impl Send for Document {}
 
 impl Document {
-    /// Parses a message in any of the encodings that XML documents come in. CDATA sections become text.
+    /// Parses a message in any encoding that XML allows. CDATA sections become text.
     ///
     /// # Errors
-    /// What is not well-formed, or which limit the message exceeds. It may have no document type: SOAP 1.1
-    /// (section 3) and SOAP 1.2 (section 5) forbid one.
+    /// The text is not well-formed, or the message exceeds a limit. It may have no document type:
+    /// SOAP 1.1 (section 3) and SOAP 1.2 (section 5) forbid one.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Complaints> {
         precheck::message(bytes, limits)?;
         Self::read(bytes, limits, None, true)
     }
 
-    /// Parses a definition: a WSDL, a schema or a stylesheet, found at a location, against which its own
-    /// references to others are resolved. Internal entities are replaced; nothing outside of `bytes` is read.
+    /// Parses a definition: a WSDL, a schema or a stylesheet, from a location against which its
+    /// references are resolved. Internal entities are replaced; nothing outside of `bytes` is read.
     ///
     /// # Errors
-    /// What is not well-formed, or which limit the definition exceeds.
+    /// The text is not well-formed, or the definition exceeds a limit.
     pub fn parse_definition(
         bytes: &[u8],
         limits: &Limits,
@@ -70,21 +70,18 @@ impl Document {
         };
         let options = options(report, limits, is_message);
         let mut unheard = Collector::default();
-        // SAFETY: the bytes, the location and the options with `parse` outlive the call; the pointers to
-        // them are not kept, since the parser's context ends within it.
-        let raw = unheard.listen(|_| unsafe {
-            let url = location
-                .as_ref()
-                .map_or(std::ptr::null(), |url| url.as_ptr());
-            ffi::shim_parse(bytes.as_ptr().cast(), length, url, &options)
-        });
+        let url = pointer_to(location.as_deref());
+        // SAFETY: the bytes, the location and the options with `parse` outlive the call; the
+        // pointers to them are not kept, since the parser's context ends within it.
+        let raw = unheard
+            .listen(|_| unsafe { ffi::shim_parse(bytes.as_ptr().cast(), length, url, &options) });
         let Parse { collector, .. } = parse;
         let mut complaints = collector.complaints;
         complaints.0.append(&mut unheard.complaints.0);
         Self::own(raw).ok_or_else(|| complaints.or("The document cannot be parsed"))
     }
 
-    /// Takes ownership of what the shim returned.
+    /// Takes ownership of a document of the shim.
     pub(crate) fn own(raw: *mut ffi::Doc) -> Option<Self> {
         NonNull::new(raw).map(|raw| Self { raw })
     }
@@ -106,24 +103,22 @@ impl Document {
         unsafe { Node::from(ffi::xmlDocGetRootElement(self.raw())) }
     }
 
-    /// A document of its own with a copy of `node`, that sees the namespaces in scope there.
+    /// A new document with a copy of `node`, in which the namespaces in scope there are bound.
     pub(crate) fn of(node: Node<'_>, location: Option<&str>) -> Option<Self> {
         let location = location.and_then(|location| CString::new(location).ok());
-        let url = location
-            .as_ref()
-            .map_or(std::ptr::null(), |url| url.as_ptr());
+        let url = pointer_to(location.as_deref());
         // SAFETY: the node lives; the location is copied.
         Self::own(unsafe { ffi::shim_document_of(node.raw, url) })
     }
 
-    /// Whether it is HTML, which only the result of a transformation can be.
+    /// Reports whether it is HTML, which only the result of a transformation can be.
     pub fn is_html(&self) -> bool {
         // SAFETY: the document lives.
         unsafe { ffi::shim_is_html(self.raw()) != 0 }
     }
 
-    /// Edits the tree as if ` xmlns=""` were taken out of its canonical text. False where only the text can
-    /// say what follows; then the tree is unchanged.
+    /// Edits the tree as if ` xmlns=""` were removed from its canonical text. Returns false, and
+    /// leaves the tree unchanged, if only the text can show the result.
     #[must_use]
     pub(crate) fn drop_empty_namespaces(&mut self) -> bool {
         // SAFETY: the borrow is exclusive, so no node of it is held by anyone.
@@ -140,8 +135,8 @@ impl Document {
         let mut open: Vec<Node<'_>> = self.root().into_iter().collect();
         while let Some(node) = open.pop() {
             if let Some(value) = value_of(node).and_then(|value| CString::new(value).ok()) {
-                // SAFETY: the borrow of the document is exclusive; attributes are not children, so the
-                // walk is not disturbed; both texts are copied.
+                // SAFETY: the borrow of the document is exclusive; attributes are not children, so
+                // the walk is not disturbed; both texts are copied.
                 unsafe {
                     ffi::shim_node_set_attribute(
                         node.raw.cast_mut(),
@@ -206,7 +201,7 @@ impl<'a> Node<'a> {
         unsafe { borrowed(ffi::shim_node_prefix(self.raw)) }
     }
 
-    /// Whether it has this namespace and local name.
+    /// Reports whether it has this namespace and local name.
     pub fn is(self, namespace: &str, name: &str) -> bool {
         self.name() == name && self.namespace() == Some(namespace)
     }
@@ -228,37 +223,22 @@ impl<'a> Node<'a> {
         owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), std::ptr::null()) })
     }
 
-    /// The value of an attribute in a namespace.
-    pub fn attribute_in(self, namespace: &str, name: &str) -> Option<String> {
-        let (namespace, name) = (CString::new(namespace).ok()?, CString::new(name).ok()?);
-        // SAFETY: the node lives, the texts are read only during the call.
-        owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), namespace.as_ptr()) })
-    }
-
     /// All text within.
     pub fn text(self) -> String {
         // SAFETY: the node lives.
         owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()
     }
 
-    /// What a prefix (none: the default namespace) is bound to here.
-    pub fn namespace_of_prefix(self, prefix: Option<&str>) -> Option<&'a str> {
-        let prefix = match prefix {
-            Some(prefix) => Some(CString::new(prefix).ok()?),
-            None => None,
-        };
-        let prefix = prefix
-            .as_ref()
-            .map_or(std::ptr::null(), |text| text.as_ptr());
-        // SAFETY: the node lives, and the tree keeps the namespace for `'a`.
-        unsafe { borrowed(ffi::shim_node_prefix_uri(self.raw, prefix)) }
-    }
-
-    /// Line of its start tag, from 1; 0 where it was not parsed from text.
+    /// Line of its start tag, from 1; 0 if it was not parsed from text.
     pub fn line(self) -> u32 {
         // SAFETY: the node lives.
         u32::try_from(unsafe { ffi::shim_node_line(self.raw) }).unwrap_or(0)
     }
+}
+
+/// The beginning of a text, or null.
+fn pointer_to(text: Option<&CStr>) -> *const c_char {
+    text.map_or(std::ptr::null(), CStr::as_ptr)
 }
 
 /// # Safety
@@ -268,7 +248,7 @@ unsafe fn borrowed<'a>(text: *const c_char) -> Option<&'a str> {
         return None;
     }
     // SAFETY: promised by the caller.
-    unsafe { std::ffi::CStr::from_ptr(text) }.to_str().ok()
+    unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
 /// Copies a text that has to be freed, and frees it.
@@ -279,7 +259,7 @@ pub(crate) fn owned(text: *mut c_char) -> Option<String> {
     Some(copy)
 }
 
-/// What libxml2 says of a document that it can make no context for.
+/// The complaint of libxml2 about a document for which it can make no context.
 fn empty() -> Complaints {
     const DOCUMENT_EMPTY: i32 = 4;
     let mut complaints = Complaints::own(DOCUMENT_EMPTY, "Document is empty");

@@ -1,4 +1,4 @@
-//! What the entities of one definition expand to, known before any of them is expanded.
+//! The expansion of the entities of one definition, calculated before any of them is expanded.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,12 +9,13 @@ const DEPTH_MAX: u32 = 40;
 /// Bytes that all references to entities of one definition expand to together.
 pub(crate) const EXPANDED_BYTES_MAX: usize = 64 << 10;
 
-/// An entity of either kind may have the name of one of the other.
+/// The kinds of entities, which have separate names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Referred to as `&name;`.
     General,
-    /// Referred to as `%name;`, between declarations. What its text declares is parsed, and so counted, by itself.
+    /// Referred to as `%name;`, between declarations. The declarations in its text are parsed, and
+    /// so counted, separately.
     Parameter,
 }
 
@@ -28,8 +29,8 @@ pub(crate) struct Entities {
 #[derive(Debug)]
 struct Entity {
     content: Rc<[u8]>,
-    /// With all references within replaced; not known before the first reference, since an entity may
-    /// refer to one that is declared later.
+    /// The size with all references expanded; unknown before the first reference, since an entity
+    /// may refer to one that is declared later.
     expanded_bytes: Option<usize>,
 }
 
@@ -42,7 +43,8 @@ impl Entities {
         }
     }
 
-    /// The first declaration of a name holds, as in XML. False where the document could not afford a reference to it.
+    /// The first declaration of a name holds, as in XML. Returns false if the document could not
+    /// afford a reference to it.
     pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) -> bool {
         if content.len() > self.bytes_left {
             return false;
@@ -63,7 +65,8 @@ impl Entities {
         true
     }
 
-    /// Whether the document can afford this reference. Unknown and predefined names cost nothing.
+    /// Reports whether the document can afford this reference. Unknown and predefined names cost
+    /// nothing.
     pub fn refer(&mut self, kind: Kind, name: &[u8]) -> bool {
         let bytes = match kind {
             Kind::General => self.expanded(name, 0),
@@ -92,7 +95,7 @@ impl Entities {
         let mut bytes = content.len();
         for within in references(&content) {
             bytes = bytes.saturating_add(self.expanded(within, depth + 1));
-            // No budget is as large: what else it refers to changes nothing.
+            // No budget is that large, so further references change nothing.
             if bytes == usize::MAX {
                 break;
             }
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_budget_is_not_kept() {
+    fn entities_beyond_the_budget_are_not_kept() {
         for kind in [General, Parameter] {
             let mut entities = Entities::with_budget(100);
             assert!(!entities.declare(kind, b"long", &[b'x'; 101]));

@@ -1,4 +1,4 @@
-//! What libxml2 and libxslt complain about, collected per call.
+//! The complaints of libxml2 and libxslt, collected per call.
 
 #![allow(unsafe_code)]
 
@@ -13,7 +13,7 @@ pub const NO_DECLARATION: i32 = 1845;
 /// libxml2's code for a document that cannot be parsed because another one refers to it.
 pub const NOT_PARSED: i32 = 3067;
 
-/// Messages kept of one call; further ones are dropped.
+/// The number of messages kept per call; further ones are dropped.
 const MESSAGES_MAX: usize = 64;
 
 /// One message of a library.
@@ -27,14 +27,14 @@ pub struct Complaint {
     pub node: Option<String>,
     /// The message without its final line break.
     pub message: String,
-    /// Not an error by itself.
+    /// A warning, which is not an error.
     pub is_warning: bool,
     /// At the element that was to be validated, rather than below it.
     pub at_root: bool,
 }
 
 impl Complaint {
-    /// One that is not from a library.
+    /// A complaint that is not from a library.
     pub fn own(code: i32, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -47,7 +47,7 @@ impl Complaint {
     }
 }
 
-/// `Error Node: X, Error code: N, Line: L, Message: ...`; the text alone where there is no code.
+/// `Error Node: X, Error code: N, Line: L, Message: ...`; only the text if there is no code.
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.code == 0 {
@@ -64,25 +64,25 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Why a call failed: at least one message.
+/// The reasons why a call failed: at least one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaints(pub Vec<Complaint>);
 
 impl Complaints {
-    /// A single one of ours.
+    /// A single complaint that is not from a library.
     pub fn own(code: i32, message: impl Into<String>) -> Self {
         Self(vec![Complaint::own(code, message)])
     }
 
-    /// Whether the only fault is that the schema knows nothing of the element to be validated, so that
-    /// another schema may.
+    /// Reports whether the only fault is that the schema does not declare the element to be
+    /// validated, so that another schema may.
     pub fn is_wrong_schema(&self) -> bool {
         self.0
             .iter()
             .any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)
     }
 
-    /// Adds `fallback` where nothing was said, so that no failure is without a reason.
+    /// Adds `fallback` if there is no message, so that every failure has a reason.
     pub(crate) fn or(mut self, fallback: &str) -> Self {
         if self.0.is_empty() {
             self.0.push(Complaint::own(0, fallback));
@@ -106,8 +106,8 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
-/// Gathers the messages of one call. It must not move while a library can reach it, so it is made and
-/// used within one function each time.
+/// Gathers the messages of one call. It must not move while a library can reach it, so it is made
+/// and used within one function each time.
 #[derive(Default)]
 pub(crate) struct Collector {
     pub complaints: Complaints,
@@ -126,8 +126,8 @@ impl Collector {
     /// Runs `work` with the messages of this thread that know no context sent here too.
     pub fn listen<T>(&mut self, work: impl FnOnce(&mut ffi::Report) -> T) -> T {
         let mut report = self.report();
-        // SAFETY: the report is replaced by the former one before `self` ends. `work` does not unwind
-        // past here with the report in place: Restore puts it back in any case.
+        // SAFETY: the report is replaced by the former one before `self` ends. `work` does not
+        // unwind past here with the report in place: Restore puts it back in any case.
         let before = unsafe { ffi::shim_listen(report) };
         let _restore = Restore(before);
         work(&mut report)
@@ -144,8 +144,8 @@ impl Drop for Restore {
 }
 
 extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
-    // SAFETY: `data` is the collector of a report that is in place, used by one thread and by no one
-    // else during the call; the message and its texts live until this returns.
+    // SAFETY: `data` is the collector of a report that is in place, used by one thread and by no
+    // one else during the call; the message and its texts live until this returns.
     let (collector, message) = unsafe { (&mut *data.cast::<Collector>(), &*message) };
     let complaints = &mut collector.complaints.0;
     if complaints.len() >= MESSAGES_MAX {
@@ -166,7 +166,7 @@ extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
     });
 }
 
-/// A text of the C side, with what is not UTF-8 replaced.
+/// A text of the C side, with bytes that are not UTF-8 replaced.
 pub(crate) fn text_of(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;

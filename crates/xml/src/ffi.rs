@@ -1,7 +1,7 @@
-//! The declarations of the C shim (`native/shim.h`) and of the few functions that free what it made.
+//! The declarations of the C shim (`native/shim.h`) and of the few functions that free its objects.
 //!
-//! libxml2's objects are opaque here: only the shim, compiled against the libraries' own headers, knows
-//! their layout.
+//! libxml2's objects are opaque here: only the shim, compiled against the libraries' own headers,
+//! knows their layout.
 
 use std::ffi::{c_char, c_int, c_long, c_longlong, c_ulong, c_void};
 
@@ -94,8 +94,8 @@ pub(crate) struct OutputFacts {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: these repeat native/shim.h word for word; the last five are libxml2's and libxslt's own, with
-// the parameter lists that all their versions have.
+// SAFETY: these repeat native/shim.h word for word; the last five are libxml2's and libxslt's own,
+// with the parameter lists that all their versions have.
 unsafe extern "C" {
     pub fn shim_start(fetch: Fetch) -> c_int;
     pub fn shim_listen(report: Report) -> Report;
@@ -128,7 +128,6 @@ unsafe extern "C" {
         value: *const c_char,
     ) -> c_int;
     pub fn shim_node_content(node: *const RawNode) -> *mut c_char;
-    pub fn shim_node_prefix_uri(node: *const RawNode, prefix: *const c_char) -> *const c_char;
     pub fn shim_node_line(node: *const RawNode) -> c_long;
     pub fn shim_free(text: *mut c_char);
     pub fn shim_document_of(node: *const RawNode, url: *const c_char) -> *mut Doc;

@@ -1,4 +1,4 @@
-//! The texts that definitions import, at hand while a definition is compiled.
+//! The texts that definitions import, available while a definition is compiled.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,13 +9,13 @@ use crate::limits::Limits;
 use crate::loader;
 use crate::precheck::REFUSED;
 
-/// Where definitions come from, by location: a path as the configuration names it, or the address in an
-/// import.
+/// The source of definitions by location: a path as the configuration names it, or the address in
+/// an import.
 pub trait Files {
     /// The bytes at a location.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason why there are none.
     fn read(&self, location: &str) -> Result<Vec<u8>, String>;
 }
 
@@ -38,15 +38,15 @@ impl Files for HashMap<String, String> {
     }
 }
 
-/// Runs `compile` with what `files` has at hand.
+/// Runs `compile` with the imports that `files` provides.
 ///
 /// # Errors
-/// What is imported exceeds a limit of definitions, which the libraries' own parsers do not have.
+/// Imports exceed a limit of definitions, which the libraries' own parsers do not have.
 pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     loader::lend(Rc::new(|location: &str| read(files, location)), compile)
 }
 
-/// Reads an import. The error is the limit that it exceeds; none where there is nothing to read.
+/// Reads an import. The error is the limit that it exceeds; none if there is nothing to read.
 fn read(files: &dyn Files, location: &str) -> Result<Vec<u8>, Option<Complaints>> {
     let Ok(bytes) = files.read(location) else {
         return Err(None);
@@ -57,7 +57,7 @@ fn read(files: &dyn Files, location: &str) -> Result<Vec<u8>, Option<Complaints>
     }
 }
 
-/// The limit that an import exceeds, if any. What else is wrong with it the library says itself.
+/// The limit that an import exceeds, if any. The library itself reports its other mistakes.
 fn refusal(location: &str, bytes: &[u8]) -> Option<Complaints> {
     let read = Document::parse_definition(bytes, &Limits::DEFINITIONS, Some(location));
     let mut why = read.err()?;

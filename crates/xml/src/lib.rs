@@ -1,12 +1,12 @@
-//! XML for the reference gateway: safe wrapping of libxml2 and libxslt, and on top of it the SOAP/XML
-//! policies as functions of messages. There is no HTTP and no file system here.
+//! XML for the reference gateway: safe wrapping of libxml2 and libxslt, and on top of it the
+//! SOAP/XML policies as functions of messages. There is no HTTP and no file system here.
 //!
-//! Nothing is kept per process but what the libraries force into it (their allocator, their loader, one
-//! message handler of libxslt), set once before their first use; each leads to the thread that called. A
-//! message of a library goes to the collector of the one call that caused it.
+//! Nothing is kept per process but what the libraries force into it (their allocator, their loader,
+//! one message handler of libxslt), set once before their first use; each leads to the thread that
+//! called. A message of a library goes to the collector of the one call that caused it.
 //!
-//! A message can make nothing be read: it may have no document type, the loader hands out only what a compiling
-//! thread has been lent, and stylesheets may read and write nothing.
+//! No message can cause a read: it may have no document type, the loader provides only the files
+//! lent to the compiling thread, and stylesheets may neither read nor write.
 
 mod document;
 mod entities;

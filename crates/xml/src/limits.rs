@@ -1,11 +1,11 @@
-//! What a document, and the work on it, may cost.
+//! The limits of a document and of the work on it.
 
 /// Bounds on parsing and evaluation. Each one ends the work with a message that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a message's body, after un-gzip.
     pub body_bytes: usize,
-    /// Bytes of a document: a body, what a transformation has made of one, or a definition.
+    /// Bytes of a document: a body, the result of a transformation, or a definition.
     pub document_bytes: usize,
     /// Nesting of elements; libxml2 itself stops at 256.
     pub depth: u16,
@@ -23,18 +23,19 @@ pub struct Limits {
     pub transform_depth: u16,
     /// Instructions of a transformation, and steps of its or a route's XPath expressions.
     pub operations: u32,
-    /// The sum of the squares of how many texts, comments and processing instructions stand in each row without an
-    /// element between them, where a transformation or an expression works on them.
+    /// The sum of the squares of the numbers of texts, comments and processing instructions in each
+    /// row without an element between them, when a transformation or an expression works on them.
     pub rows: u32,
     /// Nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
     pub sorted: u16,
     /// Bytes that the libraries hold at a time for one chain.
     pub held_bytes: usize,
-    /// Processor time of one chain in milliseconds; none for definitions, which the operator has written.
+    /// Processor time of one chain in milliseconds; none for definitions, which the operator has
+    /// written.
     pub time_ms: Option<u32>,
 }
 
-/// What [`Limits::MESSAGES`] are for.
+/// The size of the bodies for which [`Limits::MESSAGES`] are meant.
 const BODY_BYTES: usize = 1 << 20;
 
 impl Limits {
@@ -67,8 +68,9 @@ impl Limits {
         ..Self::MESSAGES
     };
 
-    /// The usual limits for messages whose bodies may have so many bytes, before and after un-gzip. What grows with a
-    /// message may be as many times larger as that is larger than usual.
+    /// The usual limits for messages whose bodies may have that many bytes, before and after
+    /// un-gzip. A limit that grows with a message may be as many times larger as that is larger
+    /// than usual.
     #[must_use]
     pub fn for_bodies_of(body_bytes: usize) -> Self {
         let usual = Self::MESSAGES;

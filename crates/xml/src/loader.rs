@@ -1,8 +1,9 @@
-//! The one loader of both libraries: hands out texts in memory, lent to a thread while it compiles.
+//! The one loader of both libraries: it returns texts in memory, lent to a thread while it
+//! compiles.
 //!
-//! libxml2 and libxslt know one loader per process. Ours hands out what the compiling thread has
-//! lent and nothing else, so a document that names a file or a URL gets nothing: while requests are
-//! served nothing is lent.
+//! libxml2 and libxslt have one loader per process. Ours returns only the texts that the compiling
+//! thread has lent. A document that names a file or a URL gets nothing, because nothing is lent
+//! while requests are served.
 
 #![allow(unsafe_code)]
 
@@ -12,17 +13,17 @@ use std::rc::Rc;
 
 use crate::errors::Complaints;
 
-/// Reads the text at a location. The error is the reason to refuse a text that is there; none where
-/// there is no text.
+/// Reads the text at a location. The error is the reason to refuse an existing text; none if there
+/// is no text.
 pub(crate) type Reader<'a> = dyn Fn(&str) -> Result<Vec<u8>, Option<Complaints>> + 'a;
 
 #[derive(Default)]
 struct Lent {
     /// The reader of the innermost `lend`.
     reader: Option<Rc<Reader<'static>>>,
-    /// What was handed out; the library reads it after `fetch` has returned.
+    /// The text that the library reads after `fetch` has returned.
     handed_out: Vec<Box<[u8]>>,
-    /// Why something was not handed out that is there.
+    /// The reason why an existing text was not returned.
     refused: Option<Complaints>,
 }
 
@@ -30,10 +31,10 @@ thread_local! {
     static LENT: RefCell<Lent> = RefCell::default();
 }
 
-/// Imports handed out during one compilation; more is a loop or an attack.
+/// The most imports during one compilation; more is a loop or an attack.
 const IMPORTS_MAX: usize = 1_000;
 
-/// Runs `compile` with what `read` has at hand.
+/// Runs `compile` with the texts that `read` provides.
 ///
 /// # Errors
 /// The last reason for which `read` refused a text.

@@ -27,7 +27,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// What came of the writing.
+    /// The result of the writing.
     pub fn end(self, is_written: bool, complaints: Complaints) -> Result<(), Complaints> {
         if self.is_full {
             let message = format!("The result has more than {} bytes", self.bytes_max);
@@ -64,8 +64,8 @@ impl Document {
     /// Appends Canonical XML 1.0 with comments, which has no XML declaration.
     ///
     /// # Errors
-    /// The tree has no canonical form, since the name of a namespace is relative; there is no memory; or the text
-    /// is longer than a document may be.
+    /// The tree has no canonical form, since the name of a namespace is relative; there is no
+    /// memory; or the text is longer than a document may be.
     pub fn write_canonical(&self, out: &mut Vec<u8>, limits: &Limits) -> Result<(), Complaints> {
         let mut collector = Collector::default();
         let mut sink = Sink::new(out, limits.document_bytes);

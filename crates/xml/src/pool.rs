@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-/// Idle contexts kept; as many are used at once as there are threads.
+/// The most idle contexts; each thread uses at most one at a time.
 const IDLE_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl<T> Pool<T> {
         self.idle.lock().ok()?.pop()
     }
 
-    /// Gives back one that may be used again.
+    /// Returns an item that may be used again.
     pub fn give(&self, context: T) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < IDLE_MAX

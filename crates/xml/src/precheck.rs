@@ -1,4 +1,4 @@
-//! What must be known before a parser sees a document, because the parser itself would take too long.
+//! Checks before a parser sees a document, because the parser itself would take too long.
 
 use std::borrow::Cow;
 
@@ -18,22 +18,23 @@ const ENCODINGS: [&str; 6] = [
     "windows-125",
 ];
 
-/// What a document may call its encoding that is in UTF-16 by its first bytes: what makes the parser stay with it.
+/// The encoding names with which the parser keeps UTF-16 for a document that is in UTF-16 by its
+/// first bytes.
 const WIDE_ENCODINGS: [&str; 6] = ["utf-16", "utf16", "utf-16le", "utf-16be", "utf-8", "utf8"];
 
 /// Names that the document type of a definition may list for one attribute.
 const TOKENS_MAX: usize = 256;
 
-/// libxml2's code for a document it was told to stop at.
+/// libxml2's code for a document at which it was stopped.
 pub(crate) const REFUSED: i32 = 111;
 
-/// Refuses what is too large, what hides its markup in a rare encoding, and start tags with so many
-/// attributes that comparing each with each (as the parser does) takes seconds.
+/// Refuses too large documents, markup hidden in a rare encoding, and start tags with too many
+/// attributes. The parser compares each attribute with each, which may take seconds.
 pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
 
-/// The same, and what the parser would take as long for in a document type.
+/// The same, and enumerations in a document type for which the parser would need as long.
 pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
         let message =
@@ -43,7 +44,7 @@ pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints
     Ok(())
 }
 
-/// What is common to both; the characters, where there are enough of them to be looked at.
+/// The checks common to both. Returns the characters if there are enough of them to check.
 fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, Complaints> {
     if bytes.len() > limits.document_bytes {
         let message = format!(
@@ -86,8 +87,8 @@ fn unsupported(encoding: &str) -> Complaints {
 /// `<?xm` in EBCDIC, which libxml2 recognizes by these four bytes.
 const EBCDIC: &[u8] = b"\x4c\x6f\xa7\x94";
 
-/// A document with a byte for each character that markup is made of. What is in UTF-16 is told by its first bytes, as
-/// libxml2 does; it is made narrow, with 0x80 for all that is not ASCII.
+/// A document with a byte for each character that markup is made of. UTF-16 is recognised by its
+/// first bytes, as libxml2 does; it is made narrow, with 0x80 for all that is not ASCII.
 fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
     let narrow = |unit: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();
@@ -108,7 +109,7 @@ fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
     }
 }
 
-/// Of the XML declaration, which is there or not at the very beginning; in lower case.
+/// The encoding in the XML declaration at the beginning, in lower case; `None` if there is none.
 fn declared_encoding(text: &[u8]) -> Option<String> {
     // The mark of UTF-8; that of UTF-16 has become one character.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -128,15 +129,17 @@ fn declared_encoding(text: &[u8]) -> Option<String> {
 
 /// The most attributes of a start tag.
 ///
-/// Each `<` with a name behind it is taken for one, in comments and entities too: a parser that has found a mistake goes on
-/// and finds tags where a well-formed document has none. No tag goes on behind another `<`.
+/// Each `<` before a name counts as a tag, also in comments and entities, because a parser that has
+/// found a mistake continues and finds tags where a well-formed document has none. A tag ends at
+/// the next `<`.
 fn most_attributes(text: &[u8]) -> usize {
     let tags = text.split(|&byte| byte == b'<').skip(1);
     let named = tags.filter(|tag| !matches!(tag.first(), Some(b'!' | b'?' | b'/')));
     named.map(attributes).max().unwrap_or(0)
 }
 
-/// The most names between parentheses where a document type lists attributes. The parser compares each with each.
+/// The most names between parentheses in an attribute list of a document type. The parser compares
+/// each with each.
 fn most_tokens(text: &[u8]) -> usize {
     let parts = text.split(|&byte| byte == b'<');
     let lists = parts.filter(|part| part.starts_with(b"!ATTLIST"));
@@ -145,7 +148,7 @@ fn most_tokens(text: &[u8]) -> usize {
     enumerations.map(|names| bars(names) + 1).max().unwrap_or(0)
 }
 
-/// Attributes of the tag that `text` begins in: values in quotes behind a `=`.
+/// Attributes of the tag in which `text` begins: values in quotes after a `=`.
 fn attributes(text: &[u8]) -> usize {
     let mut count = 0;
     let mut quote = None;
@@ -188,7 +191,8 @@ mod tests {
         assert_eq!(most_attributes(b"<a>b='' c='' d=''</a>"), 0);
     }
 
-    /// Each would hide what follows from a reader that believes what it says. libxml2 reads on after all of them.
+    /// Each would hide the following tag from a reader that takes it literally. libxml2 continues
+    /// after all of them.
     #[test]
     fn attributes_cannot_be_hidden() {
         let limits = Limits::default();
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_declaration_is_none_elsewhere() {
+    fn text_like_a_declaration_is_not_one_elsewhere() {
         for text in [
             "<a encoding=\"base64\">",
             "<a>encoding=\u{e9}",

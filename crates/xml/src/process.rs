@@ -1,4 +1,4 @@
-//! Starting the libraries, and bounding what a thread spends in them.
+//! Starting the libraries, and bounding the memory and time of a thread in them.
 
 #![allow(unsafe_code)]
 
@@ -23,11 +23,12 @@ pub(crate) fn start() {
     );
 }
 
-/// Compilation is recursive along a definition's own nesting, which may be deep; memory is taken only where
-/// it is.
+/// Compilation recurses along the nesting of a definition, which may be deep; memory is used only
+/// if it is.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
-/// Does it on a thread that has a stack of [`STACK_BYTES`]; none where the machine can start no thread.
+/// Runs `compile` on a thread that has a stack of [`STACK_BYTES`]; none if the machine can start no
+/// thread.
 pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         std::thread::Builder::new()
@@ -39,7 +40,7 @@ pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<
     })
 }
 
-/// What ended the work on a thread.
+/// The limit that ended the work on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
     /// More memory was held than allowed.
@@ -51,7 +52,7 @@ pub enum Spent {
 }
 
 impl Spent {
-    /// The sentence for whoever sent the message.
+    /// The sentence for the sender of the message.
     pub(crate) fn words(self, limits: &Limits) -> String {
         match self {
             Self::Memory => format!(
@@ -67,12 +68,13 @@ impl Spent {
     }
 }
 
-/// Bounds what the libraries hold on this thread while it lives, and the processor time. Budgets do not nest: the
-/// inner one would end the outer one's count.
+/// Bounds the memory of the libraries on this thread while it exists, and the processor time.
+/// Budgets do not nest: the inner one would end the count of the outer one.
 ///
-/// A bound on time makes a timer interrupt this thread every 10 ms of its processor time, by a real-time signal that
-/// restarts system calls; those that never restart, as `epoll_wait`, may fail with `EINTR`. The timer is still once the
-/// thread works without a budget, and is gone when the thread ends.
+/// A bound on time makes a timer interrupt this thread every 10 ms of its processor time, by a
+/// real-time signal that restarts system calls; those that never restart, as `epoll_wait`, may fail
+/// with `EINTR`. The timer is still once the thread works without a budget, and is gone when the
+/// thread ends.
 pub struct Budget {
     /// Bound to the thread whose count it is.
     _thread: PhantomData<*mut ()>,
@@ -92,7 +94,7 @@ impl Budget {
         }
     }
 
-    /// Stops to count, and says what was spent.
+    /// Stops counting, and returns the limit that was reached, if any.
     pub fn end(self) -> Option<Spent> {
         let ended_by = end();
         std::mem::forget(self);
@@ -111,7 +113,7 @@ impl Drop for Budget {
     }
 }
 
-/// Lets this thread give way to all others.
+/// Lowers the priority of this thread below all others.
 pub(crate) fn in_background() {
     // SAFETY: sets the priority of this thread.
     unsafe { ffi::shim_in_background() }

@@ -27,11 +27,12 @@ struct Compiled {
     _document: Document,
 }
 
-// SAFETY: a schema is only read once it is compiled. Validation keeps its state, its dictionary and its
-// identity-constraint tables in the validator; content models and patterns are automata whose position is in
-// an execution context of the validator; their determinism is computed by the compilation. What a validator
-// could add to a schema, the schemas that a document names by xsi:schemaLocation, it adds only where it was
-// made without a schema. The built-in types are made by `process::start`.
+// SAFETY: a schema is only read once it is compiled. Validation keeps its state, its dictionary and
+// its identity-constraint tables in the validator; content models and patterns are automata whose
+// position is in an execution context of the validator; their determinism is computed by the
+// compilation. What a validator could add to a schema, the schemas that a document names by
+// xsi:schemaLocation, it adds only where it was made without a schema. The built-in types are made
+// by `process::start`.
 unsafe impl Send for Compiled {}
 // SAFETY: as above.
 unsafe impl Sync for Compiled {}
@@ -60,7 +61,7 @@ impl Schema {
     /// Compiles the text of a schema, found at `location`; imports and includes come from `files`.
     ///
     /// # Errors
-    /// What is wrong with it or with what it imports.
+    /// The mistakes in it or in its imports.
     pub fn parse(
         text: &[u8],
         location: Option<&str>,
@@ -70,7 +71,7 @@ impl Schema {
         match Document::parse_definition(text, limits, location) {
             Ok(document) => Self::compile(document, files),
             Err(mut complaints) => {
-                // What libxml2 says of a text that it was to parse itself.
+                // The message of libxml2 for a text that it parses itself.
                 let message = "Failed to parse the XML resource 'in_memory_buffer'.";
                 complaints.0.push(Complaint::own(NOT_PARSED, message));
                 Err(complaints)
@@ -85,7 +86,8 @@ impl Schema {
     pub fn compile(document: Document, files: &dyn Files) -> Result<Self, Complaints> {
         let mut collector = Collector::default();
         let compiled = lend(files, || {
-            // SAFETY: the document is ours and outlives the schema; the report lives during the call.
+            // SAFETY: the document is ours and outlives the schema; the report lives during the
+            // call.
             let raw =
                 collector.listen(|report| unsafe { ffi::shim_schema(document.raw(), report) });
             NonNull::new(raw).map(|raw| Self {
@@ -102,16 +104,16 @@ impl Schema {
     /// Validates a whole document.
     ///
     /// # Errors
-    /// What is invalid.
+    /// The invalid parts.
     pub fn validate(&self, document: &Document) -> Result<(), Complaints> {
         let root = document.root().map_or(std::ptr::null(), Node::raw);
         self.run(document, std::ptr::null(), root)
     }
 
-    /// Validates an element of `document` as if it were a document of its own.
+    /// Validates an element of `document` as if it were a separate document.
     ///
     /// # Errors
-    /// What is invalid.
+    /// The invalid parts.
     pub fn validate_element(&self, document: &Document, node: Node<'_>) -> Result<(), Complaints> {
         self.run(document, node.raw(), node.raw())
     }
@@ -129,9 +131,9 @@ impl Schema {
             root: root.cast::<c_void>(),
             ..Collector::default()
         };
-        // SAFETY: the validator is ours alone meanwhile and refers to this schema; the document and its
-        // node live; validation changes nothing but marks in the tree, which no one else may use, since a
-        // document is not Sync.
+        // SAFETY: the validator is ours alone meanwhile and refers to this schema; the document and
+        // its node live; validation changes nothing but marks in the tree, which no one else may
+        // use, since a document is not Sync.
         let result = collector.listen(|report| unsafe {
             ffi::shim_validate(validator.0.as_ptr(), document.raw(), element, report)
         });

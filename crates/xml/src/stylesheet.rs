@@ -19,25 +19,25 @@ pub struct Stylesheet {
     output: Output,
 }
 
-/// What `xsl:output` says.
+/// The settings of `xsl:output`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The method is text or html, so the result is no XML.
+    /// The method is text or html, so the result is not XML.
     pub is_text_or_html: bool,
-    /// The declaration that a result in XML begins with; empty where it is to be omitted.
+    /// The declaration with which a result in XML begins; empty if it must be omitted.
     pub declaration: String,
-    /// The encoding that it asks for.
+    /// The requested encoding.
     pub encoding: Option<String>,
-    /// The type of media that it says the result is.
+    /// The media type of the result.
     pub media_type: Option<String>,
 }
 
-// SAFETY: a stylesheet is only read once it is compiled: libxslt promises that it "can be used by several
-// threads", and tests itself so. A transformation keeps its variables, keys and node marks in its own context
-// and in its input; names go to a dictionary of its own below the stylesheet's. One thing is written:
-// libxml2 notes in a compiled call which function it found (always the same one, since every context has
-// the same functions), as a word, which readers see whole. Each new context also writes XPath's NaN and
-// infinities anew, with the values they have.
+// SAFETY: a stylesheet is only read once it is compiled: libxslt promises that it "can be used by
+// several threads", and tests itself so. A transformation keeps its variables, keys and node marks
+// in its own context and in its input; names go to a dictionary of its own below the stylesheet's.
+// One thing is written: libxml2 notes in a compiled call which function it found (always the same
+// one, since every context has the same functions), as a word, which readers see whole. Each new
+// context also writes XPath's NaN and infinities again, with the values they have.
 unsafe impl Send for Stylesheet {}
 // SAFETY: as above.
 unsafe impl Sync for Stylesheet {}
@@ -53,7 +53,7 @@ impl Stylesheet {
     /// Compiles a stylesheet that was found at `location`; imports and includes come from `files`.
     ///
     /// # Errors
-    /// What is wrong with it. A version above 1.1 is wrong too.
+    /// The mistakes in it. A version above 1.1 is a mistake too.
     pub fn parse(
         text: &[u8],
         location: Option<&str>,
@@ -71,7 +71,7 @@ impl Stylesheet {
             })
         })?;
         match style {
-            // libxslt only warns of what it does not know and goes on; the results would be wrong.
+            // libxslt only warns of unknown instructions and continues; the results would be wrong.
             Some(style) if collector.complaints.0.is_empty() => Ok(style),
             _ => Err(collector
                 .complaints
@@ -79,16 +79,17 @@ impl Stylesheet {
         }
     }
 
-    /// What the stylesheet says of its results.
+    /// The stylesheet's settings for its results.
     pub fn output(&self) -> &Output {
         &self.output
     }
 
-    /// The result of the transformation. It takes the input exclusively, since `xsl:strip-space` edits it.
+    /// The result of the transformation. It takes the input exclusively, since `xsl:strip-space`
+    /// edits it.
     ///
     /// # Errors
-    /// What went wrong, or which limit ended it. `xsl:message` with `terminate` is an error; others are not
-    /// kept.
+    /// The failure, or the limit that ended it. `xsl:message` with `terminate` is an error; others
+    /// are not kept.
     pub fn apply(
         &self,
         input: &mut Document,
@@ -102,7 +103,8 @@ impl Stylesheet {
             operations_max: c_ulong::from(limits.operations),
             rows_max: c_ulong::from(limits.rows),
         };
-        // SAFETY: stylesheet, input, parameters and bounds live during the call, and the input is ours alone.
+        // SAFETY: stylesheet, input, parameters and bounds live during the call, and the input is
+        // ours alone.
         let raw = collector.listen(|report| unsafe {
             ffi::shim_transform(
                 self.raw.as_ptr(),
@@ -118,7 +120,7 @@ impl Stylesheet {
         })
     }
 
-    /// Appends a result as `xsl:output` asks for, which for text and html is not XML.
+    /// Appends a result in the form that `xsl:output` sets, which for text and html is not XML.
     ///
     /// # Errors
     /// There is no memory, or the result is longer than a document may be.
@@ -155,7 +157,8 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
     let mut declaration = String::new();
     if !is_text_or_html && facts.omit_declaration == 0 {
         let version = text_of(facts.version).unwrap_or_else(|| "1.0".into());
-        // The canonical form is UTF-8, whatever the stylesheet asks for; its spelling is kept.
+        // The canonical form is UTF-8, even if the stylesheet sets another encoding; its spelling
+        // is kept.
         let encoding = text_of(facts.encoding)
             .filter(|encoding| encoding.eq_ignore_ascii_case("utf-8"))
             .unwrap_or_else(|| "utf-8".into());
@@ -185,13 +188,13 @@ pub struct Parameters {
     pointers: Vec<*const c_char>,
 }
 
-// SAFETY: the pointers lead to the texts beside them, which are never changed.
+// SAFETY: the pointers lead to the texts next to them, which are never changed.
 unsafe impl Send for Parameters {}
 // SAFETY: as above.
 unsafe impl Sync for Parameters {}
 
 impl Default for Parameters {
-    /// None at all: libxslt still reads up to the null.
+    /// No parameters: libxslt still reads up to the null.
     fn default() -> Self {
         Self {
             _texts: Vec::new(),
@@ -221,22 +224,5 @@ impl Parameters {
             _texts: texts,
             pointers,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::imports::NoFiles;
-
-    #[test]
-    fn no_parameters_end_where_they_begin() {
-        let text = b"<a xsl:version='1.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'/>";
-        let limits = Limits::default();
-        let style = Stylesheet::parse(text, None, &NoFiles, &limits).unwrap();
-        let mut input = Document::parse(b"<b/>", &limits).unwrap();
-        let made = style.apply(&mut input, &Parameters::default(), &limits);
-        assert!(made.is_ok());
     }
 }

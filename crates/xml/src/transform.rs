@@ -1,4 +1,4 @@
-//! A stylesheet by itself: from text to text, as a gateway lays it over answers.
+//! A single stylesheet: from text to text, as a gateway applies it to responses.
 
 use crate::document::Document;
 use crate::errors::Complaints;
@@ -15,22 +15,22 @@ pub struct Transform {
     limits: Limits,
 }
 
-/// What a message becomes.
+/// The transformed message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transformed {
     /// The text, in UTF-8.
     pub body: Vec<u8>,
-    /// What it is by now, where it is not what it was: the `media-type` of the stylesheet, else of HTML.
+    /// The new media type, if it has changed: the `media-type` of the stylesheet, or that of HTML.
     pub media_type: Option<String>,
-    /// The encoding, as the stylesheet spells it where it does.
+    /// The encoding, as the stylesheet spells it; none if it names none.
     pub charset: Option<String>,
 }
 
 impl Transform {
-    /// Compiles a stylesheet; what it imports and includes comes from `files`.
+    /// Compiles a stylesheet; its imports and includes come from `files`.
     ///
     /// # Errors
-    /// What is wrong with it, or with the parameters.
+    /// The mistakes in it, or in the parameters.
     pub fn compile<'a>(
         text: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -57,7 +57,7 @@ impl Transform {
         })
     }
 
-    /// The same for messages of so many bytes.
+    /// The same for messages of that many bytes.
     #[must_use]
     pub fn for_bodies_of(self, bytes: usize) -> Self {
         Self {
@@ -74,11 +74,12 @@ impl Transform {
         Self::apply_all(std::slice::from_ref(self), message)
     }
 
-    /// The result of a message that goes through stylesheets one after the other, all within the limits of the first.
+    /// The result of a message that goes through stylesheets one after the other, all within the
+    /// limits of the first.
     ///
     /// # Errors
-    /// The message is not well-formed, a stylesheet cannot be applied to it or makes nothing of it, or the
-    /// work on it came to a limit.
+    /// The message is not well-formed, a stylesheet cannot be applied to it or has an empty result,
+    /// or the work on it reached a limit.
     pub fn apply_all(all: &[Self], message: &[u8]) -> Result<Transformed, String> {
         let limits = all.first().map_or(Limits::MESSAGES, |first| first.limits);
         let budget = Budget::begin(&limits);
@@ -88,7 +89,7 @@ impl Transform {
             charset: None,
         });
         for stylesheet in all {
-            made = made.and_then(|before| stylesheet.go_on(before));
+            made = made.and_then(|before| stylesheet.continue_from(before));
         }
         match budget.end() {
             None => made,
@@ -96,8 +97,9 @@ impl Transform {
         }
     }
 
-    /// The result of what another stylesheet has made; what that said of it holds unless this says it too.
-    fn go_on(&self, before: Transformed) -> Result<Transformed, String> {
+    /// The result for the output of another stylesheet. The type and encoding of that output stay
+    /// unless this stylesheet sets them too.
+    fn continue_from(&self, before: Transformed) -> Result<Transformed, String> {
         let made = self.make(&before.body).map_err(|why| why.to_string())?;
         if made.body.is_empty() {
             return Err("the stylesheet makes nothing of it".into());
@@ -123,102 +125,5 @@ impl Transform {
             media_type: output.media_type.clone().or_else(html),
             charset: output.encoding.clone(),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::imports::NoFiles;
-
-    const ORDER: &[u8] = b"<order><item>a &amp; b</item><item>c</item></order>";
-
-    fn sheet(output: &str, body: &str) -> String {
-        format!(
-            "<xsl:stylesheet version=\"1.0\" xmlns:xsl=\"http://www.w3.org/1999/XSL/Transform\">{output}\
-             <xsl:param name=\"shop\">nobody</xsl:param><xsl:template match=\"/\">{body}</xsl:template>\
-             </xsl:stylesheet>"
-        )
-    }
-
-    fn applied(output: &str, body: &str, message: &[u8]) -> Result<Transformed, String> {
-        let compiled = Transform::compile(&sheet(output, body), [("shop", "me & 'you'")], &NoFiles);
-        compiled.unwrap().apply(message)
-    }
-
-    #[test]
-    fn a_result_has_the_type_that_its_stylesheet_says() {
-        let text = "<xsl:output method=\"text\" media-type=\"text/plain\" encoding=\"utf-8\"/>";
-        let made = applied(text, "<xsl:value-of select=\"$shop\"/>", ORDER).unwrap();
-        let (media_type, charset) = (Some("text/plain".into()), Some("utf-8".into()));
-        let body = b"me & 'you'".to_vec();
-        assert_eq!(
-            made,
-            Transformed {
-                body,
-                media_type,
-                charset
-            }
-        );
-        let made = applied("", "<a><xsl:value-of select=\"//item\"/></a>", ORDER).unwrap();
-        assert_eq!((&made.media_type, &made.charset), (&None, &None));
-        assert_eq!(made.body, b"<?xml version=\"1.0\"?>\n<a>a &amp; b</a>\n");
-        let made = applied("", "<html><br/></html>", ORDER).unwrap();
-        assert_eq!(made.media_type.as_deref(), Some("text/html"));
-    }
-
-    #[test]
-    fn what_a_stylesheet_says_of_its_result_holds_for_the_next_ones() {
-        let none: [(&str, &str); 0] = [];
-        let compile = |output: &str, body: &str| {
-            Transform::compile(&sheet(output, body), none, &NoFiles).unwrap()
-        };
-        let first = "<xsl:output media-type=\"text/a\" encoding=\"utf-8\"/>";
-        let all = [
-            compile(first, "<a><xsl:value-of select=\"//item[2]\"/></a>"),
-            compile(
-                "<xsl:output method=\"text\"/>",
-                "<xsl:value-of select=\"a\"/>!",
-            ),
-        ];
-        let made = Transform::apply_all(&all, ORDER).unwrap();
-        assert_eq!(made.body, b"c!");
-        assert_eq!(
-            (made.media_type.as_deref(), made.charset.as_deref()),
-            (Some("text/a"), Some("utf-8"))
-        );
-        // The second one gets what the first one has made, and nothing else.
-        let all = [
-            compile("", "<b><xsl:value-of select=\"//item[2]\"/></b>"),
-            compile(
-                "<xsl:output method=\"text\"/>",
-                "<xsl:value-of select=\"a\"/>",
-            ),
-        ];
-        assert!(Transform::apply_all(&all, ORDER).is_err());
-    }
-
-    #[test]
-    fn what_cannot_be_transformed_says_why() {
-        let broken = applied("", "<a/>", b"<order><item></order>").unwrap_err();
-        assert!(
-            broken.contains("Opening and ending tag mismatch"),
-            "{broken}"
-        );
-        let nothing = applied("<xsl:output method=\"text\"/>", "", ORDER).unwrap_err();
-        assert!(nothing.contains("makes nothing"), "{nothing}");
-        let stop = "<xsl:message terminate=\"yes\">no</xsl:message>";
-        assert!(applied("", stop, ORDER).is_err());
-    }
-
-    #[test]
-    fn a_stylesheet_that_is_none_or_is_not_for_utf_8_is_refused() {
-        let none: [(&str, &str); 0] = [];
-        let broken = Transform::compile("<xsl:stylesheet", none, &NoFiles);
-        assert!(broken.is_err());
-        let latin = sheet("<xsl:output encoding=\"ISO-8859-1\"/>", "<a/>");
-        let why = Transform::compile(&latin, none, &NoFiles).unwrap_err();
-        assert!(why.contains("ISO-8859-1") && why.contains("UTF-8"), "{why}");
     }
 }

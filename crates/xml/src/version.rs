@@ -1,5 +1,5 @@
-//! Which libraries parse and transform. They are the system's, so that their versions are conditions of what is
-//! measured, and of what is known of their defects.
+//! The libraries that parse and transform. They are the system's, so their versions are conditions
+//! of a measurement, and decide which of their defects apply.
 
 #![allow(unsafe_code)]
 
@@ -16,7 +16,7 @@ unsafe extern "C" {
 /// The libraries with the versions that are loaded, by name.
 pub fn library_versions() -> [(&'static str, String); 2] {
     process::start();
-    // SAFETY: each gives back a text of its library that is never changed and ends with a zero byte.
+    // SAFETY: each returns a text of its library that is never changed and ends with a zero byte.
     let (xml, xslt) = unsafe {
         (
             CStr::from_ptr(shim_libxml2_version()),
@@ -27,7 +27,7 @@ pub fn library_versions() -> [(&'static str, String); 2] {
         .map(|(name, version)| (name, in_words(&version.to_string_lossy())))
 }
 
-/// `2.9.14` for `20914`, and for what vendors put behind it.
+/// `2.9.14` for `20914`, with the suffix of a vendor.
 fn in_words(version: &str) -> String {
     let end = version.find(|c: char| !c.is_ascii_digit());
     let (number, rest) = version.split_at(end.unwrap_or(version.len()));
@@ -47,14 +47,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_written_as_people_know_them() {
+    fn versions_have_their_usual_form() {
         assert_eq!(in_words("20914"), "2.9.14");
         assert_eq!(in_words("21505-GITv2.15.5"), "2.15.5-GITv2.15.5");
         assert_eq!(in_words("unknown"), "unknown");
     }
 
     #[test]
-    fn the_libraries_say_which_they_are() {
+    fn the_libraries_report_their_versions() {
         let [(xml, xml_version), (xslt, xslt_version)] = library_versions();
         assert_eq!((xml, xslt), ("libxml2", "libxslt"));
         assert!(xml_version.starts_with("2."), "{xml_version}");

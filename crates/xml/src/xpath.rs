@@ -12,7 +12,6 @@ use crate::limits::Limits;
 use crate::pool::Pool;
 use crate::{ffi, process};
 
-/// Bytes of an expression.
 const EXPRESSION_BYTES_MAX: usize = 8 << 10;
 
 /// Parentheses and predicates within one another; libxml2 compiles them recursively.
@@ -29,8 +28,8 @@ pub struct XPath {
 #[derive(Debug)]
 struct Expression(NonNull<ffi::Expression>);
 
-// SAFETY: a compiled expression is only read by an evaluation, but for the function that a call was found
-// to be, which is the same each time and written as a word.
+// SAFETY: an evaluation only reads a compiled expression, except for the function that a call
+// resolved to, which is the same each time and written as a word.
 unsafe impl Send for Expression {}
 // SAFETY: as above.
 unsafe impl Sync for Expression {}
@@ -55,12 +54,13 @@ impl Drop for Context {
     }
 }
 
-/// Why an evaluation failed.
+/// The reason why an evaluation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unevaluated {
     /// The document is beyond a limit.
     BeyondLimit(Complaints),
-    /// The expression cannot be evaluated for another reason, such as a prefix that is bound to nothing.
+    /// The expression cannot be evaluated for another reason, such as a prefix that is bound to
+    /// nothing.
     Expression(Complaints),
 }
 
@@ -78,8 +78,8 @@ impl XPath {
     /// Compiles an expression; `namespaces` are pairs of prefix and name.
     ///
     /// # Errors
-    /// The expression is malformed, too long or too deeply nested. An unknown prefix is seen only by an
-    /// evaluation.
+    /// The expression is malformed, too long or too deeply nested. An unknown prefix is seen only
+    /// by an evaluation.
     pub fn compile(expression: &str, namespaces: &[(String, String)]) -> Result<Self, Complaints> {
         process::start();
         check(expression)?;
@@ -117,8 +117,8 @@ impl XPath {
         };
         let mut collector = Collector::default();
         let mut text = std::ptr::null_mut();
-        // SAFETY: all live during the call; the context is ours alone and forgets the document at its end;
-        // an evaluation does not change the tree.
+        // SAFETY: all live during the call; the context is ours alone and forgets the document at
+        // its end; an evaluation does not change the tree.
         let evaluated = collector.listen(|report| unsafe {
             ffi::shim_xpath_first(
                 context.0.as_ptr(),

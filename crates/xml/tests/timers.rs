@@ -1,5 +1,5 @@
-//! The timers that bound the work of a thread. A binary of its own, since they are counted
-//! for the whole process.
+//! The timers that bound the work of a thread. A separate binary, because they are counted for the
+//! whole process.
 #![allow(clippy::unwrap_used)]
 
 // Only one of its two functions is used here.
@@ -47,7 +47,7 @@ fn a_thread_has_one_timer_until_it_ends() {
                 assert!(Document::parse(b"<a/>", &Limits::default()).is_ok());
                 assert_eq!(budget.end(), None);
                 assert_eq!(timers(), before + 1);
-                // By now the timer has stopped, and a budget makes it go on.
+                // By now the timer has stopped, and a budget restarts it.
                 burn(Duration::from_millis(30));
                 let budget = Budget::begin(&late);
                 burn(Duration::from_millis(50));

@@ -1,5 +1,5 @@
-//! Checks that the top-level modules of a crate use each other without a cycle, so that a reader of one
-//! needs to know only those below it.
+//! Checks that the top-level modules of a crate do not use each other in a cycle, so that a reader
+//! of one module needs to know only those below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,8 +44,8 @@ fn complaint(cycles: &[Vec<&str>]) -> Option<String> {
     })
 }
 
-/// The path of the module that a file holds, from the root of its crate; none for tests and for
-/// programs of their own.
+/// The path of a file's module from the root of its crate; none for tests and for files in
+/// `src/bin`.
 fn module_of(file: &SourceFile) -> Option<Vec<String>> {
     if !file.is_rust() || file.is_test() {
         return None;
@@ -67,8 +67,8 @@ fn module_of(file: &SourceFile) -> Option<Vec<String>> {
     Some(parts)
 }
 
-/// The uses among the top-level modules of a crate. A name that the root imports stands for the module
-/// that it comes from; items of the root itself are left out.
+/// The uses among the top-level modules of a crate. A name that the root imports counts as the
+/// module from which it comes; items of the root itself are ignored.
 fn uses(mut sources: Vec<(Vec<String>, Product)>) -> Uses {
     let for_tests: Vec<Vec<String>> = sources
         .iter()
@@ -155,8 +155,8 @@ mod tests {
         );
     }
 
-    /// Three modules in a cycle, two of them through a name that the root exports, and a fourth that
-    /// only uses them.
+    /// Three modules in a cycle, two of them through a name that the root exports, and a fourth
+    /// that only uses them.
     fn knotted() -> Vec<SourceFile> {
         vec![
             file(

@@ -1,14 +1,15 @@
-//! Which crate may stand on which. What is not below a crate here, directly or through others, may
-//! not be among its dependencies.
+//! The crates that each crate may use. A crate may depend only on the crates below it here,
+//! directly or through others.
 
 use std::collections::BTreeSet;
 
 use super::{Finding, SourceFile};
 
 /// Crate and the crates directly below it.
-const BELOW: [(&str, &[&str]); 17] = [
+const BELOW: [(&str, &[&str]); 19] = [
     ("config", &[]),
     ("model", &["config"]),
+    ("import", &["model"]),
     ("stats", &[]),
     ("net", &[]),
     ("xml", &[]),
@@ -20,18 +21,20 @@ const BELOW: [(&str, &[&str]); 17] = [
     ("external", &["model"]),
     ("store", &["model"]),
     ("audit", &["stats"]),
-    ("analysis", &["audit", "store", "stats", "model"]),
-    ("report", &["analysis"]),
+    ("outputs", &[]),
+    ("report", &["stats"]),
+    ("studies", &["report", "audit", "store", "stats", "model"]),
     (
         "runner",
         &[
-            "engine", "upstream", "gateway", "testbed", "external", "store", "analysis", "model",
+            "engine", "upstream", "gateway", "testbed", "external", "store", "outputs", "studies",
+            "import", "model",
         ],
     ),
     ("cli", &["runner", "report", "external", "audit"]),
 ];
 
-/// What is no part of gatebench, and may stand on all of it.
+/// Crates that are not part of gatebench, and may depend on all its crates.
 const APART: [&str; 3] = ["bench", "fuzz", "xtask"];
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
@@ -47,11 +50,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
             let message = format!(
                 "crate {name} has no layer; add it to BELOW in xtask/src/tidy/layers.rs, if there is a boundary to hold"
             );
-            findings.push(Finding {
-                path: file.path.clone(),
-                line: 1,
-                message,
-            });
+            findings.push(Finding::new(file, 1, message));
             continue;
         }
         let allowed = all_below(name);
@@ -60,11 +59,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
                 let message = format!(
                     "{name} must not depend on {dependency}; what both need belongs in a crate below both"
                 );
-                findings.push(Finding {
-                    path: file.path.clone(),
-                    line,
-                    message,
-                });
+                findings.push(Finding::new(file, line, message));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Links in the documents lead to files that exist.
+//! Checks that links in the documents lead to existing files.
 
 use std::path::Path;
 
@@ -15,11 +15,7 @@ pub(crate) fn check(root: &Path, files: &[SourceFile]) -> Vec<Finding> {
         for (line, target) in targets(&file.text) {
             if !folder.join(target).exists() {
                 let message = format!("the link leads to '{target}', which does not exist");
-                findings.push(Finding {
-                    path: file.path.clone(),
-                    line,
-                    message,
-                });
+                findings.push(Finding::new(file, line, message));
             }
         }
     }

@@ -1,7 +1,9 @@
-//! The rules of the house, as a function of the source tree. Each rule says what to write instead.
+//! The rules of the house, as a function of the source tree. The message of each rule contains the
+//! remedy.
 
 mod banned;
 mod cycles;
+mod docs;
 mod layers;
 mod links;
 mod paths;
@@ -10,6 +12,7 @@ mod rust;
 mod scan;
 mod sizes;
 mod tree;
+mod width;
 
 use std::fmt;
 use std::io;
@@ -24,8 +27,18 @@ pub struct Finding {
     pub path: PathBuf,
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong and what to do instead.
+    /// The fault and its remedy.
     pub message: String,
+}
+
+impl Finding {
+    fn new(file: &SourceFile, line: usize, message: impl Into<String>) -> Self {
+        Self {
+            path: file.path.clone(),
+            line,
+            message: message.into(),
+        }
+    }
 }
 
 impl fmt::Display for Finding {
@@ -34,7 +47,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Every broken rule of the repository in `root`, in the order of paths and lines.
+/// Returns every broken rule of the repository in `root`, in the order of paths and lines.
 ///
 /// # Errors
 /// The tree cannot be read.
@@ -47,14 +60,16 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The rules that need nothing but the files' texts.
+/// Checks the rules that need only the texts of the files.
 pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = layers::check(files);
     findings.extend(banned::check(files));
     findings.extend(pins::check(files));
+    findings.extend(files.iter().flat_map(width::check));
     for file in files.iter().filter(|file| file.is_rust()) {
         let code = scan::Code::of(&file.text);
         findings.extend(rust::check(file, &code));
+        findings.extend(docs::check(file));
         findings.extend(sizes::check(file));
     }
     findings.sort();

@@ -2,7 +2,7 @@
 
 use super::scan::Code;
 
-/// The code of a file that is compiled into the product.
+/// The code of a file that is part of the product.
 pub(crate) struct Product {
     code: String,
     /// The modules that the file declares for tests alone.
@@ -56,12 +56,12 @@ impl Product {
         product
     }
 
-    /// The names that the code takes from the root of the crate, where the file is the module of this
-    /// path.
+    /// The names that the code takes from the root of the crate, where the file is the module of
+    /// this path.
     pub(crate) fn names_of_root(&self, module: &[String]) -> Vec<String> {
         let tokens = tokens(&self.code);
         let mut names = Vec::new();
-        // For each open brace, whether it begins a module.
+        // For each open brace: true if it begins a module.
         let mut open = Vec::new();
         let mut at = 0;
         while at < tokens.len() {
@@ -109,7 +109,8 @@ impl Product {
 }
 
 impl Path<'_> {
-    /// The first name below the root of the crate, if the path leads there from a module of this depth.
+    /// The first name below the root of the crate, if the path leads there from a module of this
+    /// depth.
     fn name_of_root(&self, mut depth: usize) -> Option<String> {
         for segment in &self.segments {
             match *segment {
@@ -203,8 +204,8 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The text without the quotes around paths, as in `schema_with = "crate::text::name"`: such a path is
-/// code.
+/// The text without the quotes around paths, as in `schema_with = "crate::text::name"`: such a path
+/// is code.
 fn with_paths_of_attributes(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     let mut rest = source;

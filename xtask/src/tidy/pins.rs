@@ -1,8 +1,8 @@
-//! What scripts download and run is pinned by its bytes, not by its version alone.
+//! Checks that scripts pin the files that they download by a digest, not by a version alone.
 
 use super::{Finding, SourceFile};
 
-/// A command that installs, what it must be told, and what is right instead.
+/// A command that installs, the option that it needs, and the remedy.
 const INSTALLERS: [(&str, Option<&str>, &str); 3] = [
     (
         "pip install",
@@ -31,17 +31,13 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
                     .then_some("write each of its digests behind it: --hash=sha256:…"),
                 false => wrong_way(&command),
             };
-            findings.extend(message.map(|message| Finding {
-                path: file.path.clone(),
-                line,
-                message: message.into(),
-            }));
+            findings.extend(message.map(|message| Finding::new(file, line, message)));
         }
     }
     findings
 }
 
-/// Lines with what continues them, and their numbers; comments are left out.
+/// Returns lines with their continuations and their numbers; comments are omitted.
 fn commands(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut goes_on = false;

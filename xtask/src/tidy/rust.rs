@@ -1,15 +1,15 @@
-//! What only some crates may do.
+//! Calls that only some crates may make.
 
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};
 
-/// Crates that hold `unsafe`.
+/// Crates that may contain `unsafe`.
 const UNSAFE_CRATES: [&str; 2] = ["net", "xml"];
 
-/// Crates that print.
+/// Crates that may print.
 const PRINTING_CRATES: [&str; 4] = ["bench", "cli", "faulty", "xtask"];
 
-/// Files that are programs of their own and print to a log of their own.
+/// Files of separate programs, which print to their own logs.
 const PRINTING_FILES: [&str; 1] = ["crates/testbed/src/process/supervise.rs"];
 
 const PRINTS: [&str; 4] = ["println", "eprintln", "print", "eprint"];
@@ -29,15 +29,12 @@ fn unsafe_code(file: &SourceFile, code: &Code) -> Vec<Finding> {
     }
     let uses = code.lines();
     let uses = uses.filter(|(_, line)| words(line).any(|(_, word)| word == "unsafe"));
-    let finding = |(line, _)| Finding {
-        path: file.path.clone(),
-        line,
-        message: format!(
-            "`unsafe` lives in {} alone; use a safe wrapper",
-            UNSAFE_CRATES.join(" and ")
-        ),
-    };
-    uses.map(finding).collect()
+    let message = format!(
+        "`unsafe` lives in {} alone; use a safe wrapper",
+        UNSAFE_CRATES.join(" and ")
+    );
+    uses.map(|(line, _)| Finding::new(file, line, message.as_str()))
+        .collect()
 }
 
 fn printing(file: &SourceFile, code: &Code) -> Vec<Finding> {
@@ -56,11 +53,7 @@ fn printing(file: &SourceFile, code: &Code) -> Vec<Finding> {
     };
     code.lines()
         .filter(|(_, line)| prints(line))
-        .map(|(line, _)| Finding {
-            path: file.path.clone(),
-            line,
-            message: "only cli prints; return the text or an error".into(),
-        })
+        .map(|(line, _)| Finding::new(file, line, "only cli prints; return the text or an error"))
         .collect()
 }
 
@@ -71,10 +64,6 @@ fn crate_documentation(file: &SourceFile) -> Option<Finding> {
         .lines()
         .next()
         .is_some_and(|line| line.starts_with("//! ") && line.len() > 12);
-    (is_root && !says).then(|| Finding {
-        path: file.path.clone(),
-        line: 1,
-        message: "begin with a `//!` comment that says what the crate is for and where it ends"
-            .into(),
-    })
+    let message = "begin with a `//!` comment that states the purpose and the limits of the crate";
+    (is_root && !says).then(|| Finding::new(file, 1, message))
 }

@@ -1,14 +1,15 @@
-//! Rust text with its comments and literals blanked out, so that a rule about code sees code alone.
+//! Rust text with blanks in place of comments and literals, so that rules about code see only code.
 
-/// A Rust file as its rules see it.
+/// The code of a Rust file.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// The text with every comment, string and character literal replaced by spaces; lines stay lines.
+    /// The text with every comment, string and character literal replaced by spaces; lines stay
+    /// lines.
     pub text: String,
 }
 
 impl Code {
-    /// Blanks out what is not code.
+    /// Blanks out comments and literals.
     pub fn of(source: &str) -> Self {
         let mut out = String::with_capacity(source.len());
         let mut rest = source;
@@ -53,7 +54,7 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(move |word| (word.as_ptr() as usize - code.as_ptr() as usize, word))
 }
 
-/// Bytes of the comment or literal that `rest` begins with; 0 where it begins with code.
+/// Bytes of the comment or literal that `rest` begins with; 0 if it begins with code.
 fn quoted_length(rest: &str, word_begins: bool) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());

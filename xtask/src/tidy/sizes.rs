@@ -1,15 +1,13 @@
-//! Files with one idea. clippy checks that functions fit a screen.
+//! Checks the length of files. clippy checks the length of functions.
 
 use super::{Finding, SourceFile};
 
-/// Lines of a file.
+/// The most lines of a file.
 const FILE_LINES_MAX: usize = 600;
 
 pub(crate) fn check(file: &SourceFile) -> Option<Finding> {
     let lines = file.text.lines().count();
-    (lines > FILE_LINES_MAX).then(|| Finding {
-        path: file.path.clone(),
-        line: 1,
-        message: format!("{lines} lines; split it by ideas into files of at most {FILE_LINES_MAX}"),
-    })
+    let message =
+        format!("{lines} lines; split it by ideas into files of at most {FILE_LINES_MAX}");
+    (lines > FILE_LINES_MAX).then(|| Finding::new(file, 1, message))
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold nothing of ours.
+/// Folders without files of the project.
 const SKIPPED: [&str; 3] = ["target", ".git", "gatebench-runs"];
 
-/// Endings of files that people write. Others (pictures, lock files) have no rules.
-const TEXT_ENDINGS: [&str; 14] = [
+/// Endings of files that people write. Other files (pictures, lock files) have no rules.
+const TEXT_ENDINGS: [&str; 15] = [
     "rs", "toml", "md", "yaml", "yml", "json", "jinja", "cfg", "conf", "map", "html", "css", "py",
-    "txt",
+    "lua", "txt",
 ];
 
 /// A text file of the repository.
@@ -18,18 +18,17 @@ const TEXT_ENDINGS: [&str; 14] = [
 pub struct SourceFile {
     /// Relative to the repository.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its contents.
     pub text: String,
 }
 
 impl SourceFile {
-    /// Whether it is Rust.
+    /// Reports whether it is Rust.
     pub fn is_rust(&self) -> bool {
         self.path.extension().is_some_and(|ending| ending == "rs")
     }
 
-    /// The crate it belongs to, as its folder is called: `net`, `bench`, `xtask`; none outside of
-    /// crates.
+    /// The name of its crate's folder: `net`, `bench`, `xtask`; none if it belongs to no crate.
     pub fn crate_name(&self) -> Option<&str> {
         let mut parts = self
             .path
@@ -42,7 +41,28 @@ impl SourceFile {
         }
     }
 
-    /// Whether it is no part of the product: tests, benchmarks, examples.
+    /// Returns the text of a line without its indentation and comment marks: every line of a
+    /// document, and each comment that has a line of its own. None for a line of code, and in the
+    /// expected results of tests.
+    pub fn prose<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let line = line.trim_start();
+        let ending = self.path.extension().and_then(|ending| ending.to_str());
+        let comment = match ending.unwrap_or_default() {
+            "md" => return (!self.is_test()).then_some(line),
+            "rs" => line.strip_prefix("//")?,
+            "lua" => line.strip_prefix("--")?,
+            "yaml" | "yml" | "toml" | "conf" | "cfg" | "py" | "" => line.strip_prefix('#')?,
+            _ => return None,
+        };
+        Some(
+            comment
+                .trim_start_matches(['/', '!', '#', '-'])
+                .trim_start(),
+        )
+    }
+
+    /// Reports whether it is a test, a benchmark or an example, and therefore not part of the
+    /// product.
     pub fn is_test(&self) -> bool {
         const FOLDERS: [&str; 4] = ["tests", "tests.rs", "benches", "examples"];
         self.path
@@ -78,7 +98,7 @@ pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
     Ok(files)
 }
 
-/// Files with a known ending, and those without any: scripts, Makefile, LICENSE.
+/// Reports whether a file has a known ending or none: scripts, Makefile, LICENSE.
 fn is_text(path: &Path) -> bool {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(ending) => TEXT_ENDINGS.contains(&ending),

@@ -1,32 +1,32 @@
-//! Seconds in which definitions are compiled, beside those in which none are.
+//! Compares seconds in which definitions are compiled with seconds in which none are.
 
 /// A second of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Second {
     pub p99_ms: f64,
-    /// CPU time that went into compiling.
+    /// CPU time of compiling.
     pub compiling_ns: u64,
 }
 
-/// What the seconds of one process come to.
+/// The results of one process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
     /// Median of the seconds in which nothing is compiled.
     pub idle_p99_ms: f64,
-    /// Median of those in which definitions are.
+    /// Median of the seconds in which definitions are compiled.
     pub compiling_p99_ms: f64,
-    /// CPU time for compiling in one of these, over the second.
+    /// The share of CPU time for compiling in these seconds.
     pub compiling_share: f64,
 }
 
-/// Up to this much of a second's CPU time it counts as one in which nothing is compiled.
+/// The largest share of CPU time in a second that counts as one without compiling.
 const IDLE_MAX_NS: u64 = 1_000_000;
 
-/// Of the CPU time of the second with the most: from there on definitions are compiled in it. What lies between
-/// is a sweep's edge, and counts as neither.
+/// The least share, of the CPU time of the second with the most compiling, in a second that counts
+/// as one with compiling. Seconds in between are the edge of a sweep, and count as neither.
 const COMPILING_MIN: f64 = 0.25;
 
-/// The seconds of a process, told apart; none where there are not both kinds.
+/// Splits the seconds of a process by kind; none if one kind is missing.
 pub fn block(seconds: &[Second]) -> Option<Block> {
     let most_ns = seconds.iter().map(|second| second.compiling_ns).max()?;
     let enough_ns = (COMPILING_MIN * most_ns as f64).max(IDLE_MAX_NS as f64 + 1.0);
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_told_apart_by_what_went_into_compiling() {
+    fn seconds_are_distinguished_by_what_went_into_compiling() {
         let second = |p99_ms: f64, compiling_ms: u64| Second {
             p99_ms,
             compiling_ns: compiling_ms * 1_000_000,

@@ -1,10 +1,10 @@
-//! What it costs the traffic that the definitions of 200 policy instances are compiled anew, and what an
-//! instance takes of memory.
+//! Measures how much the traffic slows down while the definitions of 200 policy instances are
+//! compiled again, and how much memory an instance takes.
 //!
-//! A hundred routes whose definitions are due every three seconds, all at about the same time, under a fixed
-//! rate that is far from what the gateway can do. A fresh process for each block; within one the seconds in
-//! which definitions are compiled and those in which none are take turns, so that whatever else the machine
-//! does meets both. A block's value is the difference of their median 99th percentiles, and what is judged is
+//! The definitions of a hundred routes are due every three seconds, all at about the same time,
+//! under a fixed rate far below the gateway's capacity. Each block has a fresh process. In a block,
+//! seconds with and without compiling alternate, so that disturbances of the machine affect both.
+//! The value of a block is the difference of their median 99th percentiles, and the verdict is on
 //! the interval over the blocks.
 
 mod cycles;
@@ -25,19 +25,21 @@ use crate::programs::Programs;
 use crate::settings::Settings;
 use crate::spread::spread;
 
-/// Requests a second: enough for a 99th percentile of each, and an eighth of what one core can do of them.
+/// Requests per second: enough for a 99th percentile of each second, and an eighth of the capacity
+/// of one core.
 const RATE_PER_SECOND: u32 = 1_500;
 
-/// Four times that everything is compiled anew; later the instances have come apart.
+/// The length of a block: everything is compiled again four times. Later the instances are no
+/// longer due at the same time.
 const BLOCK_SECONDS: u32 = 13;
 
-/// Start, proofs, warm-up and end of a block take about so long as well.
+/// The approximate time of the start, the proofs, the warm-up and the end of a block.
 const BESIDE_SECONDS: u32 = 10;
 
-/// Policy instances that a hundred routes have more than one.
+/// Policy instances of a hundred routes in addition to those of one route.
 const INSTANCES_MORE: f64 = 198.0;
 
-/// What the 99th percentile may rise by.
+/// The highest permitted rise of the 99th percentile.
 const RISE_MAX_MS: f64 = 2.0;
 
 const HUNDRED: Variant = Variant {
@@ -52,8 +54,8 @@ const ALONE: Variant = Variant {
     routes: 1,
 };
 
-/// Measures for about so many minutes and prints what came of it. An error where recompiling raises the 99th
-/// percentile too much, or nothing can be said.
+/// Measures for about the given number of minutes and prints the result. It is an error if
+/// recompiling raises the 99th percentile too much, or if the blocks do not decide.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;
     link_definitions(folder.at())?;
@@ -73,7 +75,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     )
 }
 
-/// The requests that a process lost; none if every request was sent and had its response.
+/// Describes the requests that a process lost; none if every request was sent and got its response.
 fn lost(record: &Value) -> Option<String> {
     if record["outcome"]["kind"] != "completed" {
         return Some(format!("outcome {}", record["outcome"]));
@@ -87,7 +89,7 @@ fn lost(record: &Value) -> Option<String> {
     of_kinds.or_else(|| (dropped > 0).then(|| format!("dropped: {dropped}")))
 }
 
-/// A run directory, and what was seen of the thread that compiles meanwhile.
+/// A run directory, with the CPU time of the compiling thread during the run.
 struct Run {
     /// Record and folder of each trial.
     trials: Vec<(Value, PathBuf)>,
@@ -95,7 +97,7 @@ struct Run {
 }
 
 impl Run {
-    /// Runs a variant in so many blocks of so many seconds.
+    /// Runs a variant in this many blocks of this many seconds each.
     fn of(
         programs: &Programs,
         folder: &Path,
@@ -158,7 +160,7 @@ impl Run {
             let block = cycles::block(&seconds.collect::<Vec<_>>());
             if block.is_none() {
                 println!(
-                    "left out: {}: no second in which definitions are compiled, beside one in which none are",
+                    "left out: {}: no second in which definitions are compiled, next to one in which none are",
                     folder.display()
                 );
             }
@@ -171,7 +173,7 @@ impl Run {
     }
 }
 
-/// When the measurement began, of the Unix epoch.
+/// The start of the measurement, since the Unix epoch.
 fn began_unix_ns(record: &Value) -> Result<i128, String> {
     let started = record["started"]
         .as_str()
@@ -180,7 +182,7 @@ fn began_unix_ns(record: &Value) -> Result<i128, String> {
     let known = started.zip(began_ns);
     known
         .map(|(started, began_ns)| started.as_nanosecond() + i128::from(began_ns))
-        .ok_or_else(|| "a record does not say when its measurement began".into())
+        .ok_or_else(|| "a record has no start of its measurement".into())
 }
 
 /// Judges the blocks of this number of processes. A process that lost requests shows that
@@ -250,10 +252,10 @@ mod tests {
         let wavering = |middle: f64| move |at: usize| middle + [-0.5, 0.5][at % 2];
         let judge_all = |blocks: &[Block]| judge(blocks, &[], blocks.len());
         assert_eq!(judge_all(&blocks(20, wavering(1.0))), Ok(()));
-        let told = |blocks: &[Block]| judge_all(blocks).err().unwrap_or_default();
-        assert!(told(&blocks(20, wavering(3.0))).contains("raises"));
-        assert!(told(&blocks(20, wavering(2.0))).contains("not decided"));
-        assert!(told(&blocks(9, wavering(1.0))).contains("fewer than 10"));
+        let verdict = |blocks: &[Block]| judge_all(blocks).err().unwrap_or_default();
+        assert!(verdict(&blocks(20, wavering(3.0))).contains("raises"));
+        assert!(verdict(&blocks(20, wavering(2.0))).contains("not decided"));
+        assert!(verdict(&blocks(9, wavering(1.0))).contains("fewer than 10"));
     }
 
     #[test]
@@ -271,10 +273,10 @@ mod tests {
         record["outcome"] = serde_json::json!({"kind": "failed"});
         assert!(lost(&record).is_some_and(|why| why.contains("failed")));
         let held = blocks(20, |at| [0.5, 1.5][at % 2]);
-        let told = judge(&held, &[why.unwrap_or_default()], 20);
-        assert!(told.is_err_and(|it| it.starts_with("not held: 1 of 20 processes")));
-        let told = judge(&held, &[], 23);
-        assert!(told.is_err_and(|it| it.contains("20 of 23")));
+        let verdict = judge(&held, &[why.unwrap_or_default()], 20);
+        assert!(verdict.is_err_and(|it| it.starts_with("not held: 1 of 20 processes")));
+        let verdict = judge(&held, &[], 23);
+        assert!(verdict.is_err_and(|it| it.contains("20 of 23")));
     }
 
     #[test]

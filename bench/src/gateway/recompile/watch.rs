@@ -1,4 +1,4 @@
-//! The gateway's thread that compiles definitions again, seen from outside.
+//! The CPU time of the gateway's thread that compiles definitions again.
 
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -6,22 +6,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gatebench_testbed::probe::processes::tree;
 
-/// What the thread is called.
+/// The name of the thread.
 const THREAD: &str = "xml-refresher";
 
-/// Between two readings: short beside the second that they are counted in.
+/// Interval of the readings, short compared to a second.
 const REST: Duration = Duration::from_millis(20);
 
 /// CPU time of one thread at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// Of the Unix epoch.
+    /// The time since the Unix epoch.
     pub at_ns: i128,
-    /// Since the thread's beginning; less than before where it is another thread.
+    /// The CPU time since the thread's start. It decreases if another thread replaces this one.
     pub cpu_ns: u64,
 }
 
-/// Reads what the thread uses in whichever process below `child` has it, until the child has ended.
+/// Reads the CPU time of the thread, in any process below `child`, until the child has ended.
 pub fn until_end(child: &mut Child) -> Result<Vec<Reading>, String> {
     let mut readings = Vec::new();
     let mut thread = None;
@@ -50,7 +50,7 @@ pub fn until_end(child: &mut Child) -> Result<Vec<Reading>, String> {
     }
 }
 
-/// CPU time used between two times, by readings that lie about them.
+/// The CPU time between two times, from the readings around them.
 pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
     let inside = readings
         .iter()
@@ -63,7 +63,7 @@ pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
         .sum()
 }
 
-/// CPU time of a thread from the scheduler's own account.
+/// The CPU time of a thread from the scheduler.
 fn cpu_ns(task: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(task.join("schedstat")).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()

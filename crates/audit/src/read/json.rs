@@ -1,4 +1,5 @@
-//! Lists of objects, wherever they stand in a document of JSON; an object of equally long lists is a table too.
+//! Lists of objects, anywhere in a JSON document; an object of equally long lists is
+//! a table too.
 
 use serde_json::{Map, Value};
 
@@ -48,7 +49,7 @@ fn of_objects(items: &[Value], name: &str) -> Option<Table> {
         };
         headings.iter().map(cell).collect()
     };
-    // A list may stand on one line: its items are counted.
+    // A list may be on one line, so its items are counted.
     let rows = rows
         .iter()
         .enumerate()

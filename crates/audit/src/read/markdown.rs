@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_stands_under_its_heading() {
+    fn the_title_of_a_table_is_the_heading_above_it() {
         let text = "# Title\n\ntext | text\n\n## Sizing\n|a|RPS|\n|:--|--:|\n|one \\| two|7 rps\n|three|8 rps|\n\nend";
         let [table] = &tables(text)[..] else {
             panic!("one table is there");

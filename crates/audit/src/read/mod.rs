@@ -9,7 +9,7 @@ mod wrk;
 use crate::AuditError;
 use crate::table::Table;
 
-/// What a document is written in.
+/// The format of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The first line has the headings.

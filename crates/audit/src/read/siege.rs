@@ -1,8 +1,9 @@
-//! What siege prints, quoted in a text: each run is a row.
+//! The output of siege, quoted in a text: each run is a row.
 
 use crate::table::Table;
 
-/// What siege names, and the heading that we know it by. Its own `Concurrency` is measured, not asked for.
+/// The names that siege prints, and our headings for them. Its own `Concurrency` is measured, not
+/// asked for.
 const FIGURES: [(&str, &str); 6] = [
     ("Transactions:", "Requests"),
     ("Elapsed time:", "Duration"),

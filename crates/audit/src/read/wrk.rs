@@ -1,4 +1,4 @@
-//! What wrk prints, quoted in a text: each run is a row.
+//! The output of wrk, quoted in a text: each run is a row.
 
 use crate::table::Table;
 

@@ -1,6 +1,6 @@
-//! Percentiles read off a histogram's lowest bucket. A quantile interpolated within a bucket from 0 to `bound`
-//! is `quantile × bound ÷ share`, `share` being the part of the requests in that bucket: it lies between
-//! `quantile × bound` and `bound`, whatever the requests took.
+//! Percentiles read off a histogram's lowest bucket. A quantile interpolated within a bucket from 0
+//! to `bound` is `quantile × bound ÷ share`, `share` being the part of the requests in that bucket:
+//! it lies between `quantile × bound` and `bound`, whatever the requests took.
 
 use super::{Judge, digits, ratio, time};
 use crate::finding::Severity;
@@ -14,7 +14,7 @@ const BOUNDS: [f64; 8] = [0.000_5, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5];
 /// A lower quantile's place in a bucket is too wide to be a sign.
 const QUANTILE_MIN: f64 = 0.9;
 
-/// How much the load has to differ for equal percentiles to be strange.
+/// The least ratio of loads at which equal percentiles are suspicious.
 const LOAD_APART_MIN: f64 = 1.5;
 
 const ROWS_MIN: usize = 3;

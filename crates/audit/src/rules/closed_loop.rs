@@ -1,5 +1,5 @@
-//! Latency taken in a closed loop at saturation: the mean is the number of users divided by the rate, and says
-//! nothing that the rate does not.
+//! Latency of a closed loop at saturation: the mean is the number of users divided by the rate, so
+//! it adds no information to the rate.
 
 use super::in_flight::{InFlight, in_flight};
 use super::{Judge, digits, median, ratio};

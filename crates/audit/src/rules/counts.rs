@@ -1,14 +1,14 @@
-//! Numbers of requests: beside rate and duration, those that failed, and those that a percentile rests on.
+//! Numbers of requests, compared with rate and duration; failed requests; and the samples behind a
+//! percentile.
 
 use gatebench_stats::is_trustworthy;
 
 use super::{Judge, digits};
-use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::Unit;
 use crate::table::{Row, Table};
 
-/// A rate may differ by this from requests ÷ duration, for what ran on after the end.
+/// The tolerance between the rate and requests ÷ duration, for requests that end after the load.
 const RATE_TOLERANCE: f64 = 0.03;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
@@ -18,15 +18,11 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         failures(judge, row);
         samples(judge, row);
     }
-    let has_errors = table
-        .columns_of(|it| it == Meaning::Errors)
-        .next()
-        .is_some();
-    if !has_errors {
+    if !table.has(Meaning::Errors) {
         let says =
-            "how many requests failed is not told; answers that are errors are often the fastest"
+            "the table does not state how many requests failed; errors are often the fastest responses"
                 .to_owned();
-        judge.missing("errors-not-told", says);
+        judge.missing("errors-not-reported", says);
     }
 }
 
@@ -57,16 +53,15 @@ fn against_duration(judge: &mut Judge<'_>, row: &Row) {
             "below"
         };
         let says = format!(
-            "{} requests in {} s are {}/s, and the rate is told as {}/s, {} % {kind}",
+            "{} requests in {} s are {}/s, and the table states a rate of {}/s, {} % {kind}",
             digits(requests),
             digits(duration.value),
             digits(mean),
             digits(rate.value),
             digits(100.0 * off.abs())
         );
-        judge.row(
+        judge.misleading(
             "rate-and-count",
-            Severity::Misleading,
             row,
             &[requests_at, duration_at, rate_at],
             says,
@@ -94,8 +89,8 @@ fn failures(judge: &mut Judge<'_>, row: &Row) {
         ),
         _ => format!("{} requests failed", digits(errors.value)),
     };
-    let says = format!("{says}; whether rate and times count them is not told");
-    judge.row("errors", Severity::Misleading, row, &columns, says);
+    let says = format!("{says}; the table does not state whether rate and times count them");
+    judge.misleading("errors", row, &columns, says);
 }
 
 fn samples(judge: &mut Judge<'_>, row: &Row) {
@@ -103,10 +98,10 @@ fn samples(judge: &mut Judge<'_>, row: &Row) {
     let Some((requests_at, requests)) = requests(table, row) else {
         return;
     };
-    let told = table
+    let timed = table
         .columns_of(Meaning::is_time)
         .filter(|at| row.figure(*at).is_some());
-    for column in told {
+    for column in timed {
         let Meaning::Quantile(quantile) = table.columns[column].meaning else {
             continue;
         };
@@ -116,13 +111,7 @@ fn samples(judge: &mut Judge<'_>, row: &Row) {
                 digits(requests),
                 digits(requests * (1.0 - quantile))
             );
-            judge.row(
-                "too-few-samples",
-                Severity::Misleading,
-                row,
-                &[column, requests_at],
-                says,
-            );
+            judge.misleading("too-few-samples", row, &[column, requests_at], says);
         }
     }
 }

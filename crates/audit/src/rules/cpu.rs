@@ -1,11 +1,10 @@
 //! More CPU time a second than there are cores.
 
 use super::{Judge, digits};
-use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::Unit;
 
-/// What both figures may be off.
+/// The tolerance of both figures.
 const TOLERANCE: f64 = 0.02;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
@@ -32,13 +31,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
                 digits(used),
                 digits(cores.value)
             );
-            judge.row(
-                "cpu-bound",
-                Severity::Impossible,
-                row,
-                &[rate_at, cpu_at, cores_at],
-                says,
-            );
+            judge.impossible("cpu-bound", row, &[rate_at, cpu_at, cores_at], says);
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Little's law: requests per second times the mean time of one are the requests in flight. They cannot be
-//! more than the users there were, if the mean is that of the requests sent, one at a time for each
-//! user; a mean with added samples is higher. Rows with different numbers of them are not alike.
+//! Little's law: requests per second times the mean time of one are the requests in flight. They
+//! cannot be more than the users there were, if the mean is that of the requests sent, one at a
+//! time for each user; a mean with added samples is higher. Rows with different numbers of them are
+//! not alike.
 
 use gatebench_stats::concurrency;
 
@@ -11,7 +12,7 @@ use crate::quantity::Quantity;
 use crate::table::{Row, Table};
 use crate::tool::Mean;
 
-/// What a rate over one window and a mean over another may differ.
+/// The tolerance between a rate over one window and a mean over another.
 const TOLERANCE: f64 = 0.02;
 
 /// With fewer users in flight than this part of them, most of them did something else.
@@ -23,7 +24,7 @@ const ALIKE_MAX: f64 = 1.25;
 /// Requests in flight on average over a row, as its rate and its mean time say.
 pub(super) struct InFlight {
     pub(super) count: f64,
-    /// How much the writing of both figures leaves open, as a part of it.
+    /// The rounding error of both figures, as a share.
     rounding: f64,
     pub(super) rate: Quantity,
     mean: Quantity,
@@ -79,13 +80,13 @@ fn against_users(
             None => (Severity::Impossible, says),
             Some(why) => (Severity::Misleading, format!("{says}: {why}")),
         };
-        judge.row("in-flight", severity, row, &columns, says);
+        judge.rows("in-flight", severity, &[row], &columns, says);
     } else if *count < users * BUSY_SHARE_MIN {
         let says = format!(
-            "{product} are {count_text} in flight of {users_text} users: most of them were not waiting for an answer, \
-             so the latency is not that of so many users at once"
+            "{product} are {count_text} in flight of {users_text} users: most of them were not waiting for a response, \
+             so the latency is not that of this many concurrent users"
         );
-        judge.row("in-flight", Severity::Misleading, row, &columns, says);
+        judge.misleading("in-flight", row, &columns, says);
     }
 }
 
@@ -116,12 +117,6 @@ fn among_rows(judge: &mut Judge<'_>) {
             digits(found.count),
             digits(middle)
         );
-        judge.row(
-            "different-concurrency",
-            Severity::Misleading,
-            row,
-            &found.columns,
-            says,
-        );
+        judge.misleading("different-concurrency", row, &found.columns, says);
     }
 }

@@ -1,9 +1,8 @@
-//! A mean that the percentiles do not allow. Whatever lies between two percentiles, lies between their
-//! values: so the share between them times the lower value is a part of the mean at the least, and times the
-//! upper value at the most.
+//! A mean that contradicts the percentiles. The requests between two percentiles take between their
+//! two values. Their contribution to the mean is therefore at least their share times the lower
+//! value, and at most their share times the upper value.
 
 use super::{Judge, time};
-use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::Quantity;
 use crate::table::{Row, Table};
@@ -11,57 +10,47 @@ use crate::table::{Row, Table};
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
     for family in table.families() {
+        let ranked = table.ranked_times(family);
         for row in &table.rows {
-            let Some((column, mean)) = figure(table, row, family, Meaning::Mean) else {
+            let Some((column, mean)) = mean_of(table, row, family) else {
                 continue;
             };
-            let mut known: Vec<(f64, usize, Quantity)> = table
-                .columns_of(Meaning::is_time)
-                .filter(|at| table.columns[*at].family == family)
-                .filter_map(|at| Some((table.columns[at].meaning.rank()?, at, row.figure(at)?)))
+            let known: Vec<(f64, usize, Quantity)> = ranked
+                .iter()
+                .filter_map(|(rank, at)| Some((*rank, *at, row.figure(*at)?)))
                 .collect();
-            known.sort_by(|a, b| a.0.total_cmp(&b.0));
             let columns: Vec<usize> = [column]
                 .into_iter()
                 .chain(known.iter().map(|it| it.1))
                 .collect();
             let (least, most) = bounds(&known);
-            let says = if mean.value + mean.step / 2.0 < least {
-                format!(
-                    "the mean is {}, but the percentiles alone make it {} at least",
-                    time(mean.value),
-                    time(least)
-                )
-            } else if most.is_some_and(|most| mean.value - mean.step / 2.0 > most) {
-                let most = most.unwrap_or_default();
-                format!(
-                    "the mean is {}, but the percentiles allow {} at most",
-                    time(mean.value),
-                    time(most)
-                )
+            let limit = if mean.value + mean.step / 2.0 < least {
+                format!("alone make it {} at least", time(least))
+            } else if let Some(most) = most.filter(|it| mean.value - mean.step / 2.0 > *it) {
+                format!("allow {} at most", time(most))
             } else {
                 continue;
             };
-            judge.row(
-                "mean-and-percentiles",
-                Severity::Impossible,
-                row,
-                &columns,
-                says,
+            let says = format!(
+                "the mean is {}, but the percentiles {limit}",
+                time(mean.value)
             );
+            judge.impossible("mean-and-percentiles", row, &columns, says);
         }
     }
 }
 
-fn figure(table: &Table, row: &Row, family: &str, meaning: Meaning) -> Option<(usize, Quantity)> {
-    let mut columns = table.columns_of(|it| it == meaning);
+/// The mean time of a family in a row, and its column.
+fn mean_of(table: &Table, row: &Row, family: &str) -> Option<(usize, Quantity)> {
+    let mut columns = table.columns_of(|it| it == Meaning::Mean);
     columns.find_map(|at| {
         let is_of = table.columns[at].family == family;
         Some((at, row.figure(at).filter(|_| is_of)?))
     })
 }
 
-/// What the mean is at least, and at most where the longest time is known. Rounding is granted.
+/// Returns the lower bound of the mean, and the upper bound if the longest time is known. Both
+/// allow for rounding.
 fn bounds(known: &[(f64, usize, Quantity)]) -> (f64, Option<f64>) {
     let mut least = 0.0;
     let mut most = 0.0;

@@ -1,4 +1,4 @@
-//! What is held against a table, one rule a file. A rule speaks only where the table itself shows it.
+//! The rules for a table, one per file. A rule reports only what the table itself shows.
 
 mod bucket;
 mod closed_loop;
@@ -19,7 +19,7 @@ pub(crate) struct Judge<'t> {
     findings: Vec<Finding>,
 }
 
-/// Everything that is wrong with a table, by line.
+/// Returns all findings in a table, by line.
 pub(crate) fn judge(table: &Table) -> Vec<Finding> {
     let mut judge = Judge {
         table,
@@ -43,19 +43,17 @@ pub(crate) fn judge(table: &Table) -> Vec<Finding> {
 }
 
 impl Judge<'_> {
-    /// These cells of a row are wrong.
-    fn row(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        row: &Row,
-        columns: &[usize],
-        says: String,
-    ) {
-        self.rows(rule, severity, &[row], columns, says);
+    /// Reports that these cells of a row cannot be true.
+    fn impossible(&mut self, rule: &'static str, row: &Row, columns: &[usize], says: String) {
+        self.rows(rule, Severity::Impossible, &[row], columns, says);
     }
 
-    /// These cells of several rows are wrong together.
+    /// Reports that these cells of a row mislead.
+    fn misleading(&mut self, rule: &'static str, row: &Row, columns: &[usize], says: String) {
+        self.rows(rule, Severity::Misleading, &[row], columns, says);
+    }
+
+    /// Reports cells of several rows together.
     fn rows(
         &mut self,
         rule: &'static str,
@@ -82,7 +80,7 @@ impl Judge<'_> {
         self.findings.push(finding);
     }
 
-    /// The table lacks something as a whole.
+    /// Reports that the table lacks a fact.
     fn missing(&mut self, rule: &'static str, says: String) {
         let finding = self.finding(rule, Severity::Missing, says);
         self.findings.push(finding);
@@ -139,7 +137,7 @@ fn ratio(values: impl Iterator<Item = f64> + Clone) -> f64 {
     }
 }
 
-/// The middle one of some numbers.
+/// The median of some numbers.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     gatebench_stats::median(&values.collect::<Vec<_>>())
 }

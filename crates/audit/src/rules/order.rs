@@ -1,24 +1,17 @@
-//! A percentile is not below a lower one of the same times, nor outside of least and most.
+//! Percentiles of the same times rise with their rank, and are between the least and the most.
 
 use super::{Judge, time};
-use crate::finding::Severity;
-use crate::heading::Meaning;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
     for family in table.families() {
-        let mut columns: Vec<(f64, usize)> = table
-            .columns_of(Meaning::is_time)
-            .filter(|at| table.columns[*at].family == family)
-            .filter_map(|at| Some((table.columns[at].meaning.rank()?, at)))
-            .collect();
-        columns.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let columns = table.ranked_times(family);
         for row in &table.rows {
-            let told: Vec<_> = columns
+            let known: Vec<_> = columns
                 .iter()
                 .filter_map(|(_, at)| Some((*at, row.figure(*at)?)))
                 .collect();
-            for pair in told.windows(2) {
+            for pair in known.windows(2) {
                 let [(low_at, low), (high_at, high)] = [pair[0], pair[1]];
                 if low.is_above(&high) {
                     let heading = |at: usize| table.columns[at].heading.as_str();
@@ -29,13 +22,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
                         heading(high_at),
                         time(high.value)
                     );
-                    judge.row(
-                        "percentile-order",
-                        Severity::Impossible,
-                        row,
-                        &[low_at, high_at],
-                        says,
-                    );
+                    judge.impossible("percentile-order", row, &[low_at, high_at], says);
                 }
             }
         }

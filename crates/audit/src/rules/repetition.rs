@@ -1,4 +1,4 @@
-//! Whether it was measured more than once, and what the repetitions say.
+//! Repetitions of a measurement: they must exist and agree.
 
 use std::sync::LazyLock;
 
@@ -26,11 +26,7 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| {
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
-    let is_told = table
-        .columns_of(|it| it == Meaning::Repetition)
-        .next()
-        .is_some()
-        || table.rows.iter().any(|row| row.has_spread);
+    let is_stated = table.has(Meaning::Repetition) || table.rows.iter().any(|row| row.has_spread);
     let mut names: Vec<String> = Vec::new();
     for row in table.rows.iter().filter(|row| RUN.is_match(&row.name)) {
         let name = RUN.replace(&row.name, "").into_owned();
@@ -38,8 +34,8 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
             names.push(name);
         }
     }
-    if !is_told && names.is_empty() {
-        let says = "each row was measured once, or how far repetitions lie apart is not told: \
+    if !is_stated && names.is_empty() {
+        let says = "each row was measured once, or the table does not state how far repetitions lie apart: \
                     whether two rows differ cannot be judged"
             .to_owned();
         judge.missing("no-repetition", says);
@@ -86,7 +82,7 @@ fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
     let spread = values().fold(0.0, f64::max) * (1.0 - 1.0 / ratio(values()));
     if first.step < spread * STEP_OF_SPREAD_MIN {
         let says = format!(
-            "told in steps of {}/s, while repetitions lie {}/s apart",
+            "stated in steps of {}/s, while repetitions lie {}/s apart",
             digits(first.step),
             digits(spread)
         );

@@ -1,7 +1,6 @@
 //! Times that the timer, or the writing, was too coarse for: judged cell by cell.
 
 use super::{Judge, digits, time};
-use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::{Quantity, Unit};
 use crate::table::Row;
@@ -44,5 +43,5 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 
 fn cells(judge: &mut Judge<'_>, row: &Row, found: &[(usize, Quantity)], says: String) {
     let columns: Vec<usize> = found.iter().map(|it| it.0).collect();
-    judge.row("resolution", Severity::Misleading, row, &columns, says);
+    judge.misleading("resolution", row, &columns, says);
 }

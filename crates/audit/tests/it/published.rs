@@ -13,8 +13,8 @@ fn found(text: &str) -> Audit {
 
 /// Rule, severity and line of each finding.
 fn rules(audit: &Audit) -> Vec<(&str, Severity, usize)> {
-    let told = |it: &Finding| (it.rule, it.severity, it.line);
-    let mut rules: Vec<_> = audit.findings.iter().map(told).collect();
+    let seen = |it: &Finding| (it.rule, it.severity, it.line);
+    let mut rules: Vec<_> = audit.findings.iter().map(seen).collect();
     rules.sort_unstable();
     rules
 }
@@ -23,7 +23,7 @@ fn only<'a>(audit: &'a Audit, rule: &str) -> Vec<&'a Finding> {
     audit.findings.iter().filter(|it| it.rule == rule).collect()
 }
 
-/// A table in which everything agrees, and everything is told.
+/// A complete table without contradictions.
 const CLEAN: &str = "\
 | gateway | connections | rps | mean ms | p50 ms | p95 ms | p99 ms | requests | duration | errors | runs |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -168,7 +168,7 @@ fn rows_at_different_concurrency_in_a_closed_loop_and_a_bucket() {
         [
             ("different-concurrency", Severity::Misleading, 4),
             ("different-concurrency", Severity::Misleading, 9),
-            ("errors-not-told", Severity::Missing, 2),
+            ("errors-not-reported", Severity::Missing, 2),
             ("histogram-bucket", Severity::Misleading, 4),
             ("latency-at-saturation", Severity::Misleading, 5),
             ("no-repetition", Severity::Missing, 2),
@@ -370,7 +370,7 @@ fn every_finding_names_its_row_and_its_cells() {
     // A table shows nowhere what it lacks: the finding names the line of its headings.
     let audit = found("# A\n\n|x|rps|\n|-|-|\n|a|900|\n");
     let missing = [
-        ("errors-not-told", Severity::Missing, 3),
+        ("errors-not-reported", Severity::Missing, 3),
         ("no-repetition", Severity::Missing, 3),
     ];
     assert_eq!(rules(&audit), missing);
@@ -394,7 +394,7 @@ fn lines_of_csv_are_those_of_the_file() {
         let order = only(&audit, "percentile-order");
         let lines: Vec<usize> = order.iter().map(|it| it.line).collect();
         assert_eq!(lines, [4, 8], "{end:?}: {audit:?}");
-        assert_eq!(only(&audit, "errors-not-told")[0].line, 3);
+        assert_eq!(only(&audit, "errors-not-reported")[0].line, 3);
     }
 }
 
@@ -446,7 +446,7 @@ fn more_cpu_time_than_cores() {
     );
 }
 
-/// What wrk prints, three times.
+/// The output of three runs of wrk.
 fn wrk_runs(rates: [&str; 3]) -> String {
     let run = |(number, rate): (usize, &&str)| {
         format!(
@@ -497,7 +497,7 @@ fn json_is_read_as_objects_and_as_lists() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
+fn an_unreadable_document_is_an_error_with_its_line() {
     let error = |text: &str, form| audit(text, form).unwrap_err().to_string();
     assert_eq!(
         error("a,b\n1,2\n1,2,3\n", Form::Csv),

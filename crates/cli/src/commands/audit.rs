@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use console::Style;
 use gatebench_audit::{Audit as Audited, Cell, Finding, Form, Severity, audit};
+use gatebench_report::format::counted;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Columns before what a finding says.
+/// The indent of the sentence of a finding.
 const INDENT: usize = 4;
 
 /// Check a published table for impossible or misleading figures
@@ -65,18 +66,16 @@ impl From<FormName> for Form {
 }
 
 impl Audit {
-    /// Judges, and says what was found.
+    /// Audits the document and prints the findings.
     pub fn run(self) -> Result<Exit, Failure> {
         if self.file.is_dir() {
             return own::run(&self.file, self.json);
         }
         let name = self.file.to_string_lossy();
         let form = self.form.map_or_else(|| Form::of_name(&name), Form::from);
-        let audited = audit(&read(&self.file)?, form).map_err(|error| Failure::Said {
-            culprit: format!("your file {name}"),
-            what: error.to_string(),
-            remedy: "correct the file, or name its format: --form csv, json or markdown".into(),
-            exit: Exit::WrongWords,
+        let audited = audit(&read(&self.file)?, form).map_err(|error| {
+            let remedy = "correct the file, or name its format: --form csv, json or markdown";
+            Failure::words(format!("your file {name}"), error.to_string(), remedy)
         })?;
         if audited.tables == 0 {
             return Err(nothing_to_judge(&name, &audited));
@@ -87,7 +86,7 @@ impl Audit {
             })?;
             terminal::say_data(&text)?;
         } else {
-            terminal::say(&told(&audited))?;
+            terminal::say(&summary(&audited))?;
         }
         let is_bad = |it: &Finding| it.severity != Severity::Missing;
         Ok(if audited.findings.iter().any(is_bad) {
@@ -105,11 +104,10 @@ fn read(file: &Path) -> Result<String, Failure> {
     } else {
         std::fs::read_to_string(file)
     };
-    text.map_err(|error| Failure::Said {
-        culprit: format!("your file {}", file.display()),
-        what: format!("cannot read it: {error}"),
-        remedy: "name a CSV, JSON or Markdown file in UTF-8, or - for standard input".into(),
-        exit: Exit::WrongWords,
+    text.map_err(|error| {
+        let remedy = "name a CSV, JSON or Markdown file in UTF-8, or - for standard input";
+        let what = format!("cannot read it: {error}");
+        Failure::words(format!("your file {}", file.display()), what, remedy)
     })
 }
 
@@ -119,19 +117,15 @@ fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
         1 => "its only table has neither times nor rates of requests".to_owned(),
         tables => format!("none of its {tables} tables has times or rates of requests"),
     };
-    Failure::Said {
-        culprit: format!("your file {name}"),
-        what,
-        remedy: "name the columns in a header: rps, mean ms, p99 ms, connections, requests, errors"
-            .into(),
-        exit: Exit::WrongWords,
-    }
+    let remedy =
+        "name the columns in a header: rps, mean ms, p99 ms, connections, requests, errors";
+    Failure::words(format!("your file {name}"), what, remedy)
 }
 
 /// Everything that was found, table by table.
-fn told(audited: &Audited) -> String {
-    let tables = plural(audited.tables, "table");
-    let rows = plural(audited.rows, "row");
+fn summary(audited: &Audited) -> String {
+    let tables = counted(audited.tables as u64, "table");
+    let rows = counted(audited.rows as u64, "row");
     if audited.findings.is_empty() {
         return format!("no findings in {tables} with {rows}");
     }
@@ -140,21 +134,17 @@ fn told(audited: &Audited) -> String {
     for finding in &audited.findings {
         if table != Some(&finding.table) {
             table = Some(&finding.table);
-            let title = if finding.table.is_empty() {
-                "the table"
-            } else {
-                &finding.table
+            text += match &*finding.table {
+                "" => "the table",
+                title => title,
             };
-            text += &format!("{title}\n\n");
+            text += "\n\n";
         }
         text += &paragraph(finding);
     }
     let count = |severity| {
-        audited
-            .findings
-            .iter()
-            .filter(|it| it.severity == severity)
-            .count()
+        let found = audited.findings.iter();
+        found.filter(|it| it.severity == severity).count()
     };
     text + &format!(
         "{tables} with {rows}: {} impossible, {} misleading, {} not stated",
@@ -173,8 +163,7 @@ fn paragraph(finding: &Finding) -> String {
     };
     let head = format!("{mark}  {}", place(finding));
     let head = terminal::wrapped(&head, terminal::WIDTH, INDENT);
-    let says = terminal::wrapped(&finding.says, terminal::WIDTH - INDENT, 0)
-        .replace('\n', &format!("\n{:INDENT$}", ""));
+    let says = terminal::column(&finding.says, terminal::WIDTH, INDENT);
     format!("{head}\n{:INDENT$}{says}\n\n", "")
 }
 
@@ -190,20 +179,9 @@ fn place(finding: &Finding) -> String {
         let texts = cells
             .iter()
             .map(|it| format!("{} {}", it.column, it.written));
-        let texts: Vec<String> = texts.collect();
-        let first = &cells[0];
-        format!(
-            "{word} {} · {} · {}",
-            first.line,
-            first.row,
-            texts.join(", ")
-        )
+        let (first, texts) = (&cells[0], Vec::from_iter(texts).join(", "));
+        format!("{word} {} · {} · {texts}", first.line, first.row)
     };
     let rows: Vec<String> = finding.cells.chunk_by(same_row).map(row).collect();
     rows.join("; ")
-}
-
-fn plural(count: usize, word: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {word}{s}")
 }

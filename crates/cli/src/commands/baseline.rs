@@ -1,8 +1,9 @@
-//! `gatebench baseline`: names for several runs that others are held against.
+//! `gatebench baseline`: names for sets of runs with which others are compared.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use gatebench_report::format::counted;
 use gatebench_stats::MIN_RUNS;
 use gatebench_store::Run;
 use gatebench_store::history::{BASELINES_FILE, Baselines};
@@ -25,7 +26,6 @@ differences show how much runs vary without a change. Use at least three runs, b
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Baseline {
-    /// The action
     #[command(subcommand)]
     action: Action,
 }
@@ -74,7 +74,7 @@ pub struct Folder {
 }
 
 impl Baseline {
-    /// Does it.
+    /// Runs the action.
     pub fn run(self) -> Result<Exit, Failure> {
         match self.action {
             Action::Set { runs, name, folder } => folder.set(&name, &runs)?,
@@ -113,11 +113,10 @@ impl Folder {
             count if count < MIN_RUNS => format!("; a verdict needs {MIN_RUNS}"),
             _ => String::new(),
         };
-        let plural = if runs.len() == 1 { "" } else { "s" };
         let file = self.dir.join(BASELINES_FILE);
         terminal::say(&format!(
-            "{name}: {} run{plural}{few} ({})",
-            runs.len(),
+            "{name}: {}{few} ({})",
+            counted(runs.len() as u64, "run"),
             file.display()
         ))
     }

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use gatebench_analysis::findings::{CompareFindings, Decision};
-use gatebench_analysis::{RunSummary, compare as against_one, compare_with_baseline, summarise};
 use gatebench_report::{html, json, markdown, terminal as on_terminal};
 use gatebench_store::Run;
+use gatebench_studies::across_runs::compare::facts::CompareFindings;
+use gatebench_studies::across_runs::{
+    RunSummary, compare as against_one, compare_with_baseline, summarise,
+};
 
 use super::baseline;
 use super::values::MetricWord;
@@ -63,7 +65,7 @@ enum Format {
 }
 
 impl Compare {
-    /// Compares, and says what came of it.
+    /// Prints the comparison and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
         let text = match self.format {
@@ -73,11 +75,7 @@ impl Compare {
             Format::Json => json::render(&found),
         };
         terminal::say_data(text.trim_end())?;
-        Ok(match found.decision {
-            Decision::Fine => Exit::Fine,
-            Decision::Worse => Exit::CheckFailed,
-            Decision::Open => Exit::Inconclusive,
-        })
+        Ok(Exit::of_decision(found.decision))
     }
 
     fn findings(&self) -> Result<CompareFindings, Failure> {
@@ -92,7 +90,7 @@ impl Compare {
                 let candidate_dir = candidate
                     .canonicalize()
                     .unwrap_or_else(|_| candidate.clone());
-                // A run that is a part of its own baseline would be held against itself.
+                // A run that is part of the baseline must not be compared with itself.
                 let others = runs
                     .iter()
                     .filter(|run| run.canonicalize().ok().as_ref() != Some(&candidate_dir));
@@ -115,7 +113,7 @@ impl Compare {
     }
 }
 
-/// What a run says, under the name of its directory.
+/// The summary of a run, under the name of its directory.
 pub fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
     Ok(summarise(name.to_string_lossy(), &Run::open(dir)?)?)

@@ -7,25 +7,35 @@ use console::Style;
 use serde_json::json;
 
 use self::checks::{Check, State};
+use super::outputs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Columns before what was seen.
+/// Columns before the observation.
 const INDENT: usize = 19;
 
 /// Check this machine, and show how to install what it lacks
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code: 3 if the tour (`gatebench run`) cannot run, 0 otherwise.")]
+#[command(
+    after_help = "Exit code: 3 if the tour (`gatebench run`) cannot run or an output does not accept \
+                  data, 0 otherwise."
+)]
 pub struct Doctor {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
+    /// Try these outputs instead: prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE (repeatable)
+    #[arg(long = "out", value_name = "KIND=TARGET")]
+    outs: Vec<String>,
 }
 
 impl Doctor {
-    /// Looks, and says what it saw.
+    /// Runs the checks and prints their results.
     pub fn run(self) -> Result<Exit, Failure> {
+        if !self.outs.is_empty() {
+            return self.outputs();
+        }
         let checks = checks::all()?;
         let able = checks.iter().all(|check| check.state != State::Missing);
         if self.json {
@@ -43,6 +53,23 @@ impl Doctor {
         }
         Ok(if able { Exit::Fine } else { Exit::Environment })
     }
+
+    /// Tries the outputs.
+    fn outputs(&self) -> Result<Exit, Failure> {
+        let targets = self.outs.iter().map(|word| outputs::out(word));
+        let targets: Vec<_> = targets.collect::<Result<_, _>>()?;
+        let checks: Vec<Check> = targets.iter().map(checks::output).collect();
+        let able = checks.iter().all(|check| check.state == State::Good);
+        if self.json {
+            let entries: Vec<_> = checks.iter().map(as_json).collect();
+            terminal::say_data(&format!("{:#}", json!({ "able": able, "checks": entries })))?;
+        } else {
+            checks
+                .iter()
+                .try_for_each(|check| terminal::say(&line(check)))?;
+        }
+        Ok(if able { Exit::Fine } else { Exit::Environment })
+    }
 }
 
 fn line(check: &Check) -> String {
@@ -57,8 +84,7 @@ fn line(check: &Check) -> String {
         .as_ref()
         .map(|remedy| format!("\n    → {remedy}"))
         .unwrap_or_default();
-    let says = terminal::wrapped(&check.says, terminal::WIDTH - INDENT, 0)
-        .replace('\n', &format!("\n{:INDENT$}", ""));
+    let says = terminal::column(&check.says, terminal::WIDTH, INDENT);
     format!("{mark} {:<16} {says}{remedy}", check.name)
 }
 

@@ -4,11 +4,11 @@ use clap::{Args, ValueEnum};
 use gatebench_model::HumanDuration;
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Flame as Profile, Shape, Stacks};
-use gatebench_runner::{FlameChoice, Selection, StudyChoice};
+use gatebench_runner::Selection;
+use gatebench_studies::profile::plan::FlameChoice;
 
 use super::run::measuring::Measuring;
-use super::soak::rate;
-use super::values::measured;
+use super::values::{measured, rate};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -77,10 +77,9 @@ impl From<StacksWord> for Stacks {
 }
 
 impl Flame {
-    /// Samples them, and says what came of it.
+    /// Samples the gateways and prints the profiles.
     pub fn run(self) -> Result<Exit, Failure> {
-        let conducted = self.measuring.run(&self.selection(), None, None)?;
-        Ok(conducted.map_or(Exit::Fine, |it| it.exit))
+        self.measuring.run(&self.selection(), None, None)
     }
 
     fn selection(&self) -> Selection {
@@ -92,7 +91,7 @@ impl Flame {
             scenarios: self.scenario.iter().cloned().collect(),
             gateway_cores: self.gateway_cores,
             shape: open.or(closed),
-            study: StudyChoice::Profile(FlameChoice {
+            study: Box::new(FlameChoice {
                 duration: self.duration,
                 flame: Profile {
                     samples_per_second: self.frequency,

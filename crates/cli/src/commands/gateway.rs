@@ -39,7 +39,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Serves until a signal comes.
+    /// Serves until a signal arrives.
     pub fn run(self) -> Result<Exit, Failure> {
         if self.check {
             read(&self.file, Document::check)?;
@@ -59,7 +59,7 @@ impl Gateway {
                 "gateway is finishing open requests; a second signal stops it immediately",
             );
         };
-        let stop = signals::stop_flag_beside(on_first, move || reload(&reloaded, &file))?;
+        let stop = signals::second_stop_flag(on_first, move || reload(&reloaded, &file))?;
         let mut said = Ok(());
         let backend = self.backend.map(Into::into);
         let totals = gateway
@@ -78,7 +78,7 @@ impl Gateway {
     }
 }
 
-/// Goes by the file as it is now, and says what came of it.
+/// Reloads the file and prints the result.
 fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     let replaced = read(file, Document::read).and_then(|document| {
         gateway
@@ -86,13 +86,13 @@ fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
             .map_err(|errors| mistakes(&document, &errors))
     });
     match replaced {
-        // A reader of standard output that has gone is no reason to stop serving.
+        // A closed standard output must not stop the gateway.
         Ok(()) => drop(terminal::say("gateway has reloaded its file")),
         Err(failure) => failure.print(),
     }
 }
 
-/// Reads a file in one of the two ways.
+/// Reads a file, and checks it or makes a document from it.
 fn read(
     file: &Path,
     way: impl FnOnce(&str, &str) -> Result<Document, Diagnostics>,
@@ -100,7 +100,7 @@ fn read(
     let text = fs::read_to_string(file).map_err(|error| {
         let what = format!("cannot read the configuration: {error}");
         let help = "check the path and its permissions";
-        Failure::words(&file.display().to_string(), what, help)
+        Failure::words(file.display().to_string(), what, help)
     })?;
     way(&file.display().to_string(), &text).map_err(|mistakes| Failure::Mistakes(vec![mistakes]))
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use gatebench_analysis::findings::HistoryFindings;
-use gatebench_analysis::{HISTORY_RUNS_MIN, entry, history as over_time};
 use gatebench_report::{html, json, terminal as on_terminal};
 use gatebench_stats::change_points::LOOKS;
 use gatebench_store::Timestamp;
 use gatebench_store::history::{Found, HistoryIndex, RunEntry};
+use gatebench_studies::across_runs::history::facts::HistoryFindings;
+use gatebench_studies::across_runs::{HISTORY_RUNS_MIN, entry, history as over_time};
 
 use super::compare::summary;
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ Examples:
 The command reads new and changed runs into DIR/history.sqlite. You can delete this index at any
 time: everything in it comes from the run directories. `gatebench run` and `ab` do not write to
 it. It reports a change when there are at least {HISTORY_RUNS_MIN} runs under the same conditions
-(machine, load, scenario, size) and {LOOKS} looks in a row have found it."
+(machine, load, scenario, size) and {LOOKS} consecutive analyses have found it."
     )
 }
 
@@ -67,7 +67,7 @@ enum Format {
 }
 
 impl History {
-    /// Brings the index up to date, and shows what it holds.
+    /// Updates the index and prints its series.
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
         let text = match self.format {
@@ -99,7 +99,7 @@ impl History {
         let mut entries = index.entries()?;
         if entries.is_empty() {
             return Err(Failure::words(
-                &self.dir.display().to_string(),
+                self.dir.display().to_string(),
                 "the directory contains no runs",
                 "name the directory that contains runs; `gatebench run` creates ./gatebench-runs",
             ));
@@ -114,8 +114,8 @@ impl History {
     }
 }
 
-/// What the index keeps of a run; one that cannot be read is kept with the reason, and not read again before
-/// it changes.
+/// The index entry of a run. A run that cannot be read is kept with the reason, and is not read
+/// again before it changes.
 fn read(folder: &Path, found: &Found) -> RunEntry {
     match summary(&folder.join(&found.dir)) {
         Ok(summary) => entry(&summary, found.stamp.clone()),

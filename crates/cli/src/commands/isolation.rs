@@ -1,18 +1,15 @@
 //! `gatebench isolation GATEWAY`.
 
 use clap::Args;
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::Decision;
-use gatebench_model::HumanDuration;
 use gatebench_model::load::Open;
-use gatebench_model::{Length, Shape};
-use gatebench_runner::{IsolationChoice, Selection, StudyChoice};
+use gatebench_model::{HumanDuration, Length, Shape};
+use gatebench_runner::Selection;
+use gatebench_studies::isolation::plan::IsolationChoice;
 
 use super::run::measuring::Measuring;
-use super::soak::rate;
+use super::values::rate;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal;
 
 /// The suite that the scenario and the load come from.
 const SUITE: &str = "isolation";
@@ -57,7 +54,7 @@ pub struct Isolation {
     /// Run 3 blocks of 2 s: verify the checks, without a verdict on latency
     #[arg(long)]
     quick: bool,
-    /// Seed of the random order
+    /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Give the gateway N cores and N workers [default: 1]
@@ -68,13 +65,9 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Tests it, and says what came of it.
+    /// Runs the test and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
-        let conducted = self.measuring.run(&self.selection(), None, self.budget)?;
-        let Some(conducted) = conducted else {
-            return Ok(Exit::Fine);
-        };
-        self.judged(conducted.exit, &conducted.findings)
+        self.measuring.run(&self.selection(), None, self.budget)
     }
 
     fn selection(&self) -> Selection {
@@ -91,28 +84,10 @@ impl Isolation {
             } else {
                 Length::Full
             },
-            study: StudyChoice::Isolation(IsolationChoice {
+            study: Box::new(IsolationChoice {
                 group: self.group.clone(),
             }),
             ..Selection::default()
         }
-    }
-
-    /// The exit code, and the answers once more below the report.
-    fn judged(&self, exit: Exit, findings: &Findings) -> Result<Exit, Failure> {
-        for found in findings.isolation.iter().filter(|_| !self.measuring.json) {
-            terminal::say(&format!("\n{}", found.text))?;
-        }
-        let decisions = || findings.isolation.iter().map(|it| it.decision);
-        let is_whole = decisions().next().is_some();
-        Ok(match exit {
-            Exit::Fine | Exit::Inconclusive if decisions().any(|it| it == Decision::Worse) => {
-                Exit::CheckFailed
-            }
-            Exit::Fine if !is_whole || decisions().any(|it| it == Decision::Open) => {
-                Exit::Inconclusive
-            }
-            exit => exit,
-        })
     }
 }

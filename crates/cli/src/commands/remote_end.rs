@@ -11,9 +11,9 @@ use crate::failure::Failure;
 pub struct RemoteEnd {}
 
 impl RemoteEnd {
-    /// Answers until nobody asks any more.
+    /// Serves until the other end closes the connection.
     pub fn run(self) -> Result<Exit, Failure> {
-        match gatebench_runner::serve_remote_end(launcher()?) {
+        match gatebench_testbed::remote::serve(launcher()?) {
             Ok(()) => Ok(Exit::Fine),
             Err(error) => Err(Failure::environment(
                 error.to_string(),

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gatebench_analysis::{Findings, analyse, in_columns_of};
-use gatebench_report::redact::leave_out;
-use gatebench_report::{csv, document as as_document, html, json, markdown};
+use gatebench_report::{csv, html, json, markdown, terminal as on_terminal};
 use gatebench_store::Run;
+use gatebench_studies::published::in_columns_of;
+use gatebench_studies::run::redact::leave_out;
+use gatebench_studies::{Findings, analyse};
 
 use super::values::Overlay;
 use crate::exit::Exit;
@@ -44,6 +45,9 @@ pub struct Report {
     /// Show the keys, passwords and tokens of the scenarios, and your own configurations
     #[arg(long, conflicts_with = "redact")]
     show_secrets: bool,
+    /// Print all figures and notes, not only the first screen
+    #[arg(long)]
+    verbose: bool,
     #[command(flatten)]
     overlay: Overlay,
 }
@@ -66,7 +70,7 @@ enum Format {
 impl Format {
     fn render(self, findings: &Findings) -> String {
         match self {
-            Self::Terminal => reports::for_terminal(findings),
+            Self::Terminal => reports::for_terminal(findings, false),
             Self::Markdown => markdown::render(findings),
             Self::Html => html::render(findings),
             Self::Json => json::render(findings),
@@ -92,7 +96,7 @@ impl Report {
                 let page = reports::write(&self.dir, &findings, readers)?;
                 terminal::say(&format!(
                     "{}\n\n{}",
-                    reports::for_terminal(&findings),
+                    reports::for_terminal(&findings, !self.verbose),
                     page.display()
                 ))?;
             }
@@ -115,27 +119,26 @@ impl Report {
         let document = self.overlay.scenarios().published_of(word)?.document;
         let run = Run::open(&self.dir)?;
         let findings = self.findings(&run)?;
+        let without_figures = |what: &str| {
+            let word = format!("{} --as {}", self.dir.display(), document.published);
+            let remedy = format!("measure them: gatebench run {}", document.suite);
+            Err(Failure::words(word, what, remedy))
+        };
         if findings.run.is_smoke {
-            return Err(Failure::words(
-                &format!("{} --as {}", self.dir.display(), document.published),
+            return without_figures(
                 "a smoke run only verifies that everything works; it has no figures",
-                format!("measure them: gatebench run {}", document.suite),
-            ));
+            );
         }
         let found = in_columns_of(&document, &run, &findings)?;
         if found.tables.is_empty() {
-            return Err(Failure::words(
-                &format!("{} --as {}", self.dir.display(), document.published),
-                "this run has none of the document's scenarios",
-                format!("measure them: gatebench run {}", document.suite),
-            ));
+            return without_figures("this run has none of the document's scenarios");
         }
         let text = match self.format.unwrap_or(Format::Terminal) {
-            Format::Terminal => as_document::terminal(&found, reports::terminal_options()),
-            Format::Markdown => as_document::markdown(&found),
-            Format::Html => as_document::html(&found),
-            Format::Json => as_document::json(&found),
-            Format::Csv => as_document::csv(&found),
+            Format::Terminal => on_terminal::render(&found, reports::terminal_options()),
+            Format::Markdown => markdown::render(&found),
+            Format::Html => html::render(&found),
+            Format::Json => json::render(&found),
+            Format::Csv => csv::render(&found),
         };
         terminal::say_data(text.trim_end())?;
         Ok(Exit::Fine)

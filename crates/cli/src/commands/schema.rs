@@ -33,7 +33,7 @@ fn kinds() -> Vec<&'static str> {
 }
 
 impl PrintSchema {
-    /// Prints it.
+    /// Prints the result.
     pub fn run(self) -> Result<Exit, Failure> {
         let schema = match self.kind.parse::<FileKind>() {
             Ok(kind) => gatebench_model::schema(kind),

@@ -3,17 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::Decision;
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{HumanDuration, Shape};
-use gatebench_runner::{Selection, SoakChoice, StudyChoice};
+use gatebench_runner::Selection;
+use gatebench_studies::soak::plan::SoakChoice;
 
 use super::run::measuring::Measuring;
-use super::values::measured;
+use super::values::{in_units, measured, rate};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal;
 
 /// The suite that the scenario and the load come from.
 const SUITE: &str = "soak";
@@ -69,13 +67,10 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Soaks it, and says what came of it.
+    /// Runs the soak and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let Some(conducted) = self.measuring.run(&self.selection(), resume, None)? else {
-            return Ok(Exit::Fine);
-        };
-        self.judged(conducted.exit, &conducted.findings)
+        self.measuring.run(&self.selection(), resume, None)
     }
 
     fn selection(&self) -> Selection {
@@ -85,7 +80,7 @@ impl Soak {
             scenarios: self.scenario.iter().cloned().collect(),
             gateway_cores: self.gateway_cores,
             shape: self.shape(),
-            study: StudyChoice::Soak(SoakChoice {
+            study: Box::new(SoakChoice {
                 duration: self.duration,
                 growth_bytes_per_hour: self.growth,
             }),
@@ -104,45 +99,12 @@ impl Soak {
             (None, None) => None,
         }
     }
-
-    /// The exit code, and the answer once more below the report.
-    fn judged(&self, exit: Exit, findings: &Findings) -> Result<Exit, Failure> {
-        let Some(found) = &findings.soak else {
-            return Ok(exit);
-        };
-        if !self.measuring.json {
-            terminal::say(&format!("\n{}", found.text))?;
-        }
-        Ok(match (exit, found.decision) {
-            // What leaks does so whatever the machine did to latency.
-            (Exit::Fine | Exit::Inconclusive, Decision::Worse) => Exit::CheckFailed,
-            (Exit::Fine, Decision::Open) => Exit::Inconclusive,
-            (exit, _) => exit,
-        })
-    }
-}
-
-/// Requests per second.
-pub fn rate(word: &str) -> Result<f64, String> {
-    let rate = word.parse().ok();
-    rate.filter(|rate| (0.001..=100_000_000.0).contains(rate))
-        .ok_or_else(|| "this is not a rate: write requests per second, for example 2000".into())
 }
 
 /// `512KiB`, `4MiB`, `1GiB`, or bytes.
 fn bytes(word: &str) -> Result<u64, String> {
-    let units = [
-        ("GiB", 1 << 30),
-        ("MiB", 1 << 20),
-        ("KiB", 1 << 10),
-        ("B", 1),
-        ("", 1),
-    ];
-    let parsed = units.iter().find_map(|(unit, size)| {
-        let number = word.strip_suffix(unit)?.parse::<u64>().ok()?;
-        number.checked_mul(*size)
-    });
-    parsed.ok_or_else(|| {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)];
+    in_units(word, &units).ok_or_else(|| {
         "this is not a size: write bytes with a unit, for example 512KiB, 4MiB or 1GiB".into()
     })
 }

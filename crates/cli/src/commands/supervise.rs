@@ -1,4 +1,5 @@
-//! `gatebench supervise`: between gatebench and what it starts, so that nothing outlives it.
+//! `gatebench supervise`: the parent of every process that gatebench starts. It ends them when
+//! gatebench ends.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -46,7 +46,7 @@ pub struct Upstream {
     tls: Tls,
 }
 
-/// What is spoken below HTTP.
+/// How the upstream serves TLS.
 #[derive(Debug, Args)]
 struct Tls {
     /// Use TLS 1.2 and 1.3, with a self-signed certificate unless --cert is given
@@ -64,7 +64,7 @@ struct Tls {
 }
 
 impl Tls {
-    /// The settings for a server at `listen`, where TLS is wanted.
+    /// Returns the settings for a server at `listen`; none without TLS.
     fn settings(&self, listen: SocketAddr) -> Result<Option<ServerSettings>, SettingsError> {
         if !self.tls {
             return Ok(None);
@@ -81,7 +81,7 @@ impl Tls {
         Ok(Some(settings))
     }
 
-    /// What curl needs to know to accept the certificate.
+    /// The option with which curl accepts the certificate.
     fn curl_option(&self) -> String {
         match &self.cert {
             None => "--insecure ".to_owned(),
@@ -90,7 +90,7 @@ impl Tls {
     }
 }
 
-/// What the help ends with.
+/// The end of the help.
 fn paths_and_examples() -> String {
     let paths = Kind::NAMES.map(|(name, kind)| {
         let paths = terminal::column(kind.paths(), terminal::WIDTH, PATHS_INDENT);
@@ -105,7 +105,7 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 }
 
 impl Upstream {
-    /// Serves until a signal comes.
+    /// Serves until a signal arrives.
     pub fn run(self) -> Result<Exit, Failure> {
         let wrong = |error: SettingsError| {
             let place = error.place();
@@ -134,7 +134,7 @@ impl Upstream {
         said.map(|()| Exit::Fine)
     }
 
-    /// Says where it listens and, over TLS, shows the certificate.
+    /// Prints the address and, with TLS, the certificate.
     fn announce(&self, address: SocketAddr, chain: Option<&Pem>) -> Result<(), Failure> {
         if self.json || !terminal::stdout_is_terminal() {
             let mut line = serde_json::json!({ "listening": address });
@@ -155,13 +155,14 @@ impl Upstream {
     }
 }
 
-/// A path that every kind answers in its own way.
+/// A path of each kind with a typical response.
 fn example_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Ping => "/ping",
         Kind::GoBench => "/json/valid",
         Kind::Httpbin => "/anything",
         Kind::Calculator(_) => "/ws/calculator.wsdl",
+        Kind::Any => "/",
         Kind::Pathology => "/stall",
     }
 }

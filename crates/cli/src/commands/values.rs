@@ -5,17 +5,19 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use gatebench_external::Generator;
+use gatebench_model::load::Spread;
 use gatebench_model::{DecisiveMetric, HumanDuration};
 use gatebench_net::Backend;
 use gatebench_runner::Library;
-use gatebench_testbed::{Catalogue, Launcher};
+use gatebench_testbed::Launcher;
+use gatebench_testbed::gateway::Catalogue;
 
 use crate::failure::Failure;
 
-/// In less, nothing can be said of a gateway.
+/// A shorter measurement allows no conclusion about a gateway.
 const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
 
-/// Reads how long is measured.
+/// Reads the length of a measurement.
 pub fn measured(word: &str) -> Result<HumanDuration, String> {
     let span: HumanDuration = word.parse()?;
     if span < MEASURED_MIN {
@@ -26,7 +28,43 @@ pub fn measured(word: &str) -> Result<HumanDuration, String> {
     Ok(span)
 }
 
-/// Where gateways and scenarios come from besides the program itself.
+/// Reads a rate, in requests or connections per second.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok();
+    rate.filter(|rate| (0.001..=1e8).contains(rate))
+        .ok_or_else(|| {
+            format!("'{text}' is not a rate: write requests per second, for example 2000 or 0.5")
+        })
+}
+
+/// Reads a number of bytes in one of these units, each with its power of two; none if it is not
+/// one.
+pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
+    units.iter().find_map(|(unit, power)| {
+        let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(1_u64 << power)
+    })
+}
+
+/// The spread of arrivals, as the command line names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SpreadWord {
+    /// Evenly spaced
+    Uniform,
+    /// Randomly, like the requests of many independent users
+    Poisson,
+}
+
+impl From<SpreadWord> for Spread {
+    fn from(word: SpreadWord) -> Self {
+        match word {
+            SpreadWord::Uniform => Self::Uniform,
+            SpreadWord::Poisson => Self::Poisson,
+        }
+    }
+}
+
+/// A further source of gateways and scenarios, in addition to the program itself.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Overlay {
     /// Add the gateways/ and scenarios/ of this directory; they replace embedded ones of the same
@@ -46,7 +84,7 @@ impl Overlay {
         Library::new(self.below("scenarios"))
     }
 
-    /// An overlay need not have both.
+    /// The subfolder, if the overlay has it.
     fn below(&self, folder: &str) -> Option<PathBuf> {
         self.overlay
             .as_ref()
@@ -55,7 +93,7 @@ impl Overlay {
     }
 }
 
-/// What is started is supervised by this program itself.
+/// Returns the launcher that starts processes under the supervision of this program.
 pub fn launcher() -> Result<Launcher, Failure> {
     Launcher::own().map_err(|error| {
         let what = format!("cannot read the path of the running program: {error}");
@@ -82,7 +120,7 @@ impl From<BackendWord> for Backend {
     }
 }
 
-/// A load engine, as the command line calls it.
+/// A load generator, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineWord {
     /// The built-in load generator
@@ -96,7 +134,7 @@ pub enum EngineWord {
 }
 
 impl EngineWord {
-    /// An external load generator instead of gatebench's own engine.
+    /// An external load generator in place of the built-in one.
     pub fn generator(self) -> Option<Generator> {
         match self {
             Self::Gatebench => None,
@@ -107,7 +145,7 @@ impl EngineWord {
     }
 }
 
-/// What decides, as the command line calls it.
+/// The metric that decides, as the command line names it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum MetricWord {
     /// CPU time of the gateway per request
@@ -134,11 +172,11 @@ impl From<MetricWord> for DecisiveMetric {
     }
 }
 
-/// A list of cores: `0,1` and `0-3,6`, as `taskset -c` takes them.
+/// A list of cores, as in `taskset -c`: `0,1` or `0-3,6`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(pub Vec<usize>);
 
-/// More than any machine has; a typing error must not fill the memory.
+/// More than any machine has, because a typing error must not fill the memory.
 const CORES_MAX: usize = 4096;
 
 impl FromStr for Cores {

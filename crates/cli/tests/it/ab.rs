@@ -2,22 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::folder::gatebench;
+
 /// The reference gateway's folder: a gateway that is always there.
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
-
-fn gatebench(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_gatebench"))
-        .args(words)
-        .current_dir(folder)
-        .env("XDG_DATA_HOME", folder.join("data"))
-        .output()
-        .unwrap()
-}
 
 fn git(folder: &Path, words: &[&str]) {
     let status = Command::new("git")
@@ -92,7 +85,7 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
 }
 
 #[test]
-fn what_does_not_decide_is_left_out_or_in_every_block() {
+fn other_metrics_are_omitted_or_measured_in_every_block() {
     let folder = TempDir::new().unwrap();
     let planned = |words: &[&str]| -> Value {
         let words = [
@@ -145,7 +138,7 @@ fn a_run_without_time_says_that_nothing_may_be_said() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(
-        said.contains("reference cannot be told from reference-2"),
+        said.contains("reference cannot be distinguished from reference-2"),
         "{said}"
     );
     let manifest: Value =
@@ -156,7 +149,7 @@ fn a_run_without_time_says_that_nothing_may_be_said() {
     assert_eq!(manifest["plan"]["trials"].as_array().unwrap().len(), 3);
     let comment = fs::read_to_string(folder.path().join("ab.md")).unwrap();
     assert!(
-        comment.starts_with("### ❔ reference cannot be told"),
+        comment.starts_with("### ❔ reference cannot be distinguished"),
         "{comment}"
     );
     assert!(

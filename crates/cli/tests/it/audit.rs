@@ -33,7 +33,7 @@ fn a_clean_table_is_fine() {
 }
 
 #[test]
-fn what_is_impossible_is_told_with_its_place() {
+fn impossible_figures_are_reported_with_their_place() {
     let text = format!("# Results\n\n{HEAD}|a|64|16000|3.98|9.76|8.77|0|10|\n");
     let output = audit(&text, &[]);
     assert_eq!(output.status.code(), Some(1));
@@ -48,11 +48,11 @@ fn what_is_impossible_is_told_with_its_place() {
     );
 
     let output = audit(&text, &["--json"]);
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["findings"][0]["rule"], "percentile-order");
-    assert_eq!(told["findings"][0]["severity"], "impossible");
-    assert_eq!(told["findings"][0]["line"], 5);
-    let cell = &told["findings"][0]["cells"][1];
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(findings["findings"][0]["rule"], "percentile-order");
+    assert_eq!(findings["findings"][0]["severity"], "impossible");
+    assert_eq!(findings["findings"][0]["line"], 5);
+    let cell = &findings["findings"][0]["cells"][1];
     assert_eq!(
         (&cell["row"], &cell["column"]),
         (&"a".into(), &"p99 ms".into())
@@ -74,7 +74,7 @@ fn a_cell_that_is_too_coarse_is_named_with_its_row() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_wrong_words() {
+fn a_document_without_figures_is_invalid_input() {
     let output = audit("nothing here\n", &[]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();

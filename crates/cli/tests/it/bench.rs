@@ -53,13 +53,13 @@ pub const LONG_MEASURE: &str =
 
 const PING: &str = "\
 scenario: ping
-title: The smallest answer
+title: The smallest response
 upstream: ping
 routes: [{name: ping, path: /ping}]
 requests:
   - {path: /ping, checks: [{status: 200}, {body_contains: ok}]}
 parity:
-  - {name: a request is answered, request: {path: /ping, checks: [{status: 200}, {body_contains: ok}]}, reaches_upstream: true}
+  - {name: a request gets a response, request: {path: /ping, checks: [{status: 200}, {body_contains: ok}]}, reaches_upstream: true}
 ";
 
 impl Bench {
@@ -107,7 +107,8 @@ impl Bench {
     /// Makes the folder `./faulty`, a gateway that behaves like that.
     pub fn faulty(&self, behaviour: &str) {
         fs::create_dir_all(self.path("faulty")).unwrap();
-        // Only what never becomes ready waits this long to the end; Python starts slowly on a busy machine.
+        // Only what never becomes ready waits this long to the end; Python starts slowly on a busy
+        // machine.
         let ready_timeout = if behaviour == "hang:1" { "2s" } else { "20s" };
         let spec = include_str!("faulty/gateway.yaml")
             .replace("READY_TIMEOUT", ready_timeout)
@@ -204,7 +205,8 @@ impl Bench {
         names
     }
 
-    /// What must be so after a run, however it ended: nothing runs, and what it finished is reportable.
+    /// Asserts the state after any end of a run: nothing runs, and the finished part is
+    /// reportable.
     #[track_caller]
     pub fn assert_reportable(&self, run: &str, trials: usize) {
         assert_eq!(
@@ -333,7 +335,7 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<
     })
 }
 
-/// What a `gatebench` said and how it ended.
+/// The output and the exit code of a `gatebench`.
 #[derive(Debug)]
 pub struct Finished {
     /// Its exit code; none where a signal ended it.
@@ -369,8 +371,8 @@ impl Finished {
         self
     }
 
-    /// A run ended as it should. Loads this short on a machine this busy may all be invalid, which is an
-    /// exit code of its own; then the report says so.
+    /// A run ended as it should. Loads this short on a machine this busy may all be invalid, which
+    /// is an exit code of its own; then the report says so.
     #[track_caller]
     pub fn assert_measured(&self) -> &Self {
         if self.code == Some(4) {
@@ -402,7 +404,7 @@ pub fn replace_load(folder: &Path, profile: &str, phases: &str) {
     fs::write(loads.join(format!("{profile}.yaml")), text).unwrap();
 }
 
-/// Whether a folder holds something of that name.
+/// Reports whether a folder contains an entry of that name.
 pub fn exists(dir: &Path, name: &str) -> bool {
     dir.join(name).exists()
 }

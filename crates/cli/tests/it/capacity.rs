@@ -2,20 +2,28 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::folder::gatebench;
 use crate::turns::turn;
 
-fn gatebench(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_gatebench"))
-        .args(words)
-        .current_dir(folder)
-        .env("XDG_DATA_HOME", folder.join("data"))
-        .output()
-        .unwrap()
+/// Searches in steps of 200 ms. The flags are separated by spaces.
+fn search(folder: &Path, objective: &str, flags: &str) -> Output {
+    let words = [
+        "capacity",
+        "reference",
+        "--step",
+        "200ms",
+        "--dir",
+        "run",
+        "--slo",
+        objective,
+    ];
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    gatebench(folder, &[&words[..], &flags].concat())
 }
 
 fn json(path: &Path) -> Value {
@@ -32,31 +40,12 @@ fn steps(trial: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
+fn a_search_ends_with_a_result_that_its_directory_reproduces() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();
-    // What every machine holds is the highest rate that is tried, so that the answer is known.
-    let words = [
-        "capacity",
-        "reference",
-        "--slo",
-        "p50<9s, errors<99%",
-        "--step",
-        "200ms",
-        "--max-rate",
-        "50",
-        "--arrivals",
-        "uniform",
-        "--repeat",
-        "1",
-        "--connections",
-        "4",
-        "--for",
-        "250",
-        "--dir",
-        "run",
-    ];
-    let output = gatebench(folder.path(), &words);
+    // Every machine sustains the highest rate that is tried, so the result is known.
+    let flags = "--max-rate 50 --arrivals uniform --repeat 1 --connections 4 --for 250";
+    let output = search(folder.path(), "p50<9s, errors<99%", flags);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let complained = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}{complained}");
@@ -109,25 +98,14 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
 }
 
 #[test]
-fn what_cannot_be_held_has_no_capacity() {
+fn an_impossible_objective_has_no_capacity() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();
-    let words = [
-        "capacity",
-        "reference",
-        "--slo",
+    let output = search(
+        folder.path(),
         "p50<1us",
-        "--step",
-        "200ms",
-        "--repeat",
-        "1",
-        "--connections",
-        "2",
-        "--dir",
-        "run",
-        "--json",
-    ];
-    let output = gatebench(folder.path(), &words);
+        "--repeat 1 --connections 2 --json",
+    );
     assert_eq!(
         output.status.code(),
         Some(4),
@@ -146,7 +124,7 @@ fn what_cannot_be_held_has_no_capacity() {
 }
 
 #[test]
-fn a_plan_is_told_before_anything_starts() {
+fn the_plan_is_printed_before_anything_starts() {
     let folder = TempDir::new().unwrap();
     let words = ["capacity", "reference", "--slo", "p99.9<1s", "--dry-run"];
     let output = gatebench(folder.path(), &words);
@@ -168,9 +146,9 @@ fn a_plan_is_told_before_anything_starts() {
 }
 
 #[test]
-fn wrong_words_are_told_with_their_place() {
+fn invalid_values_are_reported_with_their_option() {
     let folder = TempDir::new().unwrap();
-    for (words, told) in [
+    for (words, expected) in [
         (["--slo", "p99<10"], "column 5: '10' is not a duration"),
         (["--threshold", "p99>1s"], "column 1: 'p99>1s' has no '<'"),
         (
@@ -187,6 +165,6 @@ fn wrong_words_are_told_with_their_place() {
         );
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(told), "{said}");
+        assert!(said.contains(expected), "{said}");
     }
 }

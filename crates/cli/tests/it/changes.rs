@@ -1,4 +1,4 @@
-//! What happens to a gateway, or to its upstream, while it is measured.
+//! Changes of a gateway or its upstream during the measurement.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
 }
 
 #[test]
-fn a_new_route_answers_after_the_change_and_the_others_all_the_time() {
+fn a_new_route_responses_after_the_change_and_the_others_all_the_time() {
     let _turn = turn();
     let bench = Bench::new();
     bench.load(CONFIGURE);
@@ -44,7 +44,7 @@ fn a_new_route_answers_after_the_change_and_the_others_all_the_time() {
     );
 }
 
-/// It takes no notice of what it is told.
+/// It ignores all instructions.
 #[test]
 fn a_change_that_never_acts_is_seen() {
     let bench = Bench::new();
@@ -54,7 +54,7 @@ fn a_change_that_never_acts_is_seen() {
     for file in ["gateway.yaml", "gateway.json"] {
         let text = std::fs::read_to_string(source.join(file)).unwrap();
         let text = text.replace("gateway: reference", "gateway: deaf");
-        let deaf = text.replace("configure: {signal: HUP}", "configure: {signal: WINCH}");
+        let deaf = text.replace("reload: {signal: HUP}", "reload: {signal: WINCH}");
         bench.write(&format!("deaf/{file}"), &deaf);
     }
     let (record, _) = run(&bench, "route-added", "./deaf");
@@ -68,7 +68,7 @@ fn a_change_that_never_acts_is_seen() {
     assert_eq!(failed[0]["name"], "the new route leads to the upstream");
     let report = bench.read("run/report.md");
     assert!(
-        report.contains("Parity held before the load and not after it"),
+        report.contains("Parity held before the load, but not after it"),
         "{report}"
     );
 }
@@ -113,7 +113,7 @@ fn each_target_is_seen_to_fail_and_to_be_well_again() {
         "a reset is not hidden: {}",
         errors(1)
     );
-    assert_eq!(errors(0), "{}", "who is slow answers");
+    assert_eq!(errors(0), "{}", "a slow upstream responds");
 }
 
 #[test]
@@ -176,8 +176,10 @@ fn an_admin_interface_is_called_while_the_load_goes_on() {
     bench.load(
         "- {name: steady, open: {rate_per_second: 100, connections_max: 8}, measure: 1200ms}\n",
     );
-    let text = include_str!("../../../../scenarios/admin-1.yaml");
-    let often = text.replace("rounds: 200", "rounds: 1\n  under_load_every: 50ms");
+    let text = include_str!("../../../../scenarios/change/admin.yaml");
+    let one = text.replace("[{name: 1, rounds: 200}, {name: 1000, rounds: 20}]", "[1]");
+    let rounds = "rounds: \"{{ routes.rounds }}\"";
+    let often = one.replace(rounds, "rounds: 1\n  under_load_every: 50ms");
     bench.write("mine.yaml", &often);
     // That the route is not there any more in the end, parity proves.
     let (record, _) = run(&bench, "./mine.yaml", "caddy");

@@ -54,10 +54,16 @@ fn wrong_words_name_the_right_ones() {
         .gatebench("runn")
         .assert_code(2)
         .assert_says(&["runn", "run"]);
+    bench.gatebench("run no-such").assert_code(2).assert_says(&[
+        "error: ",
+        "no-such",
+        "`gatebench list`",
+        "  → ",
+    ]);
     bench
-        .gatebench("run no-such")
+        .gatebench("run tuor")
         .assert_code(2)
-        .assert_says(&["error: ", "no-such", "tour", "  → "]);
+        .assert_says(&["tuor", "did you mean tour?", "  → "]);
     bench
         .gatebench("run --gateway no-such")
         .assert_code(2)
@@ -318,7 +324,7 @@ fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
     assert_eq!(upstream.child.wait().unwrap().code(), Some(0));
 }
 
-/// The answer to one request, head and body.
+/// The response to one request, head and body.
 fn get(address: &str, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -327,9 +333,9 @@ fn get(address: &str, path: &str) -> String {
         "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
     )
     .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
 #[test]
@@ -348,13 +354,13 @@ fn a_sweep_beyond_the_descriptors_says_so_before_anything_starts() {
         return;
     }
     assert_eq!(most, Some(800));
-    let told: Vec<&str> = said.stderr.split_whitespace().collect();
-    let told = told.join(" ");
+    let shown: Vec<&str> = said.stderr.split_whitespace().collect();
+    let shown = shown.join(" ");
     for words in [
         "800 connections instead of 10000",
         "20256 open descriptors, but a process may have 2000 here",
         "ulimit -Hn 20256",
     ] {
-        assert!(told.contains(words), "{told}");
+        assert!(shown.contains(words), "{shown}");
     }
 }

@@ -1,5 +1,5 @@
-//! A gateway in a container, with podman in earnest: its socket is one of this test's own, and the image
-//! is made of this program and its libraries, so that no registry is asked.
+//! A gateway in a container, with podman in earnest: its socket is one of this test's own, and the
+//! image is made of this program and its libraries, so that no registry is asked.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use crate::bench::{Bench, LONG_MEASURE, Session};
 use crate::processes;
 
-/// What the image is called.
+/// The name of the image.
 const IMAGE: &str = "localhost/gatebench:test";
 
 /// A container engine of this test's own. Dropped, it ends, with what it runs.
@@ -156,23 +156,24 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     let trial = bench.kept_trials("run").remove(0);
     let record = bench.read(&format!("run/trials/{trial}/trial.json"));
     let id = podman.says(&["image", "inspect", "--format", "{{.Id}}", IMAGE]);
-    for told in [
+    for fact in [
         &format!("\"sha256\": \"{id}\""),
         &format!("\"binary\": \"/gatebench of {IMAGE}\""),
         "\"limited_by\": \"its container\"",
         "\"stopped\": \"on SIGTERM",
     ] {
-        assert!(record.contains(told), "{told} is not in {record}");
+        assert!(record.contains(fact), "{fact} is not in {record}");
     }
     assert!(podman.containers().is_empty());
     commands_of_actions_run_in_the_container(&bench, &podman);
     extras_are_looked_for_in_the_image(&bench, &podman);
-    absent_images_are_told(&bench, &podman);
-    images_of_another_version_are_told(&bench, &podman);
+    absent_images_are_reported(&bench, &podman);
+    images_of_another_version_are_reported(&bench, &podman);
     a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
 }
 
-/// The program lies in the image only, and the file in the working folder, which the container sees.
+/// The program lies in the image only, and the file in the working folder, which the container
+/// sees.
 fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
     let reload = |file: &str, out: &str| {
         boxed(bench, IMAGE);
@@ -205,10 +206,11 @@ fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
 fn extras_are_looked_for_in_the_image(bench: &Bench, podman: &Podman) {
     let checked = |path: &str| {
         boxed(bench, IMAGE);
-        let extras = format!("extras:\n  mock: {{path: {path}, install: put it there}}\n");
+        let mock =
+            format!("  mock: {{native: yes, needs: {{path: {path}, install: put it there}}}}\n");
         let spec = bench
             .read("boxed/gateway.yaml")
-            .replace("extras:\n", &extras);
+            .replace("  mock: native\n", &mock);
         bench.write("boxed/gateway.yaml", &spec);
         start(bench, podman, "check gateway ./boxed --scenario mock").wait()
     };
@@ -221,15 +223,30 @@ fn extras_are_looked_for_in_the_image(bench: &Bench, podman: &Podman) {
     boxed(bench, IMAGE);
 }
 
-/// As a user does it: what is written names the image, and only what nobody else can know is left to fill in.
+/// As a user does it: what is written names the image, and only what nobody else can know is left
+/// to fill in.
 fn a_new_folder_for_an_image_is_filled_in_and_proven(bench: &Bench, podman: &Podman) {
     let words = format!("new gateway mine --container {IMAGE}");
     bench.gatebench(&words).assert_code(0);
-    let spec = bench
+    let lines = [
+        ("  names:", "  names: [no-such-program]"),
+        ("  version_args:", "  version_args: [--version]"),
+        (
+            "  version_pattern:",
+            "  version_pattern: 'gatebench (\\S+)'",
+        ),
+        (
+            "start:",
+            "start: [\"{{ binary }}\", gateway, \"{{ work }}/mine.conf\"]",
+        ),
+    ];
+    let mut spec = bench
         .read("mine/gateway.yaml")
-        .replace("names: [mine]", "names: [no-such-program]")
-        .replace("program: /usr/bin/mine", "program: /gatebench")
-        .replace("--config, ", "gateway, ");
+        .replace("program: /usr/sbin/mine", "program: /gatebench");
+    for (start, line) in lines {
+        let old = spec.lines().find(|it| it.starts_with(start)).unwrap();
+        spec = spec.replace(old, line);
+    }
     bench.write("mine/gateway.yaml", &spec);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
     fs::copy(source.join("gateway.json"), bench.path("mine/mine.conf")).unwrap();
@@ -250,7 +267,7 @@ fn a_container_ends_with_gatebench_or_with_the_next_start() {
     killed(&bench, &podman);
 }
 
-fn absent_images_are_told(bench: &Bench, podman: &Podman) {
+fn absent_images_are_reported(bench: &Bench, podman: &Podman) {
     boxed(bench, "localhost/absent:1");
     let finished = start(
         bench,
@@ -265,7 +282,7 @@ fn absent_images_are_told(bench: &Bench, podman: &Podman) {
     boxed(bench, IMAGE);
 }
 
-fn images_of_another_version_are_told(bench: &Bench, podman: &Podman) {
+fn images_of_another_version_are_reported(bench: &Bench, podman: &Podman) {
     let spec = bench.read("boxed/gateway.yaml");
     let later = spec.replace("binary:", "binary:\n  version_min: \"99\"");
     bench.write("boxed/gateway.yaml", &later);

@@ -1,4 +1,5 @@
-//! `gatebench soak` and `gatebench isolation`, on the reference gateway as it is and with known flaws.
+//! `gatebench soak` and `gatebench isolation`, on the reference gateway as it is and with known
+//! flaws.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ fn report(folder: &TempDir) -> Value {
 }
 
 #[test]
-fn an_error_that_strays_into_a_neighbours_answer_is_caught() {
+fn an_error_that_strays_into_a_neighbours_response_is_caught() {
     let _turn = turn();
     let folder = flawed("--leak-errors, 5%");
     replace_load(folder.path(), "isolation", STEADY);

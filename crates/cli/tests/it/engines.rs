@@ -30,7 +30,7 @@ requests:
     checks: [{status: 200}, {json: {path: /a/1, equals: "it's"}}, {header: {name: content-type, equals: application/json}}]
 "#;
 
-/// Whether a program is there; where it is not, the test says so and ends.
+/// Reports whether a program is installed; if it is not, prints that the test is skipped.
 pub fn installed(program: &str) -> bool {
     let found = Command::new("sh")
         .args([
@@ -103,7 +103,7 @@ fn wrk_drives_a_scenario() {
 }
 
 #[test]
-fn what_happens_in_a_load_is_not_given_to_an_engine_that_tells_no_seconds() {
+fn loads_with_changes_are_refused_for_generators_without_seconds() {
     if installed("wrk") {
         let bench = Bench::new();
         bench.load("- {name: noted, open: {rate_per_second: 9}, measure: 3s, change: {action: reload, at: 1s}}\n");
@@ -231,14 +231,14 @@ fn a_script_of_ones_own_for_k6_with_thresholds_groups_and_metrics() {
 }
 
 #[test]
-fn what_an_engine_cannot_do_is_refused_before_anything_starts() {
+fn unsupported_plans_are_refused_before_anything_starts() {
     let refused = |load: &str, words: &str, code: i32, says: &[&str]| {
         let bench = bench(load);
         run(&bench, words).assert_code(code).assert_says(says);
         assert!(!bench.path("run").exists());
     };
     if installed("wrk") {
-        let says = ["wrk cannot hold a rate, and phase 'latency' asks for 100 requests/s"];
+        let says = ["wrk cannot hold a rate, and phase 'latency' requires 100 requests/s"];
         refused(OPEN, "--engine wrk", 2, &says);
         refused(
             CLOSED,
@@ -276,10 +276,10 @@ fn a_scenario_is_exported_for_people_to_keep() {
         .assert_code(0)
         .assert_says(&["k6 drops an arrival"]);
     for part in [
-        "// ping: The smallest answer",
+        "// ping: The smallest response",
         "executor: 'constant-arrival-rate'",
         "__ENV.GATEBENCH_URL || 'http://there:1'",
-        "'status is 200': (answer) => answer.status === 200,",
+        "'status is 200': (response) => response.status === 200,",
     ] {
         assert!(
             exported.stdout.contains(part),

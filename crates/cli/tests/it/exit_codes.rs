@@ -1,9 +1,10 @@
-//! Exit codes of `gatebench run` that say nothing of a gateway: 3, a trial could not be kept, and 4,
-//! nothing that was measured counts. Codes 0, 1, 2 and 130 stand with what causes them.
+//! Exit codes of `gatebench run` that say nothing of a gateway: 3, a trial could not be kept, and
+//! 4, nothing that was measured counts. Codes 0, 1, 2 and 130 stand with what causes them.
 
 use crate::bench::{Bench, UNHURRIED};
 
-/// More than one connection can carry, and nowhere to wait: most arrivals are dropped on any machine.
+/// More than one connection can carry, and nowhere to wait: most arrivals are dropped on any
+/// machine.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
 #[test]

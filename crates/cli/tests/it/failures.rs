@@ -1,5 +1,5 @@
-//! Gateways and upstreams that do not do what they should. The error names the culprit and the remedy,
-//! the trial is kept with it, the run goes on with the others, and nothing is left running.
+//! Gateways and upstreams that do not do what they should. The error names the culprit and the
+//! remedy, the trial is kept with it, the run goes on with the others, and nothing is left running.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -11,14 +11,15 @@ use crate::turns::turn;
 /// A load of which Python passes on more than 60 requests, also on a busy machine.
 const SECOND: &str = "- {name: throughput, closed: {connections: 8}, measure: 1s, timeout: 2s}\n";
 
-/// Runs the misbehaving gateway beside the reference one: that one's trial is completed all the same.
+/// Runs the misbehaving gateway next to the reference gateway, whose trial is completed all the
+/// same.
 #[track_caller]
-fn beside_a_good_one(behaviour: &str, words: &[&str]) {
-    beside_a_good_one_under(QUICK, behaviour, words);
+fn next_to_a_good_one(behaviour: &str, words: &[&str]) {
+    next_to_a_good_one_under(QUICK, behaviour, words);
 }
 
 #[track_caller]
-fn beside_a_good_one_under(load: &str, behaviour: &str, words: &[&str]) {
+fn next_to_a_good_one_under(load: &str, behaviour: &str, words: &[&str]) {
     let bench = Bench::new();
     bench.load(load);
     bench.faulty(behaviour);
@@ -91,7 +92,7 @@ fn a_program_that_is_not_that_gateway() {
 
 #[test]
 fn a_gateway_that_refuses_its_configuration() {
-    beside_a_good_one(
+    next_to_a_good_one(
         "refuse:line-7-says-nonsense",
         &["refused its configuration", "line 7 says nonsense"],
     );
@@ -101,12 +102,12 @@ fn a_gateway_that_refuses_its_configuration() {
 fn a_gateway_whose_port_is_taken() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = holder.local_addr().unwrap().port();
-    beside_a_good_one(&format!("port:{port}"), &["Address already in use"]);
+    next_to_a_good_one(&format!("port:{port}"), &["Address already in use"]);
 }
 
 #[test]
 fn a_gateway_that_ends_when_it_is_started() {
-    beside_a_good_one(
+    next_to_a_good_one(
         "exit:no-licence",
         &["ended while starting (exit code 1)", "faulty: no licence"],
     );
@@ -127,7 +128,7 @@ fn a_gateway_that_crashes_under_load_after_a_while() {
     let waited = begun.elapsed();
     assert!(
         waited < Duration::from_secs(50),
-        "only told after {waited:?}"
+        "only reported after {waited:?}"
     );
     bench.assert_reportable("run", 1);
 }
@@ -147,18 +148,18 @@ fn a_gateway_that_does_not_stop() {
 }
 
 #[test]
-fn a_gateway_that_answers_with_wrong_bytes() {
-    beside_a_good_one_under(SECOND, "wrong-bytes:60", &["check"]);
+fn a_gateway_that_responses_with_wrong_bytes() {
+    next_to_a_good_one_under(SECOND, "wrong-bytes:60", &["check"]);
 }
 
 #[test]
-fn a_gateway_that_answers_wrongly_from_the_start_fails_parity() {
-    beside_a_good_one("wrong-bytes:1", &["parity"]);
+fn a_gateway_that_responses_wrongly_from_the_start_fails_parity() {
+    next_to_a_good_one("wrong-bytes:1", &["parity"]);
 }
 
 #[test]
-fn a_gateway_that_never_answers() {
-    beside_a_good_one("hang:1", &["not ready"]);
+fn a_gateway_that_never_responses() {
+    next_to_a_good_one("hang:1", &["not ready"]);
 }
 
 #[test]
@@ -171,11 +172,11 @@ fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
     bench
         .gatebench("run suite.yaml --gateway ./faulty --dir run")
         .assert_code(1)
-        .assert_says(&["gateway faulty", "a request is answered", wrote]);
+        .assert_says(&["gateway faulty", "a request gets a response", wrote]);
     bench
         .gatebench("check gateway ./faulty --scenario ./ping.yaml")
         .assert_code(1)
-        .assert_prints(&["a request is answered", wrote]);
+        .assert_prints(&["a request gets a response", wrote]);
     let waited = begun.elapsed();
     assert!(waited < Duration::from_secs(25), "only after {waited:?}");
 }
@@ -236,9 +237,9 @@ fn a_check_begins_with_empty_folders() {
 
 #[test]
 fn a_gateway_that_hangs_under_load() {
-    // Whether requests without answers are told first or that it no longer answers its proof depends on
-    // how many the machine let be sent.
-    beside_a_good_one_under(SECOND, "hang:60", &["faulty · ping", " failed"]);
+    // The first complaint is about requests without a response or about the parity cases,
+    // depending on how many requests the machine could send.
+    next_to_a_good_one_under(SECOND, "hang:60", &["faulty · ping", " failed"]);
 }
 
 /// Kills a process in mid-trial and lets the rest of the run go on.

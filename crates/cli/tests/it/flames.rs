@@ -11,17 +11,17 @@ use crate::turns::turn;
 /// The load of `gatebench flame` without its warm-up.
 const COLD: &str = "- {name: profile, closed: {connections: 64}, measure: 10s}\n";
 
-/// Whether a machine forbids to take samples: then that is said, with what to do.
+/// Reports whether the machine forbids sampling, which gatebench must then say with a remedy.
 fn is_forbidden(output: &Finished) -> bool {
-    let is_told = output.code == Some(3)
+    let is_reported = output.code == Some(3)
         && output.stderr.contains("perf took no sample")
         && !output.stderr.contains("used no CPU time");
     assert!(
-        !is_told || output.stderr.contains("perf_event_paranoid"),
+        !is_reported || output.stderr.contains("perf_event_paranoid"),
         "{}",
         output.stderr
     );
-    is_told
+    is_reported
 }
 
 fn profile(bench: &Bench) -> Value {
@@ -69,7 +69,7 @@ fn two_gateways_are_set_beside_each_other_function_by_function() {
 }
 
 #[test]
-fn a_profile_that_is_stopped_is_soon_told() {
+fn a_stopped_profile_is_reported_soon() {
     let _turn = turn();
     let bench = Bench::new();
     replace_load(&bench.path(""), "flame", COLD);
@@ -91,8 +91,9 @@ fn a_profile_that_is_stopped_is_soon_told() {
     session
         .wait()
         .assert_code(0)
-        .assert_says(&["it was stopped before its time"]);
-    // Reading all of the copies of stacks takes as long as they were taken; reading ends after two seconds, or ten.
+        .assert_says(&["it was stopped early"]);
+    // Reading all of the copies of stacks takes as long as they were taken; reading ends after two
+    // seconds, or ten.
     let took = stopped.elapsed();
     assert!(took < Duration::from_secs(30), "{took:?}");
     assert!(

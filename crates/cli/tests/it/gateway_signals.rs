@@ -23,9 +23,9 @@ fn ask(client: &mut TcpStream) -> String {
     client
         .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         .unwrap();
-    let mut answer = [0; 4096];
-    let length = client.read(&mut answer).unwrap();
-    String::from_utf8_lossy(&answer[..length]).into_owned()
+    let mut response = [0; 4096];
+    let length = client.read(&mut response).unwrap();
+    String::from_utf8_lossy(&response[..length]).into_owned()
 }
 
 #[test]
@@ -49,15 +49,16 @@ fn a_hangup_makes_the_gateway_read_its_file_again() {
 
     std::fs::write(&file, configuration("third").replace("upstream", "upsteam")).unwrap();
     gateway.signal("-HUP");
-    let mut told = complained.take(20);
-    assert!(told.any(|line| line.contains("upsteam")));
+    let mut shown = complained.take(20);
+    assert!(shown.any(|line| line.contains("upsteam")));
     assert!(
         ask(&mut client).ends_with("second"),
         "a file with mistakes changes nothing"
     );
 }
 
-/// A gateway with a request under way, which its origin has heard and not answered; and the origin's side.
+/// A gateway with an open request, which its origin has received but not responded to; and the
+/// origin's side.
 fn with_a_request_under_way(folder: &Path) -> (Gateway, TcpStream, TcpStream) {
     let origin = TcpListener::bind("127.0.0.1:0").unwrap();
     let file = folder.join("gateway.json");
@@ -83,15 +84,15 @@ fn a_first_signal_lets_requests_be_finished() {
     let folder = tempfile::tempdir().unwrap();
     let (mut gateway, mut client, mut peer) = with_a_request_under_way(folder.path());
     gateway.signal("-TERM");
-    let told = gateway.complaints().next().unwrap();
-    assert!(told.starts_with("gateway is finishing open requests"));
-    // From then on it knows that the answer is the last.
+    let shown = gateway.complaints().next().unwrap();
+    assert!(shown.starts_with("gateway is finishing open requests"));
+    // From then on it knows that the response is the last.
     while TcpStream::connect(&gateway.address).is_ok() {}
     peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         .unwrap();
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).unwrap();
-    assert!(answer.contains("Connection: close") && answer.ends_with("ok"));
+    let mut response = String::new();
+    client.read_to_string(&mut response).unwrap();
+    assert!(response.contains("Connection: close") && response.ends_with("ok"));
     drop(client);
     assert!(gateway.child.wait().unwrap().success());
 }
@@ -124,8 +125,8 @@ fn cpu_s(pid: u32) -> f64 {
 fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
-    // Each policy reads the whole body. Together they take seconds of the worker's time, which looks
-    // at nothing else meanwhile.
+    // Each policy reads the whole body. Together they take seconds of the worker's time, which
+    // looks at nothing else meanwhile.
     let policies = vec![json!({"request_json": {"remove": ["/none"]}}); 2_000];
     let configuration = json!({
         "listen": ["127.0.0.1:0"],
@@ -164,7 +165,8 @@ fn signals_end_it_while_it_reads_its_file_again() {
     let made = Command::new("mkfifo").arg(&file).status().unwrap();
     assert!(made.success());
     gateway.signal("-HUP");
-    // Opening returns when the gateway has opened its end; then the gateway waits for text that never comes.
+    // Opening returns when the gateway has opened its end; then the gateway waits for text that
+    // never comes.
     let pipe = std::fs::File::options().write(true).open(&file).unwrap();
     let mut client = TcpStream::connect(&gateway.address).unwrap();
     assert!(ask(&mut client).ends_with("first"));
@@ -193,12 +195,12 @@ fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
         let output = command.arg("gateway").arg(&file).arg("--check").output();
         let output = output.unwrap();
-        let told = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(told).unwrap())
+        let shown = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(shown).unwrap())
     };
-    let (code, told) = check(&configuration("a"));
+    let (code, shown) = check(&configuration("a"));
     assert_eq!(code, Some(0));
-    assert!(told.contains("gateway.json is valid"), "{told}");
+    assert!(shown.contains("gateway.json is valid"), "{shown}");
     let wrong = configuration("a")
         .replace("\"upstream\":", "\"upsteam\":")
         .replace(
@@ -206,15 +208,15 @@ fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
             "\"address\":\"no-such-host.invalid\"",
         )
         .replace(":200", ":99");
-    let (code, told) = check(&wrong);
-    assert_eq!(code, Some(2), "{told}");
+    let (code, shown) = check(&wrong);
+    assert_eq!(code, Some(2), "{shown}");
     for words in ["upsteam", "no-such-host.invalid", "99"] {
-        assert!(told.contains(words), "{words} in {told}");
+        assert!(shown.contains(words), "{words} in {shown}");
     }
 }
 
 #[test]
-fn without_saxon_a_policy_that_needs_it_is_told_how_to_install_it() {
+fn without_saxon_the_error_says_how_to_install_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
     let mut configuration: serde_json::Value = serde_json::from_str(&configuration("a")).unwrap();
@@ -230,11 +232,11 @@ fn without_saxon_a_policy_that_needs_it_is_told_how_to_install_it() {
             .env("XDG_DATA_HOME", folder.path())
             .output()
             .unwrap();
-        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{told}");
+        let shown = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{shown}");
         assert!(
-            told.contains("SaxonC-HE is not installed") && told.contains("make saxon"),
-            "{told}"
+            shown.contains("SaxonC-HE is not installed") && shown.contains("make saxon"),
+            "{shown}"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! `gatebench gateway FILE` with several workers: requests that fail beside good ones, on every worker.
+//! `gatebench gateway FILE` with several workers: requests that fail next to good ones, on every
+//! worker.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,13 +13,13 @@ use gatebench_model::{Check, Request, Scenario};
 use serde_json::json;
 
 const WORKERS: usize = 3;
-/// Threads that send at once, each over so many connections of each kind by turns.
+/// The threads that send at the same time, each over that many connections of each kind in turn.
 const THREADS: usize = 8;
 const CONNECTIONS: usize = 8;
 const ROUNDS: usize = 20;
 
 fn scenario(name: &str) -> Scenario {
-    let file = format!("../../scenarios/{name}.yaml");
+    let file = format!("../../scenarios/published/soap/{name}.yaml");
     gatebench_config::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
@@ -43,7 +44,7 @@ struct Connection {
     stream: BufReader<TcpStream>,
 }
 
-struct Answer {
+struct Response {
     status: u16,
     head: String,
     body: String,
@@ -58,7 +59,7 @@ impl Connection {
         }
     }
 
-    fn ask(&mut self, request: &[u8]) -> Answer {
+    fn ask(&mut self, request: &[u8]) -> Response {
         self.stream.get_mut().write_all(request).unwrap();
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -71,7 +72,7 @@ impl Connection {
         });
         let mut body = vec![0; length.unwrap_or(0)];
         self.stream.read_exact(&mut body).unwrap();
-        Answer {
+        Response {
             status: head[9..12].parse().unwrap(),
             head,
             body: String::from_utf8(body).unwrap(),
@@ -90,11 +91,11 @@ fn bytes(request: &Request) -> Vec<u8> {
     format!("{line}\r\nHost: h\r\n{fields}Content-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
-fn assert_right(answer: &Answer, checks: &[Check]) {
-    let Answer { head, body, .. } = answer;
+fn assert_right(response: &Response, checks: &[Check]) {
+    let Response { head, body, .. } = response;
     for check in checks {
         match check {
-            Check::Status(status) => assert_eq!(answer.status, *status, "{body}"),
+            Check::Status(status) => assert_eq!(response.status, *status, "{body}"),
             Check::Header(wanted) => {
                 let line = format!("{}: {}\r\n", wanted.name, wanted.equals);
                 assert!(head.contains(&line), "{line} in {head}");
@@ -106,7 +107,7 @@ fn assert_right(answer: &Answer, checks: &[Check]) {
     }
 }
 
-/// Sends both kinds by turns over connections of their own; each answer must be right.
+/// Sends both kinds by turns over connections of their own; each response must be correct.
 fn load(scenario: &Scenario, address: &str) {
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -127,7 +128,7 @@ fn load(scenario: &Scenario, address: &str) {
     });
 }
 
-/// What each worker has answered, by the class of the status.
+/// The responses of each worker by the class of the status.
 fn by_worker(address: &str) -> BTreeMap<(String, String), usize> {
     let asked = b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
     let text = Connection::open(address).ask(asked).body;
@@ -144,7 +145,7 @@ fn by_worker(address: &str) -> BTreeMap<(String, String), usize> {
 }
 
 #[test]
-fn the_failing_half_gets_its_fault_and_the_good_half_its_answers_on_every_worker() {
+fn the_failing_half_gets_its_fault_and_the_good_half_its_responses_on_every_worker() {
     let origin = ["upstream", "calculator", "--listen", "127.0.0.1:0"];
     let origin = Gateway::run(origin.map(OsStr::new));
     let folder = tempfile::tempdir().unwrap();

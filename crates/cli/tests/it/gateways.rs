@@ -1,4 +1,5 @@
-//! Gateways as a user has them: those in the list, installed or not, and one of his own that is in none.
+//! Gateways as a user has them: those in the list, installed or not, and one of his own that is in
+//! none.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -8,7 +9,7 @@ use crate::bench::Bench;
 /// Asked of each gateway, as fast as it goes: the proof is what counts.
 const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
-/// What nginx can do by its own means, and what is spoken on its connections.
+/// The policies and protocols of nginx.
 const NATIVE: [&str; 5] = [
     "proxy-json",
     "api-key",
@@ -135,26 +136,35 @@ fn an_installation_that_fails_does_not_keep_others_from_theirs() {
         ]);
 }
 
-#[test]
-fn a_gateway_in_no_list_is_begun_filled_in_and_proven() {
-    let bench = Bench::new();
-    bench
-        .gatebench("new gateway mine")
-        .assert_code(0)
-        .assert_prints(&[
-            "mine/gateway.yaml",
-            "mine/mine.conf",
-            "check gateway ./mine",
-        ]);
-    bench
-        .gatebench("check gateway ./mine")
-        .assert_code(3)
-        .assert_says(&["gateway mine is not installed", "put mine on PATH"]);
-    bench
-        .gatebench("new gateway mine")
-        .assert_code(2)
-        .assert_says(&["mine: already exists", "another name"]);
+/// The scenarios of a plain proxy that start in a second each.
+const PLAIN: &str =
+    "--scenario contract --scenario proxy-json --scenario routes-100 --scenario upstreams-50";
 
+#[test]
+fn a_new_gateway_is_a_plain_proxy_that_works() {
+    for like in ["nginx", "haproxy"] {
+        let bench = Bench::new();
+        bench
+            .gatebench(&format!("new gateway mine --like {like}"))
+            .assert_code(0)
+            .assert_prints(&["mine/gateway.yaml", "mine/mine.conf", like]);
+        bench
+            .gatebench(&format!("check gateway ./mine {PLAIN}"))
+            .assert_code(0)
+            .assert_prints(&["contract: 14 cases", "mine passes all 4 scenarios"]);
+        let lines = |file: &str| bench.read(file).lines().count();
+        assert!(lines("mine/gateway.yaml") + lines("mine/mine.conf") <= 60);
+        bench
+            .gatebench("new gateway mine")
+            .assert_code(2)
+            .assert_says(&["mine: already exists", "another name"]);
+    }
+}
+
+/// Its folder is written by contract 1, as folders were before.
+#[test]
+fn a_gateway_in_no_list_is_proven_and_measured() {
+    let bench = Bench::new();
     bench.own_gateway();
     let proven = bench.gatebench("check gateway ./mine --dir checked");
     proven.assert_code(0).assert_prints(&[
@@ -172,7 +182,7 @@ fn a_gateway_in_no_list_is_begun_filled_in_and_proven() {
 }
 
 #[test]
-fn what_a_gateway_does_wrong_is_shown_side_by_side() {
+fn wrong_responses_are_shown_side_by_side() {
     let bench = Bench::new();
     bench.own_gateway();
     // It lets everybody in, and opens a connection for each request.
@@ -254,7 +264,7 @@ fn the_list_says_what_is_found_and_how_the_rest_is_installed() {
 }
 
 #[test]
-fn what_an_installation_does_is_said_before_it_is_done() {
+fn an_installation_is_described_before_it_starts() {
     let bench = Bench::new();
     bench.own_gateway();
     let spec = bench
@@ -438,7 +448,7 @@ fn another_version_and_another_program_are_not_taken_for_the_gateway() {
         .gatebench("check gateway ./mine")
         .assert_code(1)
         .assert_says(&[
-            "did not print its version: 'Envoy (\\S+)' is not in what it printed: Python 3.",
+            "did not print its version: 'Envoy (\\S+)' does not match its output: Python 3.",
         ]);
     bench.write(
         "mine/gateway.yaml",
@@ -453,7 +463,7 @@ fn another_version_and_another_program_are_not_taken_for_the_gateway() {
         .assert_says(&["gateway mine is not installed: /no/such/module.so was not found"]);
 }
 
-/// A hang at the stop is told by the check too.
+/// The check also reports a gateway that hangs when it is stopped.
 #[test]
 fn a_gateway_that_hangs_at_its_stop_fails_the_check() {
     let bench = Bench::new();
@@ -477,7 +487,7 @@ fn a_gateway_that_hangs_at_its_stop_fails_the_check() {
         ]);
 }
 
-/// To write it: `gatebench list gateways --markdown > docs/GATEWAYS.md`.
+/// To write it: `gatebench list gateways --markdown > docs/guide/GATEWAYS.md`.
 #[test]
 fn the_page_of_gateways_is_what_the_folders_say() {
     let bench = Bench::new();
@@ -486,9 +496,9 @@ fn the_page_of_gateways_is_what_the_folders_say() {
         .assert_code(0)
         .stdout
         .clone();
-    let committed = include_str!("../../../../docs/GATEWAYS.md");
+    let committed = include_str!("../../../../docs/guide/GATEWAYS.md");
     assert!(
         page == committed,
-        "docs/GATEWAYS.md is not what the folders say: gatebench list gateways --markdown > docs/GATEWAYS.md"
+        "docs/guide/GATEWAYS.md is not what the folders say: gatebench list gateways --markdown > docs/guide/GATEWAYS.md"
     );
 }

@@ -36,10 +36,10 @@ fn a_plan_says_what_part_of_the_load_each_group_has() {
 }
 
 #[test]
-fn groups_are_told_apart_in_every_report() {
+fn every_report_distinguishes_groups() {
     let bench = Bench::new();
     let finished = bench.gatebench(
-        "run good-and-failing --gateway reference --load ./load.yaml --blocks 1 --dir run",
+        "run good-and-failing --gateway reference --load ./load.yaml --blocks 1 --dir run --verbose",
     );
     finished.assert_measured();
     let said = &finished.stdout;
@@ -53,7 +53,7 @@ fn groups_are_told_apart_in_every_report() {
     }
     let findings: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
     let groups = findings["scenarios"][0]["groups"].as_array().unwrap();
-    let told: Vec<_> = groups
+    let shown: Vec<_> = groups
         .iter()
         .map(|found| {
             (
@@ -68,7 +68,7 @@ fn groups_are_told_apart_in_every_report() {
         ("latency", "good"),
         ("latency", "failing"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
     for found in groups {
         assert_eq!(found["figures"]["checks_failed"], 0, "{found}");
     }

@@ -1,6 +1,6 @@
 //! `gatebench compare`, `baseline`, `history` and `audit RUN` as a person uses them.
 
-#[path = "../../../analysis/tests/it/common/mod.rs"]
+#[path = "../../../studies/tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests of analysis use the rest of it")]
 mod common;
 
@@ -139,8 +139,7 @@ fn two_runs_are_compared_in_every_form() {
     );
     let (_, page, _) = gatebench(folder.path(), "compare before after --format html");
     assert!(
-        page.contains("How was this computed?")
-            && page.contains("id=\"method-runs-beside-each-other\"")
+        page.contains("How was this computed?") && page.contains("id=\"method-comparing-runs\"")
     );
     assert_eq!(
         gatebench(folder.path(), "compare before before").0,

@@ -24,7 +24,7 @@ fn parts_of_a_cpu_are_refused_and_whole_ones_are_had_as_cores() {
     let bench = Bench::new();
     let refused = without_groups(&bench, "run suite.yaml --gateway-cpus 0.5 --dir run").wait();
     refused.assert_code(3).assert_says(&[
-        "cannot limit reference-0.5cpu to 0.5 CPU: \
+        "cannot limit reference to 0.5 CPU: \
          no control group with the cpu controller is mounted",
         "→ run gatebench as root",
     ]);

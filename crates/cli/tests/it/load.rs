@@ -46,15 +46,15 @@ impl Loads {
         json(&self.load(&format!("--json {flags}")), code)
     }
 
-    /// What the upstream saw.
+    /// The requests that the upstream received.
     fn ledger(&self) -> Value {
         let mut stream = TcpStream::connect(self.upstream.address()).unwrap();
         stream
             .write_all(b"GET /.gatebench/ledger HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 }
 
@@ -91,7 +91,7 @@ fn a_closed_load_counts_what_the_upstream_counts() {
     assert_eq!(number(&ledger, "/requests"), requests);
     assert_eq!(number(&ledger, "/without_nonce"), requests);
     assert_eq!(number(&ledger, "/bytes_in"), number(&found, "/bytes_sent"));
-    // Received is what arrived within the window; the last answers came after it.
+    // Received bytes are those within the window; the last responses arrived after it.
     assert!(number(&found, "/bytes_received") <= number(&ledger, "/bytes_out"));
     assert_eq!(number(&ledger, "/connections_accepted"), 4);
     assert_eq!(number(&found, "/connections_opened"), 4);
@@ -165,7 +165,7 @@ fn several_urls_are_sent_in_turn_and_reported_apart() {
     assert_eq!(
         number(&found, "/failed"),
         10,
-        "without checks a 404 is no good answer"
+        "without checks, a 404 is not a good response"
     );
 }
 
@@ -353,7 +353,7 @@ fn a_threshold_over_nothing_is_not_kept() {
 }
 
 #[test]
-fn who_never_answers_is_counted_with_the_time_waited() {
+fn requests_without_a_response_count_with_the_time_waited() {
     let bench = Bench::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
@@ -428,7 +428,7 @@ fn a_target_that_is_not_there_is_named() {
     let source = bench.gatebench("load --source 192.0.2.1 http://127.0.0.1:9/");
     source
         .assert_code(3)
-        .assert_says(&["--source", "192.0.2.1", "  → give an address"]);
+        .assert_says(&["--source", "192.0.2.1", "  → use an address"]);
     let unwritable = bench.gatebench("load --hdr nowhere/x.hlog http://127.0.0.1:9/");
     unwritable
         .assert_code(3)
@@ -459,7 +459,7 @@ fn wrong_words_are_refused_before_anything_is_sent() {
         ("--ramp-to 5 http://a/", "--rate"),
         ("--rate 0 http://a/", "is not a rate"),
         ("-c 0 http://a/", "0"),
-        ("-d 0s http://a/", "no time"),
+        ("-d 0s http://a/", "the duration is zero"),
         ("--resolve b:80:127.0.0.1 http://a/", "about no URL"),
         ("--source ::1 http://127.0.0.1/", "IPv6"),
         ("-X HEAD --check contains=a http://a/", "no body"),

@@ -1,7 +1,7 @@
 //! The command as a user has it: real processes, real files, exit codes and words.
 // A table of cases is as long as it has cases.
 #![allow(clippy::too_many_lines)]
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod ab;
 mod audit;
@@ -15,15 +15,18 @@ mod engines;
 mod exit_codes;
 mod failures;
 mod flames;
+mod folder;
 mod gateway_process;
 mod gateway_signals;
 mod gateway_workers;
 mod gateways;
 mod groups;
 mod history;
+mod imports;
 mod interruptions;
 mod limits;
 mod load;
+mod outputs;
 mod processes;
 mod published;
 mod reaching;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A process.
+/// A process and its command line.
 #[derive(Clone, Debug)]
 pub struct Process {
     pub pid: u32,
@@ -13,13 +13,13 @@ pub struct Process {
 }
 
 impl Process {
-    /// Whether it is a gateway itself: neither gatebench, nor a supervisor, nor an upstream.
+    /// Reports whether it is a gateway: neither gatebench, nor a supervisor, nor an upstream.
     pub fn is_gateway(&self) -> bool {
         let second = self.command.get(1).map_or("", String::as_str);
         !matches!(second, "run" | "supervise" | "upstream" | "report")
     }
 
-    /// Whether it is an upstream.
+    /// Reports whether it is an upstream.
     pub fn is_upstream(&self) -> bool {
         self.command.get(1).is_some_and(|word| word == "upstream")
     }
@@ -39,8 +39,8 @@ impl Process {
     }
 }
 
-/// Every process with `NAME=VALUE` in its environment, or at work in a folder: one that renames itself
-/// writes over its environment.
+/// Every process with `NAME=VALUE` in its environment, or at work in a folder: one that renames
+/// itself writes over its environment.
 pub fn marked(mark: &str, folder: &Path) -> Vec<Process> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

@@ -1,4 +1,4 @@
-//! What reaches the terminal, and others' eyes: nothing that acts on a terminal, and no secret.
+//! Output for the terminal and for other readers contains no escape sequences and no secrets.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -10,8 +10,8 @@ const SECRET: &str = "SEKRET-API-KEY-123";
 
 /// A route behind a key, over the gateways of the suite.
 fn keyed(bench: &Bench, gateways: &str) {
-    let answer = "checks: [{status: 200}, {body_contains: ok}]";
-    let request = format!("path: /ping, headers: {{X-Api-Key: {SECRET}}}, {answer}");
+    let response = "checks: [{status: 200}, {body_contains: ok}]";
+    let request = format!("path: /ping, headers: {{X-Api-Key: {SECRET}}}, {response}");
     bench.write(
         "keyed.yaml",
         &format!(
@@ -84,9 +84,9 @@ fn a_secret_is_in_no_report_and_in_no_file_that_others_may_read() {
     assert!(shown.is_empty(), "{shown:?}");
 
     for format in ["terminal", "markdown", "html", "json", "csv"] {
-        let told = bench.gatebench(&format!("report run --format {format}"));
-        told.assert_code(0);
-        assert!(!told.stdout.contains(SECRET), "{}", told.stdout);
+        let printed = bench.gatebench(&format!("report run --format {format}"));
+        printed.assert_code(0);
+        assert!(!printed.stdout.contains(SECRET), "{}", printed.stdout);
     }
     let page = bench.gatebench("report run --format html").stdout;
     assert!(page.contains("[masked]"), "{page}");
@@ -117,10 +117,11 @@ fn a_report_publishes_nothing_that_a_link_leads_to() {
     bench.write("mine", "what only the reader has");
     fs::remove_file(&file).unwrap();
     symlink(bench.path("mine"), &file).unwrap();
-    let told = bench.gatebench("report run --format html");
-    told.assert_code(2)
+    let printed = bench.gatebench("report run --format html");
+    printed
+        .assert_code(2)
         .assert_says(&["gateway.json: is a symbolic link", "  → "]);
-    assert!(told.stdout.is_empty(), "{}", told.stdout);
+    assert!(printed.stdout.is_empty(), "{}", printed.stdout);
     // Nor does it write through one.
     fs::remove_file(&file).unwrap();
     fs::write(&file, "{}").unwrap();
@@ -130,7 +131,7 @@ fn a_report_publishes_nothing_that_a_link_leads_to() {
 }
 
 #[test]
-fn what_a_gateway_writes_does_not_act_on_the_terminal() {
+fn text_of_a_gateway_does_not_control_the_terminal() {
     let bench = Bench::new();
     let words = r"'bad \x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m\rline\x9b2K\u202eend'";
     ends_with(&bench, words);

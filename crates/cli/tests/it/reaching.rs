@@ -1,5 +1,5 @@
-//! How `gatebench load` reaches a server: Unix sockets, TLS, client certificates, and nothing but
-//! connections.
+//! Connections of `gatebench load` to a server: Unix sockets, TLS, client certificates, and nothing
+//! but connections.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -25,8 +25,8 @@ fn a_unix_socket_is_reached_and_http2_is_not_taken_for_granted() {
         for mut stream in listener.incoming().flatten() {
             let mut request = [0; 1024];
             while stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {
-                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-                stream.write_all(answer).unwrap();
+                let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+                stream.write_all(response).unwrap();
             }
         }
     });
@@ -65,7 +65,7 @@ fn https_is_verified_unless_that_is_waived() {
 }
 
 #[test]
-fn an_unknown_path_is_answered_with_those_there_are() {
+fn the_response_to_an_unknown_path_lists_the_known_ones() {
     let bench = Bench::new();
     let help = bench.gatebench("upstream --help");
     for (kind, path) in [
@@ -165,7 +165,7 @@ fn a_client_certificate_is_shown_and_an_own_authority_trusted() {
     };
     let shown = "--cert client.pem --key client.key --check status=200 --check contains=CN=";
     assert_eq!(number(&json(&load(shown), 0), "/checks/passed"), 10);
-    // nginx answers 400 to who shows none.
+    // nginx returns 400 to clients without a certificate.
     assert_eq!(number(&json(&load(""), 0), "/status/4xx"), 10);
     load("--sni other.test").assert_code(3).assert_says(&[
         "certificate",

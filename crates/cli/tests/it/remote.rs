@@ -1,6 +1,6 @@
-//! Gateways on another host, over a real `ssh` to a real sshd: one of this test's own on 127.0.0.1, with its
-//! own keys, configuration and folders. What runs there is told from what runs here by its environment, which
-//! sshd sets, and by the folder for temporary files.
+//! Gateways on another host, over a real `ssh` to a real sshd: one of this test's own on 127.0.0.1,
+//! with its own keys, configuration and folders. The processes there differ from those here by
+//! their environment, which sshd sets, and by the folder for temporary files.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -23,8 +23,8 @@ struct Far {
 }
 
 impl Far {
-    /// Starts it, and makes `far` a host that `ssh` knows in this bench; `cache` is where programs are kept
-    /// there.
+    /// Starts it, and makes `far` a host that `ssh` knows in this bench; `cache` is where programs
+    /// are kept there.
     fn start(bench: &Bench, cache: &Path) -> Self {
         for folder in ["far-tmp", "far-cache", "bin"] {
             fs::create_dir_all(bench.path(folder)).unwrap();
@@ -68,8 +68,8 @@ impl Drop for Far {
     }
 }
 
-/// What sshd and ssh are told. A wrapper on PATH stands for the configuration in the user's home, which this
-/// test leaves alone.
+/// The configuration of sshd and ssh. A wrapper on PATH replaces the configuration in the user's
+/// home, which this test leaves alone.
 fn configure(bench: &Bench, port: u16, cache: &Path) {
     let at = |name: &str| bench.path(name).display().to_string();
     let (mark, value) = bench.mark();
@@ -159,23 +159,23 @@ fn gateways_on_another_host_are_measured_and_leave_nothing() {
     bench.assert_reportable("run", 2);
     for trial in bench.kept_trials("run") {
         let record = bench.read(&format!("run/trials/{trial}/trial.json"));
-        for told in [
+        for fact in [
             " on far\"",
             "\"stopped\": \"on SIG",
             "\"gateway\": {\"cpu_ns\"",
         ] {
             let record = record.replace("\n", "").replace("  ", "");
-            assert!(record.contains(told), "{told} is not in {record}");
+            assert!(record.contains(fact), "{fact} is not in {record}");
         }
         let logs = bench.path(&format!("run/trials/{trial}/gateway/gateway.stderr.log"));
         assert!(logs.exists());
     }
     let programs = fs::read_dir(bench.path("far-cache/gatebench")).unwrap();
     assert_eq!(programs.count(), 1, "it was sent once");
-    what_is_not_there_is_told(&bench);
+    missing_programs_are_reported(&bench);
 }
 
-fn what_is_not_there_is_told(bench: &Bench) {
+fn missing_programs_are_reported(bench: &Bench) {
     bench.faulty("honest");
     let spec = bench
         .read("faulty/gateway.yaml")
@@ -222,7 +222,7 @@ fn a_connection_that_breaks_ends_what_runs_there() {
 }
 
 #[test]
-fn a_host_that_cannot_be_used_is_told_with_the_remedy() {
+fn an_unusable_host_is_reported_with_the_remedy() {
     let bench = Bench::new();
     // The kernel's own file system: nobody makes a folder there.
     let _far = Far::start(&bench, Path::new("/sys"));

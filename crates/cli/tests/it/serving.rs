@@ -1,11 +1,11 @@
-//! Parts of gatebench that serve on their own.
+//! Parts of gatebench that serve by themselves.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
 use crate::bench::{Bench, MARK};
 
-/// One of them, listening. Dropped, it is killed. It carries no mark: it is meant to stay.
+/// A listening process, which is killed when dropped. It has no mark, because it must outlive runs.
 pub struct Serving {
     pub child: Child,
     pub port: u16,
@@ -21,10 +21,7 @@ impl Serving {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        let line = first_line(&mut child);
         let digits = line
             .rsplit_once("127.0.0.1:")
             .unwrap()
@@ -35,15 +32,22 @@ impl Serving {
         Self { child, port }
     }
 
-    /// Its address.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 }
 
+/// Waits for the first line on standard output, which a process that serves prints when it listens.
+pub fn first_line(child: &mut Child) -> String {
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    line
+}
+
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Fails where it has ended, which is what is wanted.
+        // Killing fails if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

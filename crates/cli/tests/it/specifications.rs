@@ -61,8 +61,8 @@ fn a_suite_may_try_again_too() {
     finished.assert_measured().assert_says(&["not today"]);
     assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
     bench.assert_reportable("run", 2);
-    let told = "was tried again as trial 2, which is completed";
-    assert!(bench.read("run/report.json").contains(told));
+    let shown = "was tried again as trial 2, which is completed";
+    assert!(bench.read("run/report.json").contains(shown));
 }
 
 #[test]
@@ -73,13 +73,13 @@ fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
     let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway ./mine --dir run");
     finished.assert_code(0).assert_says(&["not today"]);
     let words: Vec<&str> = finished.stdout.split_whitespace().collect();
-    let told = words.join(" ");
+    let shown = words.join(" ");
     for words in [
         "Combined results · mine",
         "was tried again as trial 2",
         "p90",
     ] {
-        assert!(told.contains(words), "{}", finished.stdout);
+        assert!(shown.contains(words), "{}", finished.stdout);
     }
     assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
     bench.assert_reportable("run", 2);
@@ -115,16 +115,16 @@ fn threads_are_for_the_engines_that_take_them() {
     let bench = Bench::new();
     let text = SPECIFICATION.replace("connections: 4,", "connections: 4, threads: 2,");
     bench.write("mine-spec.yaml", &text);
-    let told = "the specification requests 2 threads";
+    let shown = "the specification requests 2 threads";
     let of = |engine: &str| {
         let words = format!("spec run ./mine-spec.yaml --engine {engine} --dry-run");
         bench.gatebench(&words)
     };
-    of("gatebench").assert_code(0).assert_says(&[told]);
+    of("gatebench").assert_code(0).assert_says(&[shown]);
     if installed("h2load") {
         let taken = of("h2load");
         taken.assert_code(0);
-        assert!(!taken.stderr.contains(told), "{}", taken.stderr);
+        assert!(!taken.stderr.contains(shown), "{}", taken.stderr);
     }
 }
 
@@ -165,7 +165,7 @@ fn a_script_beside_the_specification_is_sent_by_wrk() {
 }
 
 #[test]
-fn what_cannot_run_is_told_before_anything_starts() {
+fn an_impossible_run_is_refused_before_anything_starts() {
     let bench = Bench::new();
     let wrong = SPECIFICATION.replace("path: /ping,", "path: /pong,");
     bench.write("mine-spec.yaml", &wrong);
@@ -215,8 +215,8 @@ files: [{template: gateway.json, to: gateway.json}]
 start: [ '{{ binary }}', '{{ work }}/gateway.json' ]
 ";
 
-/// Makes a repository with two commits, whose build makes the program `gw` of the versions 1.0 and 2.0; a run of it
-/// needs what was built in its commit.
+/// Makes a repository with two commits, whose build makes the program `gw` of the versions 1.0 and
+/// 2.0; a run of it needs what was built in its commit.
 fn repository(bench: &Bench) {
     let git = |words: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.test"];
@@ -260,14 +260,14 @@ fn two_commits_are_built_and_stand_side_by_side() {
     bench.assert_reportable("run", 2);
     let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
     let versions = findings["combined"]["versions"].as_array().unwrap();
-    let told = |name: &str| {
+    let shown = |name: &str| {
         versions
             .iter()
             .map(|it| it[name].as_str().unwrap())
             .collect::<Vec<_>>()
     };
-    assert_eq!(told("version"), ["1.0", "2.0"]);
-    let labels = told("variant");
+    assert_eq!(shown("version"), ["1.0", "2.0"]);
+    let labels = shown("variant");
     assert!(
         labels[0].starts_with("v1-0-") && labels[1].starts_with("v2-0-"),
         "{labels:?}"

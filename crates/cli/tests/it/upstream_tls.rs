@@ -1,12 +1,13 @@
-//! `gatebench upstream --tls`, asked by programs that others wrote. `scripts/install-test-deps` installs
-//! them.
+//! `gatebench upstream --tls`, asked by programs that others wrote. `scripts/install-test-deps`
+//! installs them.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use gatebench_net::tls::{Identity, self_signed};
+
+use crate::serving::first_line;
 
 /// A process of gatebench that listens; killed when dropped.
 struct Serving {
@@ -25,10 +26,7 @@ impl Serving {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        let line = first_line(&mut child);
         let said: serde_json::Value = serde_json::from_str(&line).unwrap();
         let address = said["listening"].as_str().unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -71,7 +69,7 @@ impl Serving {
             .unwrap()
     }
 
-    /// What `openssl s_client` says of a handshake.
+    /// The output of `openssl s_client` about a handshake.
     fn s_client(&self, options: &[&str]) -> String {
         let output = Command::new("openssl")
             .args(["s_client", "-connect"])

@@ -2,49 +2,43 @@
 
 use serde_json::{Map, Value};
 
-use super::{Place, Walker, about, description, quoted};
+use super::{Place, Walker, about, description, list};
 use crate::node::{Data, Entry, Node};
 use crate::suggest::{listed, nearest};
 
 /// The keys that a mapping may and must have.
 pub(super) struct Keys<'s> {
-    /// Keys of its own.
+    /// Named keys.
     own: Vec<(&'s str, &'s Value)>,
-    /// Keys of which exactly one must be there: what serde calls an externally tagged enum.
+    /// Keys of which exactly one must be present: an externally tagged enum in serde's terms.
     choice: Vec<(&'s str, &'s Value, &'s str)>,
-    /// Those of `own` that must be there.
+    /// Keys of `own` that must be present.
     pub(super) required: Vec<&'s str>,
     /// The schema of any other key, where other keys are allowed.
     pub(super) other: Option<&'s Value>,
-    /// Whether other keys are refused.
+    /// True if other keys are refused.
     pub(super) closed: bool,
 }
 
 impl<'s> Keys<'s> {
     pub(super) fn new(schema: &'s Value) -> Self {
-        let required = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let branches = schema
-            .get("oneOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
         Self {
             own: properties(schema)
                 .into_iter()
                 .flatten()
                 .map(|(key, value)| (key.as_str(), value))
                 .collect(),
-            choice: branches
+            choice: list(schema, "oneOf")
+                .iter()
                 .filter_map(|branch| {
                     let (key, value) = properties(branch)?.iter().next()?;
                     Some((key.as_str(), value, description(branch)))
                 })
                 .collect(),
-            required: required.filter_map(Value::as_str).collect(),
+            required: list(schema, "required")
+                .iter()
+                .filter_map(Value::as_str)
+                .collect(),
             closed: is_closed(schema),
             other: schema
                 .get("additionalProperties")
@@ -53,17 +47,10 @@ impl<'s> Keys<'s> {
     }
 
     pub(super) fn schema_of(&self, key: &str) -> Option<&'s Value> {
-        let own = self
-            .own
-            .iter()
-            .find(|(own, _)| *own == key)
-            .map(|(_, schema)| *schema);
-        own.or_else(|| {
-            self.choice
-                .iter()
-                .find(|(tag, ..)| *tag == key)
-                .map(|(_, schema, _)| *schema)
-        })
+        let own = self.own.iter().copied();
+        let choice = self.choice.iter().map(|(tag, schema, _)| (*tag, *schema));
+        let found = own.chain(choice).find(|(known, _)| *known == key);
+        found.map(|(_, schema)| schema)
     }
 
     /// Returns the key that had this name in earlier versions.
@@ -94,8 +81,7 @@ fn is_closed(schema: &Value) -> bool {
 }
 
 fn has_alias(schema: &Value, name: &str) -> bool {
-    let aliases = schema.get("aliases").and_then(Value::as_array);
-    aliases.is_some_and(|aliases| aliases.iter().any(|alias| alias == name))
+    list(schema, "aliases").iter().any(|alias| alias == name)
 }
 
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
@@ -119,17 +105,10 @@ impl<'s> Walker<'s> {
             let Some(value_schema) = keys.schema_of(&entry.key).or(keys.other) else {
                 continue;
             };
-            let own = description(value_schema);
-            let text = if own.is_empty() {
-                description(self.resolve(value_schema))
-            } else {
-                own
-            };
-            let head = entry.key_span.clone();
             let value_place = Place {
-                name: quoted(&entry.key),
-                head,
-                description: text,
+                name: format!("`{}`", entry.key),
+                head: entry.key_span.clone(),
+                description: self.description(value_schema),
             };
             self.check(&mut entry.value, value_schema, &value_place);
         }
@@ -180,17 +159,11 @@ impl<'s> Walker<'s> {
     fn missing_keys(&mut self, entries: &[Entry], keys: &Keys<'s>, place: &Place<'s>) {
         for key in &keys.required {
             if entries.iter().all(|entry| entry.key != *key) {
-                let own = keys.schema_of(key);
-                let text = own.map(description).filter(|text| !text.is_empty());
-                let text = text
-                    .or_else(|| own.map(|schema| description(self.resolve(schema))))
-                    .unwrap_or("");
+                let schema = keys.schema_of(key);
+                let text = schema.map_or("", |schema| self.description(schema));
                 let message = format!("{} has no `{key}`", place.name);
-                self.report(
-                    place.head.clone(),
-                    message,
-                    format!("add `{key}:`{}", about(text)),
-                );
+                let help = format!("add `{key}:`{}", about(text));
+                self.report(place.head.clone(), message, help);
             }
         }
     }
@@ -202,7 +175,8 @@ impl<'s> Walker<'s> {
             .filter(|entry| keys.tags().any(|tag| tag == entry.key))
             .collect();
         match given.as_slice() {
-            // Where only the choice is possible, an unknown key is a wrong choice, and was reported.
+            // Where only the choice is possible, an unknown key is a wrong choice, and was
+            // reported.
             [] if keys.choice.is_empty() || (keys.own.is_empty() && unknown > 0) => {}
             [] => {
                 let each = keys

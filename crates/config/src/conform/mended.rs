@@ -1,5 +1,6 @@
-//! What a document with mistakes of form would say without them, so that its meaning can be looked at as well: what has
-//! not its form is left out, and where it may not be missing something that has it stands there. Nobody goes by it.
+//! A document without its mistakes of form, so that its meaning can be checked as well. Invalid
+//! values are removed, or replaced by valid ones where a value is required. The result serves no
+//! other purpose.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +10,7 @@ use super::{Place, Walker, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Entry, Node};
 
-/// The document as its schema wants it.
+/// The document as its schema requires it.
 pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
     let mut walker = Walker {
         root: schema,
@@ -21,7 +22,7 @@ pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
 }
 
 impl<'s> Walker<'s> {
-    /// What of a value has its form; nothing where it has none of it.
+    /// Returns the valid part of a value; none if no part is valid.
     fn kept(&mut self, node: &Node, schema: &'s Value) -> Option<Value> {
         if !self.may_be(&node.data, schema) {
             return self.is_fine(node, schema).then(|| node.to_json());
@@ -33,7 +34,7 @@ impl<'s> Walker<'s> {
                 let Some(of_items) = schema.get("items") else {
                     return Some(node.to_json());
                 };
-                // Each stays at its place, which mistakes of meaning are told by.
+                // Each stays at its index, because mistakes of meaning are reported by index.
                 let kept = items.iter().map(|item| {
                     let value = self.kept(item, of_items);
                     value.unwrap_or_else(|| self.sample(of_items))
@@ -94,7 +95,7 @@ impl<'s> Walker<'s> {
         has_choice.then_some(Value::Object(kept))
     }
 
-    /// Something of that form.
+    /// A value of that form.
     fn sample(&self, schema: &'s Value) -> Value {
         let schema = self.resolve(schema);
         if let Some(forms) = schema.get("anyOf").and_then(Value::as_array) {

@@ -1,9 +1,9 @@
-//! Holds a [`Node`] against a JSON Schema generated from our types, and says every mistake in words.
+//! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
 //!
 //! It understands the keywords that our schemas use (a test of `gatebench-model` lists them), and
 //! knows more about them than a general validator can say: which keys there are, which branch of a
-//! choice was meant, what to write instead. A misspelt key is
-//! reported and then treated as the known key, so that one slip is one mistake and the values under it are checked too.
+//! choice was meant, what to write instead. A misspelt key is reported and then treated as the
+//! known key, so that one slip is one mistake and the values under it are checked too.
 
 mod mapping;
 mod mended;
@@ -17,7 +17,7 @@ use crate::diagnostic::Problem;
 use crate::node::{Data, Node};
 pub(crate) use mended::mended;
 
-/// Every mistake in `root`, whose slips in keys are put right on the way.
+/// Returns every mistake in `root`, and corrects misspelt keys.
 pub(crate) fn conform(
     root: &mut Node,
     schema: &Value,
@@ -38,7 +38,7 @@ pub(crate) fn conform(
     walker.problems
 }
 
-/// What a value is called in a sentence, and where a caret goes when something in it is missing.
+/// The name of a value in a sentence, and the place of the caret if something in it is missing.
 struct Place<'s> {
     name: String,
     head: Range<usize>,
@@ -81,6 +81,15 @@ impl<'s> Walker<'s> {
         reference
             .and_then(|pointer| self.root.pointer(pointer))
             .unwrap_or(schema)
+    }
+
+    /// The first line of what a schema, or else the definition that it refers to, says about
+    /// itself.
+    fn description(&self, schema: &'s Value) -> &'s str {
+        match description(schema) {
+            "" => description(self.resolve(schema)),
+            own => own,
+        }
     }
 
     fn check(&mut self, node: &mut Node, schema: &'s Value, place: &Place<'s>) {
@@ -179,7 +188,8 @@ fn about(description: &str) -> String {
     }
 }
 
-/// The key that a value stands under, in a sentence.
-fn quoted(key: &str) -> String {
-    format!("`{key}`")
+/// The list under a keyword, else none.
+fn list<'s>(schema: &'s Value, keyword: &str) -> &'s [Value] {
+    let list = schema.get(keyword).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
 }

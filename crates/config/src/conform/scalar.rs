@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::{Place, Walker, about, description};
-use crate::diagnostic::Problem;
+use super::{Place, Walker, about, description, list, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
@@ -32,7 +31,7 @@ impl<'s> Walker<'s> {
         self.report(span, format!("{} {what}", place.name), help);
     }
 
-    /// Whether a value has a type that the schema allows, or that one of its forms does.
+    /// Reports whether a value has a type that the schema allows, or that one of its forms does.
     pub(super) fn may_be(&self, data: &Data, schema: &'s Value) -> bool {
         let schema = self.resolve(schema);
         match schema.get("anyOf").and_then(Value::as_array) {
@@ -41,26 +40,25 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Whether the value has a type that the schema allows; reports it where it has not.
+    /// Reports whether the value has a type that the schema allows; reports it where it has not.
     pub(super) fn has_type(&mut self, node: &Node, schema: &Value, place: &Place<'s>) -> bool {
         let allowed = types(schema);
         if allowed.is_empty() || allowed.iter().any(|name| is(&node.data, name)) {
             return true;
         }
-        let wanted = allowed
-            .iter()
-            .copied()
-            .find(|name| *name != "null")
-            .unwrap_or("null");
-        let span = if matches!(node.data, Data::Null) {
-            place.head.clone()
-        } else {
-            node.head()
-        };
-        let found = kind(&node.data);
-        let message = match node.data {
-            Data::Null => format!("{} is empty", place.name),
-            _ => format!("{} must be {}, not {found}", place.name, title(wanted)),
+        let mut named = allowed.iter().copied().filter(|name| *name != "null");
+        let wanted = named.next().unwrap_or("null");
+        let (span, message) = match &node.data {
+            Data::Null => (place.head.clone(), format!("{} is empty", place.name)),
+            data => {
+                let message = format!(
+                    "{} must be {}, not {}",
+                    place.name,
+                    title(wanted),
+                    kind(data)
+                );
+                (node.head(), message)
+            }
         };
         let help = self.type_help(node, wanted, schema, place);
         self.report(span, message, help);
@@ -95,12 +93,8 @@ impl<'s> Walker<'s> {
             .and_then(Value::as_object)
             .into_iter()
             .flatten();
-        let branches = schema
-            .get("oneOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let tagged = branches
+        let tagged = list(schema, "oneOf")
+            .iter()
             .filter_map(|branch| branch.get("properties")?.as_object())
             .flatten();
         let keys: Vec<&str> = own.chain(tagged).map(|(key, _)| key.as_str()).collect();
@@ -113,7 +107,7 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// The form of a text: its pattern, then what only code can tell.
+    /// Checks the form of a text: its pattern, then the formats that only code can check.
     pub(super) fn text_form(
         &mut self,
         text: &str,
@@ -129,16 +123,12 @@ impl<'s> Walker<'s> {
         let help = form(schema).unwrap_or_else(|| description(schema));
         if !matches {
             let message = format!("{} cannot be `{}`", place.name, shortened(text));
-            self.problems
-                .push(Problem::new(span.clone(), message, help));
+            self.report(span.clone(), message, help.into());
         } else if schema.get("format").and_then(Value::as_str) == Some(HumanDuration::FORMAT)
             && let Err(reason) = text.parse::<HumanDuration>()
         {
-            self.problems.push(Problem::new(
-                span.clone(),
-                reason,
-                "write a shorter duration, as in 24h",
-            ));
+            let help = "write a shorter duration, as in 24h".into();
+            self.report(span.clone(), reason, help);
         }
     }
 
@@ -147,11 +137,8 @@ impl<'s> Walker<'s> {
         let (least, most) = bounds(schema);
         if least.is_some_and(|least| number < least) || most.is_some_and(|most| number > most) {
             let message = format!("{} is out of range: {}", place.name, self.written(node));
-            self.report(
-                node.span.clone(),
-                message,
-                format!("write {}", range(schema)),
-            );
+            let help = format!("write {}", range(schema));
+            self.report(node.span.clone(), message, help);
         }
     }
 }
@@ -160,6 +147,7 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ if words(schema).is_some() => vec!["string"],
         // A choice between tagged settings is a choice between mappings.
         _ if schema.get("oneOf").is_some() => vec!["object"],
         _ => Vec::new(),
@@ -204,12 +192,12 @@ pub(super) fn title(type_name: &str) -> &'static str {
     }
 }
 
-/// How a text must look, in words.
+/// The required form of a text, in words.
 fn form(schema: &Value) -> Option<&str> {
     schema.get("patternErrorMessage").and_then(Value::as_str)
 }
 
-/// The least and the greatest value, also where only the width of the integer says so.
+/// The least and the greatest value, by keywords or by the width of the integer.
 pub(super) fn bounds(schema: &Value) -> (Option<f64>, Option<f64>) {
     let number = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
     let width = match schema.get("format").and_then(Value::as_str) {

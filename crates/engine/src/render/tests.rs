@@ -34,7 +34,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Re
     }
 }
 
-/// What is sent `count` times after each other, the buffer being used again.
+/// The bytes of `count` requests one after another, in a buffer that is used again.
 fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     let rendered = Rendered::new(request, "h:1", traced, &data()).unwrap();
     let (mut sampler, mut buffer) = (sampler(), Vec::new());
@@ -91,7 +91,7 @@ fn naive(request: &Request, traced: bool, number: usize) -> String {
 }
 
 #[test]
-fn a_constant_request_is_the_same_but_for_its_nonce() {
+fn a_constant_request_differs_only_in_its_nonce() {
     let request = request("GET", "/a?b", &[("X-A", "1")], "");
     let text = |nonce| {
         format!("GET /a?b HTTP/1.1\r\nHost: h:1\r\ngatebench-nonce: {nonce}\r\nX-A: 1\r\n\r\n")
@@ -146,7 +146,7 @@ fn rendering_again_allocates_nothing() {
 }
 
 #[test]
-fn parts_are_what_http2_is_made_of() {
+fn http2_gets_the_parts_of_a_request() {
     let request = request("GET", "/{{ id }}", &[("X-City", "{{city}}")], "");
     let rendered = Rendered::new(&request, "h:1", true, &data()).unwrap();
     let mut sampler = sampler();
@@ -169,7 +169,7 @@ fn parts_are_what_http2_is_made_of() {
 }
 
 #[test]
-fn what_the_data_lack_and_what_would_break_a_head_is_refused() {
+fn missing_columns_and_values_that_break_a_head_are_refused() {
     let error = |request: &Request, data: &DataSet| {
         Rendered::new(request, "h", false, data)
             .unwrap_err()
@@ -187,7 +187,7 @@ fn what_the_data_lack_and_what_would_break_a_head_is_refused() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_sent_as_they_are() {
+fn bytes_that_are_not_text_are_sent_unchanged() {
     let body = [b"{{ ".as_slice(), &[0xff, 0]].concat();
     let request = Request {
         body: Some(Body::new(body.clone())),
@@ -213,7 +213,7 @@ fn any_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn rendering_is_replacing_texts(
+    fn rendering_equals_text_replacement(
         path in any_text(),
         headers in prop::collection::btree_map("X-[A-Z]{1,3}", any_text(), 0..3),
         body in prop::option::of(any_text().prop_filter("a body", |text| !text.is_empty())),
@@ -237,7 +237,10 @@ fn a_sample_is_the_first_request_that_a_load_sends() {
     let mut wanted = request(
         "POST",
         "/{{ id }}?c={{city}}",
-        &[("X-User", "{{users.name}} {{ \"{{\" }}")],
+        &[
+            ("Host", "shop.test"),
+            ("X-User", "{{users.name}} {{ \"{{\" }}"),
+        ],
         "{\"mail\": \"{{ users.mail }}\"}",
     );
     wanted.name = Some("order".into());
@@ -247,6 +250,7 @@ fn a_sample_is_the_first_request_that_a_load_sends() {
         ("/5?c=Rome", "POST")
     );
     assert_eq!(found.headers["X-User"], "ada {{");
+    assert_eq!(found.host(), Some("shop.test"));
     assert_eq!(found.body, Some(Body::new("{\"mail\": \"a@x\"}")));
     assert_eq!(found.label(), "order");
     let unknown = request("GET", "/{{ nobody }}", &[], "");

@@ -34,7 +34,7 @@ fn numbers(sources: serde_json::Value, count: usize) -> Vec<i64> {
 }
 
 #[test]
-fn rows_in_turn_are_dealt_out_to_workers() {
+fn rows_in_turn_are_distributed_to_workers() {
     let data = data(json!({"a": {"list": {"values": ["0", "1", "2", "3", "4"]}}}));
     let of = |worker, workers| take(&mut Sampler::new(data.clone(), 1, worker, workers), 6);
     assert_eq!(of(0, 1), ["0", "1", "2", "3", "4", "0"]);
@@ -66,7 +66,7 @@ fn the_numbers_of_a_sequence_are_used_once() {
 }
 
 #[test]
-fn uniform_numbers_are_all_of_them_equally_often() {
+fn uniform_numbers_are_equally_frequent() {
     let drawn = numbers(json!({"n": {"uniform": {"min": -2, "max": 2}}}), 50_000);
     for number in -2..=2 {
         let count = drawn.iter().filter(|it| **it == number).count() as f64;
@@ -124,7 +124,7 @@ fn zipf_follows_its_law() {
 }
 
 #[test]
-fn rows_are_chosen_by_the_same_laws() {
+fn rows_follow_the_same_distributions() {
     let values: Vec<i64> = (1..=30).collect();
     let list = |pick: &str| json!({"n": {"list": {"values": values, "pick": pick}}});
     follows_zipf(&numbers(list("zipf"), 50_000), 30, 1.0);
@@ -139,7 +139,7 @@ fn rows_are_chosen_by_the_same_laws() {
 }
 
 #[test]
-fn the_seed_alone_decides() {
+fn draws_depend_only_on_the_seed() {
     let source = json!({"n": {"uniform": {"min": 0, "max": 1_000_000}}});
     let data = data(source);
     let of = |seed, worker| take(&mut Sampler::new(data.clone(), seed, worker, 2), 5);

@@ -1,5 +1,5 @@
-//! Against an upstream whose latency is known by construction, in simulated time: nothing is in the
-//! way of the truth, so the engine must tell it, to the resolution of its histograms.
+//! Against an upstream whose latency is known by construction, in simulated time: nothing disturbs
+//! the measurement, so the engine must report that latency, to the resolution of its histograms.
 
 use gatebench_upstream::fault_server::{Arrivals, Case, Truth, truth, truth_through};
 use hdrhistogram::Histogram;
@@ -35,7 +35,7 @@ fn serve<const N: usize>(index: u64, now_ns: u64, _: &[u8]) -> Reaction {
     if service.is_reset {
         Reaction::Close(service.ends_ns())
     } else {
-        Reaction::Answer(service.ends_ns(), OK)
+        Reaction::Response(service.ends_ns(), OK)
     }
 }
 
@@ -43,7 +43,7 @@ fn arrivals() -> Arrivals {
     Arrivals::of(RATE_PER_SECOND, SECONDS as f64)
 }
 
-/// Drives a server through so many connections.
+/// Drives a server through this number of connections.
 fn driven(server: Server, connections: u32) -> Interval {
     let mut load = load(
         open(RATE_PER_SECOND, connections, 100_000),
@@ -54,7 +54,7 @@ fn driven(server: Server, connections: u32) -> Interval {
     simulate(&load, server).1
 }
 
-/// The response times of all requests, however they ended.
+/// The response times of all requests, including failed ones.
 fn responses(sum: &Interval) -> Histogram<u64> {
     let mut all = Histogram::new(3).unwrap();
     let of_response = sum
@@ -64,7 +64,7 @@ fn responses(sum: &Interval) -> Histogram<u64> {
     all
 }
 
-fn assert_told(target: &str, sum: &Interval, truth: &Truth) {
+fn assert_measured(target: &str, sum: &Interval, truth: &Truth) {
     let counts = &sum.counts;
     assert_eq!(counts.intended, truth.response_ns.len() as u64, "{target}");
     assert_eq!(
@@ -74,21 +74,21 @@ fn assert_told(target: &str, sum: &Interval, truth: &Truth) {
     );
     assert_eq!(counts.completed, truth.answered, "{target}");
     assert_eq!(counts.errors.iter().sum::<u64>(), truth.reset, "{target}");
-    let told = responses(sum);
+    let reported = responses(sum);
     for q in [0.01, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0] {
-        let (said, true_ns) = (told.value_at_quantile(q), truth.quantile_ns(q));
+        let (said, true_ns) = (reported.value_at_quantile(q), truth.quantile_ns(q));
         assert!(
-            told.equivalent(said, true_ns),
+            reported.equivalent(said, true_ns),
             "{target} at {q}: {said} for {true_ns} ns"
         );
     }
 }
 
 #[test]
-fn every_quantile_is_the_truth() {
+fn every_quantile_matches_the_truth() {
     for (target, server) in TARGETS.into_iter().zip(SERVERS) {
         let sum = driven(server, 1_100);
-        assert_told(target, &sum, &truth(&case(target), &arrivals()));
+        assert_measured(target, &sum, &truth(&case(target), &arrivals()));
         assert_eq!(sum.counts.queued_max, 0, "{target}");
     }
 }
@@ -100,7 +100,7 @@ fn waiting_for_a_connection_is_part_of_the_truth() {
         let (target, server) = (TARGETS[number], SERVERS[number]);
         let sum = driven(server, connections);
         let truth = truth_through(connections as usize, &case(target), &arrivals());
-        assert_told(target, &sum, &truth);
+        assert_measured(target, &sum, &truth);
     }
     assert_eq!(driven(SERVERS[0], 64).counts.queued_max, 1_005 - 64);
 }

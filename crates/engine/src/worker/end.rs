@@ -1,4 +1,4 @@
-//! After the last arrival.
+//! The end of a load, after the last arrival.
 
 use gatebench_net::Io;
 
@@ -24,7 +24,7 @@ impl<I: Io> Worker<'_, I> {
         self.seal(now);
     }
 
-    /// Waits for the answers under way and the arrivals still queued.
+    /// Waits for the responses under way and the arrivals still queued.
     pub(super) fn drain(mut self) -> Result<Ended, EngineError> {
         let mut limit = self.end_ns + nanos(self.compiled.load.drain);
         let mut events = Vec::new();
@@ -55,13 +55,13 @@ impl<I: Io> Worker<'_, I> {
         })
     }
 
-    /// Whether arrivals wait for a connection, and may get one.
+    /// Reports whether arrivals wait for a connection, and may get one.
     fn is_queued(&self) -> bool {
         let waits = |it: &GroupState| !it.queue.is_empty() && !it.is_cut_off();
         self.groups.iter().any(waits)
     }
 
-    /// Counts what was never sent.
+    /// Counts the arrivals that were never sent.
     fn drop_queued(&mut self) {
         let window = self.measure_ns..self.end_ns;
         for (number, group) in self.groups.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! One worker's part of one group: its connections that are free, its arrivals, its turn.
+//! One worker's part of one group: its free connections, its arrivals, its next request.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -21,7 +21,7 @@ pub(super) struct GroupState<'a> {
     first_route: usize,
     mix: Mix,
     pub(super) closed: bool,
-    /// When requests are due, in an open group.
+    /// The times that requests are due, in an open group.
     arrivals: Option<Arrivals>,
     pub(super) next_due_ns: Option<u64>,
     /// Requests that may still be sent, where their number is limited.
@@ -32,36 +32,38 @@ pub(super) struct GroupState<'a> {
     /// Intended times of arrivals that wait for a connection.
     pub(super) queue: VecDeque<u64>,
     pub(super) queue_max: usize,
-    /// How long users think, where they do, and connections whose users think, with its end.
+    /// The think times of users, if they think, and the connections whose users think, with the end
+    /// of each thought.
     pub(super) thinks: Option<ThinkTimes>,
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
-    /// Whether connections are what is measured, and then how many more may be made at a time.
+    /// True if the load measures connections; `free` is then the number of further ones allowed at
+    /// a time.
     pub(super) handshakes: bool,
     pub(super) free: u32,
 
-    /// The number of connections over time, where it changes.
+    /// The number of connections over time, if it changes.
     population: Option<Population>,
     pub(super) next_change_ns: Option<u64>,
     /// Connections there should be, and are, those under way included.
     pub(super) wanted: u32,
     pub(super) have: u32,
-    /// Connections that requests can be sent on, or are being answered on.
+    /// Connections that are ready for a request or have one under way.
     up: u32,
-    /// Since when there is none.
+    /// The time since which there has been no connection.
     down_since_ns: u64,
-    /// Whether an attempt to connect has failed since the last that succeeded.
+    /// True if an attempt to connect has failed since the last that succeeded.
     pub(super) refused: bool,
     /// First connections that are not up yet.
     pub(super) missing: u32,
-    /// When to connect, once for each connection that is missing.
+    /// The times to connect, one for each connection that is missing.
     pub(super) connects: VecDeque<u64>,
-    /// What TLS connections are made with.
+    /// The TLS context of connections.
     pub(super) tls: Option<ClientContext>,
     /// Requests after which a connection ends.
     pub(super) requests_per_connection: Option<u64>,
     next_source: usize,
     next_port: u16,
-    /// What PROXY headers name as source where none was asked for.
+    /// The source in PROXY headers where the load names none.
     address: Option<IpAddr>,
 }
 
@@ -87,7 +89,7 @@ impl<'a> GroupState<'a> {
         let senders = limits.peak.clamp(1, workers as u32) as usize;
         let sends = number < senders;
         let handshakes = settings.target.protocol == Protocol::Handshakes;
-        // Those of a load of connections are made when it is their turn.
+        // A load of connections makes each of them when it is due.
         let (wanted, free) = if handshakes {
             (0, connections)
         } else {
@@ -130,7 +132,7 @@ impl<'a> GroupState<'a> {
                 wanted
             },
             connects: VecDeque::new(),
-            // Each worker has sessions of its own, so that no two meet at a lock.
+            // Each worker has its own sessions, so that no two meet at a lock.
             tls: settings.target.tls.as_ref().map(ClientContext::separate),
             requests_per_connection: limits.requests_per_connection,
             next_source: number,
@@ -139,7 +141,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// When the first connections are opened, in nanoseconds after the beginning.
+    /// The times to open the first connections, in nanoseconds after the beginning.
     pub(super) fn connect_times(&self, workers: usize) -> impl Iterator<Item = u64> + use<> {
         let limits = Limits::of(&self.settings.shape);
         let gap_ns = limits
@@ -182,7 +184,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Lets arrivals rotate over connections before they come to the next stream of one.
+    /// Arrivals rotate over all connections before they use a second stream of one.
     fn spread_streams(&mut self) {
         let mut seen: HashMap<ConnId, usize> = HashMap::new();
         let mut turns: Vec<_> = self
@@ -198,13 +200,13 @@ impl<'a> GroupState<'a> {
         self.idle.extend(turns.into_iter().map(|(_, conn)| conn));
     }
 
-    /// Goes on to the next arrival.
+    /// Advances to the next arrival.
     pub(super) fn advance(&mut self, start_ns: u64) {
         let next = self.arrivals.as_mut().and_then(Arrivals::next_due_ns);
         self.next_due_ns = next.map(|due| start_ns + due);
     }
 
-    /// Takes one of the requests that may be sent; false where none is left.
+    /// Takes one of the requests that may be sent; returns false if none is left.
     pub(super) fn take_request(&mut self) -> bool {
         match &mut self.left {
             None => true,
@@ -222,42 +224,43 @@ impl<'a> GroupState<'a> {
         self.refused = false;
     }
 
-    /// One that was up is no more.
+    /// A connection that was up has ended.
     pub(super) fn down(&mut self, now: u64) {
         self.up -= 1;
         self.down_since_ns = now;
     }
 
-    /// Whether there is no connection, and none can be made.
+    /// Reports whether there is no connection, and none can be made.
     pub(super) fn is_cut_off(&self) -> bool {
         self.up == 0 && self.refused && !self.handshakes
     }
 
-    /// Whether it has been cut off for longer than a request may take.
+    /// Reports whether it has been cut off for longer than a request may take.
     fn is_given_up(&self, now: u64) -> bool {
         let timeout_ns = nanos(self.settings.timeout);
         self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
     }
 
-    /// Whether a request can be sent now.
+    /// Reports whether a request can be sent now.
     pub(super) fn has_place(&self) -> bool {
         self.free > 0 || !self.idle.is_empty()
     }
 
-    /// Whether everything that it may send has been sent, or the rest of it cannot be.
+    /// Reports whether all requests that it may send have been sent, or the rest cannot be.
     pub(super) fn is_exhausted(&self, now: u64) -> bool {
         let is_sent = self.left == Some(0) && self.queue.is_empty();
         is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
-    /// Adopts the number of connections of a time after the start; answers with when it changes next.
+    /// Adopts the number of connections of a time after the start; returns the time of the next
+    /// change.
     pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
         let population = self.population.as_ref()?;
         self.wanted = population.connections_at(after_start_ns);
         self.change_after(after_start_ns)
     }
 
-    /// Whether there are more connections than there should be.
+    /// Reports whether there are more connections than there should be.
     pub(super) fn has_too_many(&self) -> bool {
         self.have > self.wanted
     }
@@ -281,7 +284,7 @@ impl<'a> GroupState<'a> {
         source
     }
 
-    /// Whether anything stands between HTTP and the socket.
+    /// Reports whether there is a layer between HTTP and the socket.
     pub(super) fn has_layer(&self) -> bool {
         let target = &self.settings.target;
         let speaks_http2 = matches!(target.protocol, Protocol::Http2 { .. });
@@ -293,7 +296,7 @@ impl<'a> GroupState<'a> {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// What a connection from `source` begins with, before TLS.
+    /// The first bytes of a connection from `source`, before TLS.
     pub(super) fn preamble(&mut self, source: Option<IpAddr>) -> Vec<u8> {
         let target = &self.settings.target;
         let Some(proxy) = target.proxy else {
@@ -308,7 +311,8 @@ impl<'a> GroupState<'a> {
         proxy.header(source, destination)
     }
 
-    /// The local address that packets to `destination` leave from: the route's, since nothing is sent.
+    /// The local address that packets to `destination` leave from: the route's, since nothing is
+    /// sent.
     fn own_address(&mut self, destination: SocketAddr) -> IpAddr {
         let route = || {
             let any = match destination {
@@ -324,7 +328,7 @@ impl<'a> GroupState<'a> {
             .get_or_insert_with(|| route().unwrap_or(destination.ip()))
     }
 
-    /// When something has to be done without an event.
+    /// The next time that work is due without an event.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let thought = self.thinking.peek().map(|Reverse((until, _))| *until);
         let connect = self.connects.front().copied();
@@ -336,7 +340,7 @@ impl<'a> GroupState<'a> {
 /// The numbers that both shapes have.
 struct Limits {
     connections: u32,
-    /// The most connections that there ever are.
+    /// The most connections at any time.
     peak: u32,
     queue: u32,
     requests: Option<u64>,

@@ -1,14 +1,14 @@
-//! Loads of nothing but connections: what is measured is how they are made, TLS included.
+//! Loads of connections alone: the measurement is the time to make them, TLS included.
 
 use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Io};
 
-use crate::answer::Exchange;
 use crate::kind::ErrorKind;
+use crate::response::Exchange;
 
 use super::{RECONNECT_PAUSE_NS, Worker};
 
-/// What the record of a connection that was made says in place of a status.
+/// The value in place of a status in the record of a connection that was made.
 const MADE: u16 = 200;
 
 impl<I: Io> Worker<'_, I> {
@@ -20,19 +20,19 @@ impl<I: Io> Worker<'_, I> {
         match self.open_connection(group) {
             Ok(conn) => {
                 if let Some(connection) = self.conns.get_mut(conn) {
-                    connection.answer.begin(exchange);
+                    connection.response.begin(exchange);
                 }
             }
             Err(_) => self.handshake_failed(group, &exchange, ErrorKind::Connect, sent_ns),
         }
     }
 
-    /// A connection is made: it is written down, closed, and its place given to the next.
+    /// A connection is made: records it, closes it, and gives its place to the next.
     pub(super) fn handshake_done(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;
         };
-        let (group, mut exchange) = (connection.group, connection.answer.exchange);
+        let (group, mut exchange) = (connection.group, connection.response.exchange);
         self.let_go(conn);
         exchange.status = MADE;
         self.recorder.settle(group, &exchange, &[], now);
@@ -58,8 +58,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// A connection was not made. Its place is free again after a pause, so that a server that is not
-    /// there is not asked in a tight loop.
+    /// A connection was not made. Its place is free again after a pause, so that the worker
+    /// does not connect in a tight loop.
     pub(super) fn handshake_failed(
         &mut self,
         group: usize,

@@ -1,11 +1,11 @@
 //! One worker: its loop, its connections, its record. Everything here runs per request, so nothing
 //! here takes a lock, allocates in steady state, or reads a clock more often than it must.
 
-mod answers;
 mod end;
 mod group;
 mod handshakes;
 mod offer;
+mod responses;
 mod start;
 mod streams;
 mod upkeep;
@@ -37,7 +37,7 @@ const NAP_NS: u64 = 20_000_000;
 /// Pause before a refused connection is tried again.
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;
 
-/// What a worker's thread is given.
+/// The input of a worker's thread.
 pub(crate) struct Work<'a> {
     pub(crate) compiled: &'a Compiled<'a>,
     pub(crate) number: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Outlet {
     pub(crate) empty: Consumer<Box<Interval>>,
 }
 
-/// How a worker ended.
+/// The result of a worker.
 pub(crate) struct Ended {
     pub(crate) start_ns: u64,
     pub(crate) window_ns: (u64, u64),
@@ -87,13 +87,13 @@ struct Worker<'a, I> {
     end_ns: u64,
     seal_at_ns: u64,
     expire_at_ns: u64,
-    /// When the last round of the loop was, to see when this worker did not run.
+    /// The time of the last round of the loop, to detect that this worker did not run.
     round_ns: u64,
     watch: Watch,
     recorder: Recorder,
-    /// What is left for bodies that checks look at.
+    /// The memory that is left for bodies that checks read.
     allowance: Allowance,
-    /// What the bytes under way say, where they are encrypted; kept for its memory.
+    /// The decrypted bytes under way; kept for its memory.
     plain: Vec<u8>,
     /// Messages of HTTP/2 by route.
     messages: Vec<Option<Message>>,
@@ -149,7 +149,7 @@ impl<'a, I: Io> Worker<'a, I> {
         })
     }
 
-    /// Where a request has to be due to count.
+    /// The window in which a request must be due to count.
     fn window(&self) -> &Range<u64> {
         &self.recorder.window
     }
@@ -163,7 +163,7 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Whether a request due then counts.
+    /// Reports whether a request due at that time counts.
     fn measures(&self, intended_ns: u64) -> bool {
         self.window().contains(&intended_ns)
     }

@@ -1,26 +1,25 @@
-//! Arrivals: when they are due, and how they leave.
+//! Sends the arrivals that are due.
 
 use std::io;
 use std::sync::atomic::Ordering;
 
 use gatebench_model::Shape;
-use gatebench_net::{ConnId, Event, Io};
+use gatebench_net::{ConnId, Event, Io, clock};
 
-use crate::answer::Exchange;
 use crate::compiled::schedule;
-use crate::cost::ThreadCost;
 use crate::error::EngineError;
 use crate::kind::ErrorKind;
 use crate::load::nanos;
 use crate::population::Population;
+use crate::response::Exchange;
 
 use super::group::GroupState;
 use super::{NAP_NS, Worker};
 
-/// The longest that is watched for something, about what waking a thread may take.
+/// The longest time of polling for an event, about the time that waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
-/// With more answers under way than this, sleeping costs nothing.
+/// With more responses under way than this, sleeping costs nothing.
 const SPUN_ANSWERS_MAX: usize = 4;
 
 impl<I: Io> Worker<'_, I> {
@@ -48,7 +47,8 @@ impl<I: Io> Worker<'_, I> {
             }
             self.take(&mut events, now);
             if now >= self.end_ns {
-                // Arrivals that fell due while the worker was busy or asleep are late, not forgotten.
+                // Arrivals that fell due while the worker was busy or asleep are late, not
+                // forgotten.
                 self.offer_due(now);
                 return Ok(());
             }
@@ -99,11 +99,12 @@ impl<I: Io> Worker<'_, I> {
         self.seal_at_ns = self.measure_ns;
     }
 
-    /// Waits for an event, or for what is due next.
+    /// Waits for an event, or for the next due time.
     ///
-    /// A thread that sleeps is late by the time it takes to wake it, tens of microseconds on a virtual
-    /// machine. Where that may be, the last of them are not slept through: before something is due, and
-    /// after the last event while few answers are under way. With many under way the next comes anyway.
+    /// A thread that sleeps is late by the time it takes to wake it, tens of microseconds on a
+    /// virtual machine. While the watch is on, the worker polls through the last part of a wait:
+    /// before something is due, and after the last event while few responses are under way. With
+    /// many under way the next comes anyway.
     fn wait(&mut self, now: u64, events: &mut Vec<Event>) -> io::Result<()> {
         let until = self.wake_at(now);
         if !self.watch.is_on() {
@@ -115,20 +116,20 @@ impl<I: Io> Worker<'_, I> {
             watch_until = until;
         }
         let mut watched = now;
-        // CPU time at the last look that found nothing: what passes until the next such look is idle
-        // watching. The look that finds something is work.
+        // CPU time at the last poll that found nothing: the time until the next such poll is
+        // idle polling. The poll that finds something is work.
         let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
             self.io.poll(Some(0), events)?;
             watched = self.io.now_ns();
             if events.is_empty() {
-                let cpu_ns = ThreadCost::cpu_ns();
+                let cpu_ns = clock::thread_cpu_ns();
                 let before = idle_since.replace(cpu_ns).unwrap_or(cpu_ns);
                 self.watch.add_idle_ns(cpu_ns - before);
             }
         }
         if events.is_empty() && watched < until {
-            // What is left of it is watched in the next round.
+            // The next round polls for the rest of it.
             let asleep_until = until.saturating_sub(SPIN_NS);
             self.io.poll(Some(asleep_until), events)?;
         }
@@ -148,7 +149,8 @@ impl<I: Io> Worker<'_, I> {
         live.queued.store(queued as u64, Ordering::Relaxed);
     }
 
-    /// Sends what is due: in a closed group on every idle connection, in an open one by the schedule.
+    /// Sends the requests that are due: in a closed group on every idle connection, in an open one
+    /// by the schedule.
     pub(super) fn offer_due(&mut self, now: u64) {
         for group in 0..self.groups.len() {
             if self.groups[group].closed {
@@ -182,7 +184,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Whether every group has sent all that it may, and has its answers.
+    /// Reports whether every group has sent all that it may, and has its responses.
     fn is_done(&self, now: u64) -> bool {
         self.recorder.busy == 0 && self.groups.iter().all(|it| it.is_exhausted(now))
     }

@@ -13,7 +13,7 @@ use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
-/// The longest that nothing may come of the first connections, one after the other.
+/// The longest time without progress of the first connections.
 const CONNECT_LIMIT_S: u64 = 5;
 const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 
@@ -71,7 +71,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Where connections are only made when it is their turn, one shows before whether they can be.
+    /// In a load that makes connections when they are due, makes one before the start to show that
+    /// it can.
     fn probe(&mut self, group: usize) -> io::Result<()> {
         if self.groups[group].handshakes && self.groups[group].missing > 0 {
             self.open_connection(group)?;
@@ -95,7 +96,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// What happens while the first connections are made.
+    /// Handles the events while the first connections are made.
     fn connecting(&mut self, event: Event, now: u64) -> Result<(), EngineError> {
         let Some(connection) = self.conns.get(event.conn()) else {
             return Ok(());
@@ -106,7 +107,7 @@ impl<I: Io> Worker<'_, I> {
             Event::Received { conn, bytes } if state == State::Connecting => {
                 self.establish(conn, &bytes, now)
             }
-            // TLS has more to say after its handshake.
+            // TLS sends more after its handshake.
             Event::Received { conn, bytes } => {
                 self.received(conn, &bytes, now);
                 Ok(())
@@ -122,8 +123,8 @@ impl<I: Io> Worker<'_, I> {
         result.map_err(|reason| self.unreachable(group, reason))
     }
 
-    /// A server that closes before the first request gets its connections anew later; one that closes
-    /// all of them cannot be loaded.
+    /// A server that closes before the first request gets its connections again later; a server
+    /// that closes all of them cannot be loaded.
     fn closed_at_start(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get(conn) else {
             return Ok(());
@@ -176,7 +177,7 @@ impl<I: Io> Worker<'_, I> {
         self.establish(conn, &[], now)
     }
 
-    /// Goes on with what comes before the first request; `bytes` arrived.
+    /// Continues the steps before the first request; `bytes` arrived.
     pub(super) fn establish(
         &mut self,
         conn: ConnId,
@@ -195,7 +196,7 @@ impl<I: Io> Worker<'_, I> {
                 return Ok(());
             }
             let resumed = layer.is_resumed();
-            if !self.exchange_settings(conn)? {
+            if !self.exchange_settings(conn, now)? {
                 return Ok(());
             }
             self.recorder.kept.resumed += u64::from(resumed);

@@ -2,19 +2,23 @@
 
 use gatebench_net::{ConnId, Io, http2};
 
-use crate::answer::{Answer, Exchange};
 use crate::compiled::Compiled;
 use crate::connect_error::ConnectError;
-use crate::http2::{Answers, End, Http2, Message};
+use crate::http2::{End, Http2, Message, Responses};
 use crate::kind::ErrorKind;
 use crate::load::Protocol;
+use crate::response::{Exchange, Response};
 
 use super::Worker;
 
 impl<I: Io> Worker<'_, I> {
-    /// Goes on with what comes before the first request over HTTP/2: settings both ways. True once
+    /// Continues the steps before the first request over HTTP/2: settings both ways. True once
     /// requests may be sent.
-    pub(super) fn exchange_settings(&mut self, conn: ConnId) -> Result<bool, ConnectError> {
+    pub(super) fn exchange_settings(
+        &mut self,
+        conn: ConnId,
+        now: u64,
+    ) -> Result<bool, ConnectError> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return Ok(false);
         };
@@ -30,7 +34,7 @@ impl<I: Io> Worker<'_, I> {
         let http2 = connection
             .http2
             .get_or_insert_with(|| Box::new(Http2::new(streams, self.allowance.clone())));
-        let received = http2.receive(&self.plain, self.compiled);
+        let received = http2.receive(&self.plain, self.compiled, now);
         let (is_ready, is_closing) = (http2.is_ready(), http2.is_closing());
         self.push_frames(conn, true);
         received.map_err(|error| ConnectError::NotHttp2(error.to_string()))?;
@@ -40,7 +44,8 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// Requests that may be begun on a connection that is now ready: over HTTP/2 one on each stream.
+    /// Requests that may be begun on a connection that is now ready: over HTTP/2 one on each
+    /// stream.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
             return 0;
@@ -60,7 +65,7 @@ impl<I: Io> Worker<'_, I> {
         now
     }
 
-    /// Begins an exchange on a stream of its own.
+    /// Begins an exchange on its own stream.
     pub(super) fn issue_stream(&mut self, conn: ConnId, intended_ns: u64, sent_ns: u64) {
         let nonce = self.next_nonce();
         let Some(connection) = self.conns.get_mut(conn) else {
@@ -73,8 +78,8 @@ impl<I: Io> Worker<'_, I> {
         let most = self.groups[group].requests_per_connection;
         let is_used_up = most.is_some_and(|most| connection.requests >= most);
         if is_used_up || http2.can_open() == 0 {
-            // The connection's last request is under way, or the server has come to allow fewer streams:
-            // the request waits for another.
+            // The connection's last request is under way, or the server has come to allow fewer
+            // streams: the request waits for another.
             http2.parked += 1;
             self.groups[group].queue.push_front(intended_ns);
             return;
@@ -106,14 +111,15 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Has the frames of a connection sent at the end of the round, with those of its other streams.
+    /// Marks a connection, whose frames then leave at the end of the round with those of its other
+    /// streams.
     fn flush_later(&mut self, conn: ConnId) {
         if self.unsent.last() != Some(&conn) {
             self.unsent.push(conn);
         }
     }
 
-    /// Sends what requests of this round have written.
+    /// Sends the frames that requests of this round have written.
     pub(super) fn flush_streams(&mut self) {
         let mut unsent = std::mem::take(&mut self.unsent);
         for conn in unsent.drain(..) {
@@ -142,33 +148,34 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Takes bytes of answers.
-    pub(super) fn answered_streams(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
+    /// Takes bytes of responses.
+    pub(super) fn take_stream_bytes(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
         let Some(http2) = &mut connection.http2 else {
             return;
         };
-        let received = http2.receive(bytes, self.compiled);
+        let received = http2.receive(bytes, self.compiled, now);
         self.end_streams(conn, ErrorKind::Reset, now);
         self.unpark(conn, now);
         if received.is_err() {
-            // What is said of the error is the last that is sent.
+            // The frames about the error are the last that are sent.
             self.push_frames(conn, true);
             return self.fail(conn, ErrorKind::Protocol, now);
         }
         self.flush_later(conn);
     }
 
-    /// Writes down the streams that have ended and gives their places to other requests; `kind` is what
-    /// those that were reset count as.
+    /// Records the streams that have ended and gives their places to other requests; `kind` is
+    /// the error of those that were reset.
     fn end_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
         let Some(http2) = self.conns.get_mut(conn).and_then(|it| it.http2.as_mut()) else {
             return;
         };
         let mut ended = std::mem::take(&mut http2.ended);
-        // All are written down before the first place is given away: a new stream may take any of them.
+        // All are recorded before the first place is given away: a new stream may take any of
+        // them.
         for (slot, end) in &ended {
             self.end_stream(conn, *slot, *end, kind, now);
         }
@@ -190,16 +197,16 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let group = connection.group;
-        let answer = http2.finish(slot);
-        let (exchange, failed) = (&answer.exchange, &answer.failed_checks);
+        let response = http2.finish(slot);
+        let (exchange, failed) = (&response.exchange, &response.failed_checks);
         match end {
             End::Complete => self.recorder.settle(group, exchange, failed, now),
             End::Reset => self.recorder.fail(group, exchange, kind, now),
         }
     }
 
-    /// A stream of the connection is free for the next request; where the server has come to allow more
-    /// of them again, so are those that were parked.
+    /// A stream of the connection is free for the next request; where the server has come to allow
+    /// more of them again, so are those that were parked.
     fn release_stream(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -220,7 +227,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Goes on with a connection on which the server allowed no stream, and now does.
+    /// Continues a connection on which the server allowed no stream, and now does.
     fn unpark(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -239,7 +246,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection that may begin no request and owes no answer.
+    /// Closes a connection that may begin no request and owes no response.
     fn close_when_quiet(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;
@@ -260,7 +267,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Writes every stream of a connection that is failing down as failed.
+    /// Records every stream of a connection that is failing as failed.
     pub(super) fn fail_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;
@@ -297,17 +304,17 @@ impl<I: Io> Worker<'_, I> {
     }
 }
 
-impl Answers for Compiled<'_> {
-    fn head(&self, answer: &mut Answer, head: &http2::Head<'_>) {
-        let checks = &self.routes[answer.exchange.route].checks;
-        answer.head(head, checks, self.load.trace_tag.is_some());
+impl Responses for Compiled<'_> {
+    fn head(&self, response: &mut Response, head: &http2::Head<'_>) {
+        let checks = &self.routes[response.exchange.route].checks;
+        response.head(head, checks, self.load.trace_tag.is_some());
     }
 
-    fn body(&self, answer: &mut Answer, bytes: &[u8]) {
-        answer.body(bytes, &self.routes[answer.exchange.route].checks);
+    fn body(&self, response: &mut Response, bytes: &[u8]) {
+        response.body(bytes, &self.routes[response.exchange.route].checks);
     }
 
-    fn end(&self, answer: &mut Answer) {
-        answer.end(&self.routes[answer.exchange.route].checks);
+    fn end(&self, response: &mut Response) {
+        response.end(&self.routes[response.exchange.route].checks);
     }
 }

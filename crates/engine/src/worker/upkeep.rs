@@ -1,4 +1,4 @@
-//! What is done now and then: reconnecting, timeouts, sealing a second.
+//! Periodic work: reconnecting, timeouts, sealing a second.
 
 use std::cmp::Reverse;
 
@@ -8,23 +8,24 @@ use crate::connection::{Connection, State};
 use crate::kind::ErrorKind;
 use crate::load::nanos;
 use crate::record::Interval;
+use crate::response::Exchange;
 
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
-/// How often connections are searched for requests that have timed out: in twenty parts of the shortest
-/// timeout, but not more often than the least and not less often than the most.
+/// The interval of the search for requests that have timed out: a twentieth of the shortest
+/// timeout, within the two bounds below.
 const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 
-/// Rounds are never further apart than a nap, unless the worker was not run: the machine was paused, or
-/// starved it.
+/// Rounds are never further apart than a nap, unless the worker was not run: the machine was
+/// paused, or starved it.
 const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
-    /// How long this worker had not been run when it woke at `now`; 0 in the ordinary course. What it
-    /// could not see meanwhile is not yet late: expiry waits as long again, so that answers which are
-    /// there, or which a server paused with us still owes, are taken first. Their latency counts in full.
+    /// The time for which this worker did not run before it woke at `now`; usually 0. Expiry is
+    /// extended by this time, so that responses that have arrived, or that a server paused at the
+    /// same time still owes, are read first. Their latency counts in full.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {
@@ -58,7 +59,7 @@ impl<I: Io> Worker<'_, I> {
         part_ns.clamp(EXPIRY_EVERY_MIN_NS, EXPIRY_EVERY_MAX_NS)
     }
 
-    /// Gives up connections that have been in the making for as long as a request may take.
+    /// Closes connections that take longer to open than a request may take.
     fn expire_connecting(&mut self, now: u64) {
         let groups = &self.groups;
         let late = |(conn, it): (ConnId, &mut Connection)| {
@@ -80,7 +81,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Sends for users who have thought enough. Their requests are due when the thought ends.
+    /// Sends the requests of users whose thought has ended. They are due at the end of the thought.
     fn wake_users(&mut self, group: usize, now: u64) {
         while let Some(Reverse((due_ns, conn))) = self.groups[group].thinking.peek().copied()
             && due_ns <= now
@@ -101,8 +102,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Opens connections that are missing, or closes idle ones that are too many; busy ones end with
-    /// their answer.
+    /// Opens missing connections, or closes surplus idle ones; surplus busy ones end after their
+    /// response.
     fn repopulate(&mut self, group: usize, now: u64) {
         let after_start_ns = now.saturating_sub(self.start_ns);
         let state = &mut self.groups[group];
@@ -125,21 +126,9 @@ impl<I: Io> Worker<'_, I> {
 
     /// Fails every request that has waited for its group's timeout.
     fn expire(&mut self, now: u64) {
-        let groups = &self.groups;
-        let late = |(conn, it): (ConnId, &mut Connection)| {
-            let group = &groups[it.group];
-            let timeout_ns = nanos(group.settings.timeout);
-            let is_late = it.answer.exchange.sent_ns.saturating_add(timeout_ns) <= now;
-            (is_under_way(it, group.handshakes) && is_late).then_some(conn)
-        };
-        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
-        self.time_out(&expired, now);
-        let timeouts: Vec<u64> = self
-            .groups
-            .iter()
-            .map(|it| nanos(it.settings.timeout))
-            .collect();
-        self.expire_streams(
+        let groups = self.groups.iter();
+        let timeouts: Vec<u64> = groups.map(|it| nanos(it.settings.timeout)).collect();
+        self.expire_where(
             |group, it| it.sent_ns.saturating_add(timeouts[group]) <= now,
             now,
         );
@@ -147,13 +136,19 @@ impl<I: Io> Worker<'_, I> {
 
     /// Fails every request under way.
     pub(super) fn expire_all(&mut self, now: u64) {
+        self.expire_where(|_, _| true, now);
+    }
+
+    /// Fails the requests under way that `is_late` picks by group and exchange.
+    fn expire_where(&mut self, is_late: impl Fn(usize, &Exchange) -> bool, now: u64) {
         let groups = &self.groups;
-        let busy = |(conn, it): (ConnId, &mut Connection)| {
-            is_under_way(it, groups[it.group].handshakes).then_some(conn)
+        let late = |(conn, it): (ConnId, &mut Connection)| {
+            let under_way = is_under_way(it, groups[it.group].handshakes);
+            (under_way && is_late(it.group, &it.response.exchange)).then_some(conn)
         };
-        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(busy).collect();
+        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
         self.time_out(&expired, now);
-        self.expire_streams(|_, _| true, now);
+        self.expire_streams(is_late, now);
     }
 
     fn time_out(&mut self, expired: &[ConnId], now: u64) {
@@ -162,11 +157,11 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Ends the interval under way and begins the next. The first call only marks the beginning of the
-    /// measurement.
+    /// Ends the interval under way and begins the next. The first call only marks the beginning of
+    /// the measurement.
     pub(super) fn seal(&mut self, now: u64) {
         let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
-        // Watching is not work: it would be done by sleeping.
+        // Polling is not work: sleeping would replace it.
         let cpu_ns = cpu_ns.saturating_sub(self.watch.end_second(run_queue_wait_ns));
         for (_, connection) in self.conns.iter_mut() {
             connection.http2.iter_mut().for_each(|it| it.refill());
@@ -192,7 +187,8 @@ impl<I: Io> Worker<'_, I> {
         self.recorder.interval.second = self.second_under_way();
     }
 
-    /// The number of the second that ends at the next boundary; after the last one that of the drain.
+    /// The number of the second that ends at the next boundary; after the last second, that of the
+    /// drain.
     fn second_under_way(&self) -> u32 {
         let whole_ns = self.end_ns - self.measure_ns;
         let number = match self.seal_at_ns {
@@ -203,6 +199,7 @@ impl<I: Io> Worker<'_, I> {
     }
 
     pub(super) fn hand_out(&mut self) {
+        self.recorder.interval.busy = self.recorder.busy as u64;
         let checks = self.compiled.check_count;
         let next = self
             .outlet
@@ -218,12 +215,13 @@ impl<I: Io> Worker<'_, I> {
     }
 }
 
-/// Whether a connection owes an answer; where connections are what is measured, whether it is not made.
+/// Reports whether a connection owes a response; in a load of connections, whether it is not made
+/// yet.
 fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
     match connection.state {
         State::Busy => true,
         State::Connecting => handshakes,
-        // A server that answers early and then reads no further would keep it for ever.
+        // A server that responds early and then reads no further would keep it forever.
         State::Idle => connection.waits_to_send,
     }
 }

@@ -1,20 +1,20 @@
-//! Whether a worker watches for what is about to happen instead of sleeping.
+//! The choice of a worker between polling for events and sleeping.
 
-/// A thread that waited so long for its core, of a second or more, shares it: watching would take the
-/// core's time from others, perhaps from the target.
+/// A thread that waited this long for its core, of a second or more, shares it: polling would take
+/// the core's time from others, perhaps from the target.
 const SHARED_WAIT_NS: u64 = 20_000_000;
 
-/// The longest that is slept before watching is tried again.
+/// The longest sleep before polling is tried again.
 const PAUSE_MAX_SECONDS: u32 = 64;
 
-/// Watches while the core is the worker's own. Where it was shared, watching pauses for a second, and for
-/// twice as long each time that this is found again.
+/// Polls while no other thread needs the core. If the core was shared, polling pauses for a second,
+/// and for twice as long each time that happens again.
 #[derive(Debug)]
 pub(super) struct Watch {
     is_allowed: bool,
     pause_seconds: u32,
     left_seconds: u32,
-    /// CPU time of this second's looks that found nothing.
+    /// CPU time of this second's polls that found nothing.
     idle_ns: u64,
 }
 
@@ -36,7 +36,8 @@ impl Watch {
         self.idle_ns += idle_ns;
     }
 
-    /// Ends a second in which the thread waited so long for its core: the CPU time that watching took.
+    /// Ends a second in which the thread waited this long for its core: returns the CPU time that
+    /// polling took.
     pub(super) fn end_second(&mut self, run_queue_wait_ns: u64) -> u64 {
         if !self.is_on() {
             self.left_seconds = self.left_seconds.saturating_sub(1);
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_core_is_watched_ever_more_rarely() {
+    fn a_shared_core_is_watched_less_and_less_often() {
         let mut watch = Watch::new(true);
         assert_eq!(pauses(&mut watch, &[SHARED_WAIT_NS - 1]), [0]);
         assert_eq!(
@@ -84,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_watch_never_does() {
+    fn a_disabled_watch_stays_off() {
         let mut watch = Watch::new(false);
         watch.end_second(0);
         assert!(!watch.is_on());
     }
 
     #[test]
-    fn idle_time_is_told_once() {
+    fn idle_time_is_reported_once() {
         let mut watch = Watch::new(true);
         watch.add_idle_ns(3);
         watch.add_idle_ns(4);

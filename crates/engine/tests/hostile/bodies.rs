@@ -1,11 +1,12 @@
 //! Bodies that are too long, too short, endless, or where none may be.
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gatebench_engine::ErrorKind::{ClosedEarly, Protocol, Reset, Timeout};
-use gatebench_engine::Load;
+use gatebench_engine::{Class, Load, Metric};
 use gatebench_model::Body;
 
 use crate::server::{Connection, always, once};
@@ -14,7 +15,7 @@ use crate::trial::{impatient, keep_body, requests, suffer};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// A head, and then the same piece for ever.
+/// A head, and then the same piece forever.
 fn endless(head: &'static [u8], piece: &'static [u8]) -> impl Fn(&mut Connection) {
     move |it| {
         if it.request() && it.write(head) {
@@ -41,7 +42,7 @@ fn a_body_without_end_times_out() {
         ),
     ] {
         if piece == b"8000\r\n" {
-            // The size is a lie: where the chunk should end, another size stands.
+            // The size is wrong: another size follows where the chunk should end.
             fails_with(&[Protocol], endless(head, piece), impatient);
             continue;
         }
@@ -51,7 +52,7 @@ fn a_body_without_end_times_out() {
 }
 
 #[test]
-fn chunks_that_are_none() {
+fn invalid_chunks() {
     let bodies: [&[u8]; 8] = [
         b"10000000000000000\r\n",
         b"fffffffffffffffff\r\n",
@@ -95,36 +96,36 @@ fn a_body_shorter_than_its_length() {
 
 #[test]
 fn a_body_longer_than_its_length() {
-    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nten bytes.";
-    fails_as(&[Protocol], always(answer));
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nten bytes.";
+    fails_as(&[Protocol], always(response));
 }
 
-/// The kernel may hand a body over apart from its head. Then the answer is complete, and what follows
-/// spoils the connection or the next answer; it is never taken for one.
+/// The kernel may deliver a body separately from its head. The response is then complete, and the
+/// surplus breaks the connection or the next response; it is never read as one.
 #[test]
-fn a_body_where_none_may_be() {
+fn a_body_where_none_is_allowed() {
     for head in [
         &b"HTTP/1.1 204 No Content\r\n\r\n"[..],
         b"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n",
     ] {
-        let answer = [head, b"a body."].concat();
-        for outcome in suffer(always(answer), |_| {}) {
+        let response = [head, b"a body."].concat();
+        for outcome in suffer(always(response), |_| {}) {
             assert_eq!(errors(&outcome, Protocol), all_errors(&outcome.counts));
             assert!(errors(&outcome, Protocol) > 0);
         }
     }
-    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\na body.";
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\na body.";
     let head = |load: &mut Load| load.groups[0].requests[0].method = "HEAD".into();
-    for outcome in suffer(always(answer), head) {
+    for outcome in suffer(always(response), head) {
         assert_eq!(errors(&outcome, Protocol), all_errors(&outcome.counts));
         assert!(errors(&outcome, Protocol) > 0);
     }
 }
 
 #[test]
-fn an_answer_to_head_with_the_length_of_what_is_not_sent() {
-    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
-    completes(always(answer), 0, |load| {
+fn a_response_to_head_with_a_content_length() {
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
+    completes(always(response), 0, |load| {
         load.groups[0].requests[0].method = "HEAD".into();
     });
 }
@@ -151,20 +152,20 @@ fn a_gzip_bomb_is_decoded_as_far_as_bodies_are_kept() {
         keep_body(load);
         requests(load, 2, 1);
     });
-    // Nothing is decoded where no check looks at the body.
+    // Nothing is decoded if no check reads the body.
     completes(bomb, 0, |load| requests(load, 2, 1));
 }
 
 #[test]
-fn gzip_that_is_none_fails_its_checks() {
+fn invalid_gzip_fails_its_checks() {
     let bodies: [&[u8]; 3] = [b"plain", b"", b"\x1f\x8b\x08\0\0\0\0\0\0\x03broken"];
     for body in bodies {
         let head = format!(
             "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
-        let answer = [head.as_bytes(), body].concat();
-        completes(always(answer), REQUESTS, keep_body);
+        let response = [head.as_bytes(), body].concat();
+        completes(always(response), REQUESTS, keep_body);
     }
 }
 
@@ -193,11 +194,11 @@ fn a_request_that_is_not_read_times_out() {
     let deaf = |it: &mut Connection| {
         let gone = std::sync::mpsc::channel::<()>();
         // The connection is neither read nor closed until the test is over.
-        let _ = gone.1.recv_timeout(std::time::Duration::from_secs(60));
+        let _ = gone.1.recv_timeout(Duration::from_secs(60));
         it.reset();
     };
     fails_with(&[Timeout], deaf, long);
-    // Answered and reset before it was read.
+    // The response and the reset came before it was read.
     let rude = |it: &mut Connection| {
         let _ = it.stream.read(&mut [0]);
         it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -205,5 +206,37 @@ fn a_request_that_is_not_read_times_out() {
     };
     for outcome in suffer(rude, long) {
         assert_eq!(errors(&outcome, Reset), all_errors(&outcome.counts));
+    }
+}
+
+/// The body follows the head after a pause, which is time of receiving.
+#[test]
+fn waiting_ends_with_the_first_byte_and_receiving_with_the_last() {
+    const PAUSE: Duration = Duration::from_millis(30);
+    let split = |it: &mut Connection| {
+        while it.request() && it.write(b"HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nab") {
+            std::thread::sleep(PAUSE);
+            it.write(b"cd");
+        }
+    };
+    for outcome in suffer(split, |_| {}) {
+        assert_eq!(outcome.statuses.get(&201), Some(&outcome.counts.completed));
+        let of = |metric| &outcome.recordings[&(metric, Class::Success)];
+        let (service, waiting) = (of(Metric::Service), of(Metric::Waiting));
+        let receiving = of(Metric::Receiving);
+        assert_eq!(waiting.histogram.len(), outcome.counts.completed);
+        assert_eq!(receiving.histogram.len(), outcome.counts.completed);
+        assert!(receiving.min_ns >= PAUSE.as_nanos() as u64, "{receiving:?}");
+        assert_eq!(waiting.sum_ns + receiving.sum_ns, service.sum_ns);
+    }
+    let whole = always(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd");
+    for outcome in suffer(whole, |_| {}) {
+        let of = |metric| &outcome.recordings[&(metric, Class::Success)];
+        let (service, waiting) = (of(Metric::Service), of(Metric::Waiting));
+        assert_eq!(waiting.histogram, service.histogram);
+        assert_eq!(
+            (of(Metric::Receiving).sum_ns, waiting.sum_ns),
+            (0, service.sum_ns)
+        );
     }
 }

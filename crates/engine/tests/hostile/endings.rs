@@ -11,7 +11,7 @@ use crate::server::Connection;
 use crate::trial::{all_errors, completes, errors, fails_as, fails_with, impatient, suffer};
 
 #[test]
-fn closed_without_an_answer() {
+fn closed_without_a_response() {
     fails_as(&[ClosedEarly], |it: &mut Connection| {
         it.request();
     });
@@ -36,7 +36,7 @@ fn reset_in_the_middle() {
 }
 
 #[test]
-fn no_answer_at_all() {
+fn no_response() {
     fails_with(
         &[Timeout],
         |it: &mut Connection| it.fall_silent(),
@@ -45,13 +45,13 @@ fn no_answer_at_all() {
 }
 
 #[test]
-fn an_answer_a_byte_at_a_time() {
+fn a_response_a_byte_at_a_time() {
     let loris = |it: &mut Connection| {
         it.request();
-        let answer = b"HTTP/1.1 200 OK\r\nX-Slow: "
+        let response = b"HTTP/1.1 200 OK\r\nX-Slow: "
             .iter()
             .chain(b"slow ".iter().cycle());
-        for byte in answer {
+        for byte in response {
             if !it.write(&[*byte]) {
                 return;
             }
@@ -61,10 +61,10 @@ fn an_answer_a_byte_at_a_time() {
     fails_with(&[Timeout], loris, impatient);
 }
 
-/// Bytes that come before a request are no answer to it: the connection is given up, and who comes too
-/// late to see that takes them for one, as no client can help.
+/// Bytes that arrive before a request are not a response to it: the connection is closed. If they
+/// arrive too late to detect that, they count as the response, which no client can prevent.
 #[test]
-fn an_answer_before_the_request() {
+fn a_response_before_the_request() {
     let eager = |it: &mut Connection| {
         it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         it.fall_silent();
@@ -77,7 +77,7 @@ fn an_answer_before_the_request() {
     }
 }
 
-/// The same at a rate, where connections wait: each is replaced, and the schedule goes on.
+/// The same at a rate, where connections wait: each is replaced, and the schedule continues.
 #[test]
 fn connections_that_die_while_they_wait() {
     let fickle = |it: &mut Connection| {
@@ -106,17 +106,18 @@ fn connections_that_die_while_they_wait() {
 }
 
 #[test]
-fn answers_that_never_keep_a_connection() {
+fn responses_that_never_keep_a_connection() {
     let close = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok and more";
     for outcome in suffer(crate::server::once(close), |_| {}) {
-        // What follows a last answer is passed over (RFC 9112 9.6); what came with it is excess.
+        // Bytes after a last response are ignored (RFC 9112 9.6); bytes that came with it are
+        // excess.
         assert!(outcome.counts.connections_opened >= outcome.counts.sent);
     }
     let silent = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
     completes(crate::server::always(silent), 0, |_| {});
 }
 
-/// The server goes away after a few answers: what cannot be connected is counted, and the load ends.
+/// The server goes away after a few responses: failed connections are counted, and the load ends.
 #[test]
 fn a_server_that_goes_away() {
     let _alone = crate::trial::alone();

@@ -8,7 +8,7 @@ use crate::trial::{completes, each_fails_as, fails_as, suffer};
 
 const GIB: u64 = 1 << 30;
 
-/// A head that begins like this and goes on like that, for 1 GiB.
+/// A head with a first piece, and then another piece repeated for 1 GiB.
 fn bomb(start: &'static [u8], piece: &'static [u8]) {
     fails_as(&[Protocol], move |it: &mut Connection| {
         if it.request() && it.write(start) {
@@ -38,12 +38,12 @@ fn a_name_that_never_ends() {
 }
 
 #[test]
-fn empty_lines_for_ever() {
+fn endless_empty_lines() {
     bomb(b"\r\n", b"\r\n");
 }
 
 #[test]
-fn informational_answers_for_ever() {
+fn endless_informational_responses() {
     bomb(
         b"HTTP/1.1 100 Continue\r\n\r\n",
         b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
@@ -51,31 +51,31 @@ fn informational_answers_for_ever() {
 }
 
 #[test]
-fn a_few_informational_answers_are_passed_over() {
+fn a_few_informational_responses_are_skipped() {
     let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(16);
-    let answer = hint + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    completes(always(answer), 0, |_| {});
+    let response = hint + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    completes(always(response), 0, |_| {});
 }
 
 #[test]
 fn more_fields_than_a_head_may_have() {
-    let mut answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n".to_owned();
-    answer.extend((0..200).map(|it| format!("X-{it}: 1\r\n")));
-    fails_as(&[Protocol], always(answer + "\r\n"));
+    let mut response = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n".to_owned();
+    response.extend((0..200).map(|it| format!("X-{it}: 1\r\n")));
+    fails_as(&[Protocol], always(response + "\r\n"));
 }
 
 #[test]
-fn what_could_be_read_in_two_ways() {
+fn ambiguous_framing() {
     let heads: [&[u8]; 17] = [
         // Two lengths.
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        // Lengths that are none.
+        // Invalid lengths.
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 0x2\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
-        // Codings nobody asked for.
+        // Codings that no request named.
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -93,8 +93,8 @@ fn what_could_be_read_in_two_ways() {
 }
 
 #[test]
-fn what_is_not_http_1() {
-    let answers: [&[u8]; 8] = [
+fn responses_that_are_not_http_1() {
+    let responses: [&[u8]; 8] = [
         b"<html>This is HTTP/0.9</html>\r\n",
         b"HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.9 200 OK\r\nContent-Length: 0\r\n\r\n",
@@ -104,11 +104,11 @@ fn what_is_not_http_1() {
         b"GET / HTTP/1.1\r\nHost: you\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS record, and no answer",
     ];
-    each_fails_as(Protocol, &answers);
+    each_fails_as(Protocol, &responses);
 }
 
 #[test]
-fn an_answer_of_http_1_0_ends_with_its_connection() {
+fn a_response_of_http_1_0_ends_with_its_connection() {
     let pathology = |it: &mut Connection| {
         let _ = it.request() && it.write(b"HTTP/1.0 200 OK\r\n\r\nuntil the end");
     };
@@ -119,24 +119,24 @@ fn an_answer_of_http_1_0_ends_with_its_connection() {
 }
 
 #[test]
-fn a_status_of_no_class_is_an_answer_that_fails_its_check() {
-    let answer = b"HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n";
-    for outcome in suffer(always(answer), |_| {}) {
+fn a_status_of_no_class_is_a_response_that_fails_its_check() {
+    let response = b"HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n";
+    for outcome in suffer(always(response), |_| {}) {
         let counts = outcome.counts;
         assert_eq!(counts.completed, counts.sent, "{counts:?}");
-        assert_eq!(counts.answers_failing_checks, counts.completed);
+        assert_eq!(counts.responses_failing_checks, counts.completed);
     }
 }
 
 #[test]
-fn times_that_are_another_requests_or_absurd_are_not_believed() {
-    let answers = [
+fn foreign_and_absurd_times_are_ignored() {
+    let responses = [
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\ngatebench-times: \
          ffffffffffffffff-ffffffffffffffff-ffffffffffffffff\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\ngatebench-times: now\r\n\r\n",
     ];
-    for answer in answers {
-        for outcome in suffer(always(answer), |load| load.trace_tag = Some(7)) {
+    for response in responses {
+        for outcome in suffer(always(response), |load| load.trace_tag = Some(7)) {
             let counts = outcome.counts;
             assert_eq!(counts.completed, counts.sent, "{counts:?}");
             assert_eq!(

@@ -33,7 +33,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Connection {
-    /// Reads the preface and sends settings; false where the client is gone.
+    /// Reads the preface and sends settings; returns false if the client is gone.
     pub fn greet(&mut self, settings: &[u8]) -> bool {
         self.exactly(24).is_some() && self.write(&frame(SETTINGS, 0, 0, settings))
     }
@@ -61,7 +61,7 @@ pub fn over_http2(load: &mut Load) {
     load.groups[0].target.protocol = Spoken::Http2 { streams: 4 };
 }
 
-/// After the first request the server sends these frames, which may depend on its stream, for ever.
+/// After the first request the server sends these frames, which may depend on its stream, forever.
 fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if it.greet(b"")
@@ -73,7 +73,7 @@ fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathol
 }
 
 /// To each request the server sends these frames.
-pub fn answers(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
+pub fn responses(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if !it.greet(b"") {
             return;
@@ -89,7 +89,7 @@ fn fails(kinds: &[ErrorKind], pathology: impl Pathology) {
 }
 
 #[test]
-fn frames_that_do_no_work_for_ever() {
+fn endless_frames_without_work() {
     fails(
         &[Protocol],
         flood(|_| frame(SETTINGS, 0, 0, b"\0\x03\0\0\0\x64")),
@@ -97,7 +97,7 @@ fn frames_that_do_no_work_for_ever() {
     fails(&[Protocol], flood(|_| frame(PING, 0, 0, b"12345678")));
     fails(&[Protocol], flood(|_| frame(0xfa, 0, 0, b"unknown")));
     fails(&[Protocol], flood(|it| frame(2, 0, it, b"\0\0\0\0\x10")));
-    // The stream that these belong to is reset; then they come for ever.
+    // The stream that these belong to is reset; then they come forever.
     fails(&[Protocol, Reset], flood(|it| frame(DATA, 0, it, b"")));
     let trailers = |it| frame(HEADERS, END_HEADERS | END_STREAM, it, b"\x00\x01a\x01b");
     fails(&[Protocol, Reset], flood(trailers));
@@ -116,13 +116,13 @@ fn a_header_block_without_end() {
 }
 
 #[test]
-fn informational_answers_for_ever() {
+fn endless_informational_responses() {
     // `:status: 103`, a literal.
     let hint = |it| frame(HEADERS, END_HEADERS, it, b"\x08\x03103");
     fails(&[Protocol, Reset], flood(hint));
 }
 
-/// RFC 7541 has no bound on what a few bytes decode to; a list of fields has one.
+/// RFC 7541 does not limit the decoded size of a few bytes; the limit of a list of fields does.
 #[test]
 fn header_bombs() {
     // One field of 4,000 bytes enters the table, and is then named 10,000 times.
@@ -131,7 +131,7 @@ fn header_bombs() {
     block.extend_from_slice(&[0xbe; 10_000]);
     fails(
         &[Protocol, Reset],
-        answers(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, &block)),
+        responses(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, &block)),
     );
     // An index, an integer and a table that cannot be.
     for block in [
@@ -141,7 +141,7 @@ fn header_bombs() {
     ] {
         fails(
             &[Protocol],
-            answers(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, block)),
+            responses(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, block)),
         );
     }
 }
@@ -153,10 +153,10 @@ fn frames_that_break_the_connection() {
         frame[0] = 0xff;
         frame
     };
-    fails(&[Protocol], answers(oversized));
+    fails(&[Protocol], responses(oversized));
     fails(
         &[Protocol],
-        answers(|it| {
+        responses(|it| {
             frame(
                 PUSH_PROMISE,
                 END_HEADERS,
@@ -167,34 +167,38 @@ fn frames_that_break_the_connection() {
     );
     fails(
         &[Protocol],
-        answers(|_| frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]).repeat(2)),
+        responses(|_| frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]).repeat(2)),
     );
     fails(
         &[Protocol],
-        answers(|_| frame(WINDOW_UPDATE, 0, 0, &[0; 4])),
+        responses(|_| frame(WINDOW_UPDATE, 0, 0, &[0; 4])),
     );
     fails(
         &[Protocol],
-        answers(|_| frame(SETTINGS, 0, 0, b"\0\x04\xff\xff\xff\xff")),
+        responses(|_| frame(SETTINGS, 0, 0, b"\0\x04\xff\xff\xff\xff")),
     );
     fails(
         &[Protocol],
-        answers(|_| frame(SETTINGS, 0, 0, b"\0\x05\0\0\0\0")),
+        responses(|_| frame(SETTINGS, 0, 0, b"\0\x05\0\0\0\0")),
     );
-    fails(&[Protocol], answers(|_| frame(SETTINGS, 1, 0, b"")));
-    fails(&[Protocol], answers(|_| frame(DATA, 0, 0, b"for nobody")));
+    fails(&[Protocol], responses(|_| frame(SETTINGS, 1, 0, b"")));
+    fails(&[Protocol], responses(|_| frame(DATA, 0, 0, b"for nobody")));
     fails(
         &[Protocol],
-        answers(|_| frame(DATA, 0, 2_000_001, b"for nobody")),
+        responses(|_| frame(DATA, 0, 2_000_001, b"for nobody")),
     );
-    fails(&[Protocol], answers(|_| frame(HEADERS, END_HEADERS, 2, OK)));
     fails(
         &[Protocol],
-        answers(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec()),
+        responses(|_| frame(HEADERS, END_HEADERS, 2, OK)),
+    );
+    fails(
+        &[Protocol],
+        responses(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec()),
     );
 }
 
-/// More of a body than the window allows, which the client never tops up for a body that is refused.
+/// More of a body than the window allows, which the client never tops up for a body that is
+/// refused.
 #[test]
 fn more_data_than_the_window_allows() {
     let endless = |it: &mut Connection| {

@@ -1,4 +1,4 @@
-//! Streams of HTTP/2 that are refused, reset, or go on after their end.
+//! Streams of HTTP/2 that are refused, reset, or continue after their end.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use gatebench_engine::ErrorKind::{ClosedEarly, Protocol, Reset, Timeout};
 use gatebench_engine::Load;
 
 use crate::http2::{
-    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OK, RST_STREAM, SETTINGS, WINDOW_UPDATE,
-    answers, frame, over_http2,
+    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OK, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame,
+    over_http2, responses,
 };
 use crate::server::Connection;
 use crate::trial::{
@@ -23,7 +23,7 @@ fn refused(last_stream: u32) -> Vec<u8> {
     )
 }
 
-/// A load that may get nowhere, and then has to end in time all the same.
+/// A load that may make no progress, and must still end in time.
 fn brief(load: &mut Load) {
     over_http2(load);
     load.measure = Duration::from_millis(300);
@@ -33,7 +33,7 @@ fn brief(load: &mut Load) {
 fn every_stream_is_reset() {
     fails_with(
         &[Reset],
-        answers(|it| frame(RST_STREAM, 0, it, b"\0\0\0\x07")),
+        responses(|it| frame(RST_STREAM, 0, it, b"\0\0\0\x07")),
         over_http2,
     );
     let late = |it| {
@@ -42,7 +42,7 @@ fn every_stream_is_reset() {
         out.extend(frame(RST_STREAM, 0, it, b"\0\0\0\x02"));
         out
     };
-    fails_with(&[Reset], answers(late), over_http2);
+    fails_with(&[Reset], responses(late), over_http2);
     // And the stream is reset again and again when it is long gone.
     let flood = |it: &mut Connection| {
         it.greet(b"");
@@ -60,10 +60,10 @@ fn every_stream_is_reset() {
 #[test]
 fn a_stream_whose_window_overflows() {
     let overflow = |it| frame(WINDOW_UPDATE, 0, it, &[0x7f, 0xff, 0xff, 0xff]).repeat(2);
-    fails_with(&[Reset], answers(overflow), over_http2);
+    fails_with(&[Reset], responses(overflow), over_http2);
 }
 
-/// The connections that replace the first ones say at once that they take no requests.
+/// The connections that replace the first ones announce at once that they accept no requests.
 #[test]
 fn going_away_at_once_and_again_and_again() {
     let unwilling = |it: &mut Connection| {
@@ -90,7 +90,7 @@ fn going_away_at_once_and_again_and_again() {
 }
 
 #[test]
-fn going_away_before_the_first_request_is_said_and_not_measured() {
+fn going_away_before_the_first_request_is_an_error() {
     let mut unwilling = frame(SETTINGS, 0, 0, b"");
     unwilling.extend(refused(0));
     let reason = turned_away(over_http2, move |it: &mut Connection| {
@@ -107,7 +107,7 @@ fn requests_refused_by_going_away() {
         over_http2(load);
         requests(load, 36, 3);
     };
-    for outcome in suffer(answers(fails), many) {
+    for outcome in suffer(responses(fails), many) {
         let counts = &outcome.counts;
         assert_eq!((counts.sent, counts.completed), (36, 0));
         assert_eq!(errors(&outcome, Reset), all_errors(counts), "{counts:?}");
@@ -116,7 +116,7 @@ fn requests_refused_by_going_away() {
 }
 
 #[test]
-fn going_away_after_each_answer_loses_none() {
+fn going_away_after_each_response_loses_none() {
     let last = |it: &mut Connection| {
         it.greet(b"");
         let Some(stream) = it.stream() else { return };
@@ -139,7 +139,7 @@ fn closed_after_settings() {
     fails_with(&[ClosedEarly, Reset], shy, over_http2);
 }
 
-/// A server that allows no streams: nothing can be sent, and the load says so by having sent nothing.
+/// A server that allows no streams: nothing can be sent, and the load reports that it sent nothing.
 #[test]
 fn no_stream_is_allowed() {
     let closed_shop = |it: &mut Connection| {
@@ -152,7 +152,7 @@ fn no_stream_is_allowed() {
 }
 
 #[test]
-fn streams_that_go_on_after_their_end() {
+fn streams_that_continue_after_their_end() {
     let whole = |it| frame(HEADERS, END_HEADERS | END_STREAM, it, OK);
     let afterwards: [fn(u32) -> Vec<u8>; 4] = [
         |it| frame(DATA, 0, it, b"and another thing"),
@@ -161,13 +161,13 @@ fn streams_that_go_on_after_their_end() {
         |it| frame(RST_STREAM, 0, it, b"\0\0\0\0"),
     ];
     for (number, more) in afterwards.into_iter().enumerate() {
-        let answer = move |it| [whole(it), more(it)].concat();
+        let response = move |it| [whole(it), more(it)].concat();
         if number >= 2 {
             // These may be late rather than wrong (RFC 9113 5.1).
-            completes(answers(answer), 0, over_http2);
+            completes(responses(response), 0, over_http2);
             continue;
         }
-        for outcome in suffer(answers(answer), over_http2) {
+        for outcome in suffer(responses(response), over_http2) {
             assert!(outcome.counts.completed > 0);
             assert_eq!(errors(&outcome, Protocol), all_errors(&outcome.counts));
         }
@@ -175,9 +175,10 @@ fn streams_that_go_on_after_their_end() {
 }
 
 #[test]
-fn malformed_answers_fail_alone() {
+fn malformed_responses_fail_alone() {
     let blocks: [&[u8]; 4] = [
-        // No status; one that is no number; a name in capitals; a field of HTTP/1.1 connections.
+        // No status; a status that is not a number; a name in capitals; a field of HTTP/1.1
+        // connections.
         b"\x00\x01a\x01b",
         b"\x08\x03abc",
         b"\x88\x00\x01A\x01b",
@@ -186,7 +187,7 @@ fn malformed_answers_fail_alone() {
     for block in blocks {
         fails_with(
             &[Reset],
-            answers(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, block)),
+            responses(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, block)),
             over_http2,
         );
     }
@@ -196,5 +197,5 @@ fn malformed_answers_fail_alone() {
         out.extend(frame(DATA, END_STREAM, it, b"short"));
         out
     };
-    fails_with(&[Reset], answers(liar), over_http2);
+    fails_with(&[Reset], responses(liar), over_http2);
 }

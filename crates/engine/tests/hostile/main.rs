@@ -1,9 +1,9 @@
-//! Upstreams that do everything wrong. Whatever they do, the engine's memory is bounded, every request
-//! is accounted for as the right kind of error, and the load ends by itself.
+//! Upstreams with every kind of mistake. In each case the engine's memory is bounded, every request
+//! is counted as the right kind of error, and the load ends by itself.
 //!
-//! A binary of its own, since each load has a bound on the growth of this process meanwhile.
+//! A separate binary, because each load bounds the growth of this process while it runs.
 
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 #[path = "../it/common/mod.rs"]
 mod common;

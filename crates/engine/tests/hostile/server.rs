@@ -1,5 +1,4 @@
-//! A server with a thread for each connection, which does what a pathology says. It ends with the
-//! process.
+//! A server with a thread for each connection, which follows a pathology. It ends with the process.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 
-/// What one connection does.
+/// The behavior of one connection.
 pub trait Pathology: Fn(&mut Connection) + Send + Sync + 'static {}
 impl<F: Fn(&mut Connection) + Send + Sync + 'static> Pathology for F {}
 
@@ -42,7 +41,7 @@ impl Server {
 }
 
 impl Connection {
-    /// Reads a head to its empty line; false where there is no further one.
+    /// Reads a head to its empty line; returns false if there is no further head.
     pub fn request(&mut self) -> bool {
         let mut last = [0; 4];
         let mut byte = [0];
@@ -56,12 +55,12 @@ impl Connection {
         false
     }
 
-    /// Writes all; false where the client is gone.
+    /// Writes all bytes; returns false if the client is gone.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Writes until the client is gone, or so many bytes are written.
+    /// Writes until the client is gone, or this number of bytes is written.
     pub fn flood(&mut self, piece: &[u8], bytes_max: u64) {
         let block = piece.repeat(65_536_usize.div_ceil(piece.len()));
         let mut written = 0;
@@ -82,14 +81,14 @@ impl Connection {
     }
 }
 
-/// Answers every request with the same bytes.
-pub fn always(answer: impl AsRef<[u8]> + Send + Sync + 'static) -> impl Pathology {
-    move |it: &mut Connection| while it.request() && it.write(answer.as_ref()) {}
+/// Responds to every request with the same bytes.
+pub fn always(response: impl AsRef<[u8]> + Send + Sync + 'static) -> impl Pathology {
+    move |it: &mut Connection| while it.request() && it.write(response.as_ref()) {}
 }
 
-/// Answers a request with bytes, and closes.
-pub fn once(answer: &'static [u8]) -> impl Pathology {
+/// Responds to a request with bytes, and closes.
+pub fn once(response: &'static [u8]) -> impl Pathology {
     move |it: &mut Connection| {
-        let _ = it.request() && it.write(answer);
+        let _ = it.request() && it.write(response);
     }
 }

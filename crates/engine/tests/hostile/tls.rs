@@ -1,20 +1,20 @@
-//! Servers whose TLS goes wrong after it went well.
+//! Servers whose TLS fails after a good start.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatebench_engine::ErrorKind::{ClosedEarly, Reset, Timeout, Tls};
-use gatebench_engine::Load;
+use gatebench_engine::{ErrorKind, Load};
 use gatebench_net::tls::{ClientContext, ClientSettings, Identity, Pem, Verify, self_signed};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
 
-use crate::server::Connection;
+use crate::server::{Connection, Pathology};
 use crate::trial::{fails_with, only_unconnected_by, suffer, turned_away};
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 
 fn made() -> Identity {
     self_signed(&["localhost"]).unwrap()
@@ -44,7 +44,7 @@ fn trusting(identity: &Identity) -> impl Fn(&mut Load) + use<> {
     move |load| load.groups[0].target.tls = Some(context.clone())
 }
 
-/// Shakes hands and reads a request; `None` where the client is gone.
+/// Completes the handshake and reads a request; `None` if the client is gone.
 fn accept(config: &Arc<ServerConfig>, it: &mut Connection) -> Option<ServerConnection> {
     let mut session = ServerConnection::new(Arc::clone(config)).unwrap();
     let mut stream = Stream::new(&mut session, &mut it.stream);
@@ -59,6 +59,28 @@ fn accept(config: &Arc<ServerConfig>, it: &mut Connection) -> Option<ServerConne
 
 fn say(session: &mut ServerConnection, it: &mut Connection, bytes: &[u8]) {
     let _ = Stream::new(session, &mut it.stream).write_all(bytes);
+}
+
+fn brief(load: &mut Load) {
+    load.measure = Duration::from_millis(300);
+}
+
+/// The requests over the first three connections get responses; every later connection fails as
+/// `kind`.
+fn only_later_ones_fail(
+    kind: ErrorKind,
+    pathology: impl Pathology,
+    trusts: impl Fn(&mut Load),
+    change: impl Fn(&mut Load),
+) {
+    let both = |load: &mut Load| {
+        trusts(load);
+        change(load);
+    };
+    for outcome in suffer(pathology, both) {
+        assert_eq!((outcome.counts.sent, outcome.counts.completed), (3, 3));
+        only_unconnected_by(&outcome, kind);
+    }
 }
 
 #[test]
@@ -82,7 +104,7 @@ fn garbage_after_the_handshake() {
 }
 
 #[test]
-fn an_alert_instead_of_an_answer() {
+fn an_alert_instead_of_a_response() {
     let identity = made();
     let config = config(&identity);
     let pathology = move |it: &mut Connection| {
@@ -95,8 +117,8 @@ fn an_alert_instead_of_an_answer() {
     fails_with(&[ClosedEarly, Tls], pathology, trusting(&identity));
 }
 
-/// Without its last word a stream may have been cut by anyone (RFC 8446 6.1), so that a body which ends
-/// with its connection is not complete.
+/// Without close_notify anyone may have cut the stream (RFC 8446 6.1), so a body that ends with its
+/// connection is not complete.
 #[test]
 fn a_body_until_the_end_that_is_cut() {
     let identity = made();
@@ -128,23 +150,15 @@ fn a_certificate_that_changes() {
     let pathology = move |it: &mut Connection| {
         let config = if it.number < 3 { &first } else { &later };
         if let Some(mut session) = accept(config, it) {
-            say(&mut session, it, ANSWER);
+            say(&mut session, it, RESPONSE);
             it.fall_silent();
         }
     };
-    let trusts = trusting(&identity);
-    let brief = |load: &mut Load| {
-        trusts(load);
-        load.measure = Duration::from_millis(300);
-    };
-    for outcome in suffer(pathology, brief) {
-        assert_eq!((outcome.counts.sent, outcome.counts.completed), (3, 3));
-        only_unconnected_by(&outcome, Tls);
-    }
+    only_later_ones_fail(Tls, pathology, trusting(&identity), brief);
 }
 
-/// A handshake that stalls is an error once it has taken as long as a request may, and not a user who
-/// is silently missing.
+/// A handshake that stalls counts as an error after the timeout of a request, so that no user is
+/// missing silently.
 #[test]
 fn a_handshake_that_stalls() {
     let identity = made();
@@ -153,26 +167,21 @@ fn a_handshake_that_stalls() {
         if it.number < 3
             && let Some(mut session) = accept(&config, it)
         {
-            say(&mut session, it, ANSWER);
+            say(&mut session, it, RESPONSE);
         }
         it.fall_silent();
     };
-    let trusts = trusting(&identity);
-    let brief = |load: &mut Load| {
-        trusts(load);
+    let impatient = |load: &mut Load| {
         load.groups[0].timeout = Duration::from_millis(100);
         load.measure = Duration::from_millis(500);
     };
-    for outcome in suffer(pathology, brief) {
-        assert_eq!((outcome.counts.sent, outcome.counts.completed), (3, 3));
-        only_unconnected_by(&outcome, Timeout);
-    }
+    only_later_ones_fail(Timeout, pathology, trusting(&identity), impatient);
 }
 
-/// A server that never gets as far as an answer: the load does not begin, and why is said.
+/// A server that never sends a response: the load does not begin, and the error states the reason.
 #[test]
-fn no_handshake_at_all() {
-    let answers: [(&[u8], &str); 4] = [
+fn no_handshake() {
+    let responses: [(&[u8], &str); 4] = [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "TLS"),
         // A fatal alert: handshake_failure.
         (b"\x15\x03\x03\0\x02\x02\x28", "alert"),
@@ -180,7 +189,7 @@ fn no_handshake_at_all() {
         // A message of 16 MiB is announced.
         (b"\x16\x03\x03\x40\0\x02\xff\xff\xff", "TLS"),
     ];
-    for (bytes, word) in answers {
+    for (bytes, word) in responses {
         let reason = turned_away(trusting(&made()), move |it: &mut Connection| {
             it.write(bytes);
             it.flood(&[0; 1024], 1 << 20);
@@ -206,17 +215,9 @@ fn handshakes_that_fail_later() {
                 return it.fall_silent();
             }
             if let Some(mut session) = accept(&config, it) {
-                say(&mut session, it, ANSWER);
+                say(&mut session, it, RESPONSE);
             }
         };
-        let trusts = trusting(&identity);
-        let brief = |load: &mut Load| {
-            trusts(load);
-            load.measure = Duration::from_millis(300);
-        };
-        for outcome in suffer(pathology, brief) {
-            assert_eq!((outcome.counts.sent, outcome.counts.completed), (3, 3));
-            only_unconnected_by(&outcome, Tls);
-        }
+        only_later_ones_fail(Tls, pathology, trusting(&identity), brief);
     }
 }

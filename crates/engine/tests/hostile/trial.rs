@@ -1,4 +1,4 @@
-//! One short load against a pathology, and what has to hold of every one.
+//! One short load against a pathology, and the assertions for every load.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -8,17 +8,17 @@ use std::thread;
 use std::time::Duration;
 
 use gatebench_engine::{
-    Class, Control, Counts, EngineError, ErrorKind, Group, Load, Metric, Outcome, Target, run,
+    Class, Control, Counts, EngineError, ErrorKind, Load, Metric, Outcome, Target, run,
 };
 use gatebench_model::load::Closed;
-use gatebench_model::{Check, Order, Request, Shape};
+use gatebench_model::{Check, Request, Shape};
 
-use crate::common::backends;
+use crate::common::{self, backends};
 use crate::server::{Connection, Pathology, Server};
 
 /// Requests of a load, if it gets that far.
 pub const REQUESTS: u64 = 12;
-/// The most by which the process may grow: bodies kept for checks, twice where they are decoded.
+/// The largest growth of the process: bodies kept for checks, twice if they are decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
 /// A load that has not ended by then hangs.
 const HANG: Duration = Duration::from_secs(30);
@@ -26,8 +26,8 @@ const HANG: Duration = Duration::from_secs(30);
 /// Memory is the whole process's, so one load runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Runs a load against a pathology on each backend. Requests are accounted for, memory is bounded and
-/// the load ends, or this panics or aborts.
+/// Runs a load against a pathology on each backend. Requests are accounted for, memory is bounded
+/// and the load ends, or this panics or aborts.
 pub fn suffer(pathology: impl Pathology, change: impl Fn(&mut Load)) -> Vec<Outcome> {
     let _alone = alone();
     let pathology = Arc::new(pathology);
@@ -48,22 +48,25 @@ pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }
 
-/// Each connection answers with the next of these, and each of them is that error.
-pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, answers: &[A]) {
-    let answers: Vec<_> = answers.iter().map(|it| it.as_ref().to_vec()).collect();
-    let count = answers.len() as u64;
-    let told = Arc::new(Mutex::new(vec![false; answers.len()]));
-    let heard = Arc::clone(&told);
+/// Each connection responds with the next of these, and each of them is that error.
+pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, responses: &[A]) {
+    let responses: Vec<_> = responses.iter().map(|it| it.as_ref().to_vec()).collect();
+    let count = responses.len() as u64;
+    let sent = Arc::new(Mutex::new(vec![false; responses.len()]));
+    let all_sent = Arc::clone(&sent);
     let pathology = move |it: &mut Connection| {
         let number = (it.number % count) as usize;
-        if it.request() && it.write(&answers[number]) {
-            told.lock().unwrap()[number] = true;
-            // What goes on belongs to this answer too.
-            while it.request() && it.write(&answers[number]) {}
+        if it.request() && it.write(&responses[number]) {
+            sent.lock().unwrap()[number] = true;
+            // The bytes that follow belong to this response too.
+            while it.request() && it.write(&responses[number]) {}
         }
     };
     fails_with(&[kind], pathology, |load| requests(load, 2 * count, 3));
-    assert!(heard.lock().unwrap().iter().all(|it| *it), "each is told");
+    assert!(
+        all_sent.lock().unwrap().iter().all(|it| *it),
+        "each is sent"
+    );
 }
 
 pub fn fails_with(kinds: &[ErrorKind], pathology: impl Pathology, change: impl Fn(&mut Load)) {
@@ -76,19 +79,19 @@ pub fn fails_with(kinds: &[ErrorKind], pathology: impl Pathology, change: impl F
     }
 }
 
-/// Every request is answered; so many of the answers fail a check.
+/// Every request gets a response; this number of responses fails a check.
 pub fn completes(pathology: impl Pathology, failing: u64, change: impl Fn(&mut Load)) {
     for outcome in suffer(pathology, change) {
         let counts = &outcome.counts;
         assert_eq!(all_errors(counts), 0, "{counts:?}");
         assert_eq!(counts.completed, counts.sent);
         assert!(counts.completed > 0, "{counts:?}");
-        assert_eq!(counts.answers_failing_checks, failing, "{counts:?}");
+        assert_eq!(counts.responses_failing_checks, failing, "{counts:?}");
     }
 }
 
-/// Why the engine does not begin at all: the same on each backend, and within the time that it has for
-/// connecting.
+/// The error with which the engine does not begin: the same on each backend, and within the time
+/// that it has for connecting.
 pub fn turned_away(change: impl Fn(&mut Load), pathology: impl Pathology) -> String {
     let _alone = alone();
     let pathology = Arc::new(pathology);
@@ -136,26 +139,13 @@ pub fn load(address: SocketAddr) -> Load {
         requests_max: Some(REQUESTS),
         ..Closed::new(3)
     };
-    let group = Group {
-        name: "all".into(),
-        target: Target::new(address, "localhost"),
-        requests: vec![request],
-        order: Order::default(),
-        shape: Shape::Closed(shape),
-        timeout: Duration::from_secs(5),
-    };
-    Load {
-        groups: vec![group],
-        data: Default::default(),
-        warm_up: Duration::ZERO,
-        measure: Duration::from_secs(10),
-        drain: Duration::from_secs(5),
-        cores: Vec::new(),
-        backend: None,
-        spin: false,
-        trace_tag: None,
-        seed: 1,
-    }
+    let target = Target::new(address, "localhost");
+    common::load(
+        target,
+        request,
+        Shape::Closed(shape),
+        Duration::from_secs(10),
+    )
 }
 
 /// Changes for one load: pathologies that end by timeout need a short one.
@@ -167,7 +157,7 @@ pub fn impatient(load: &mut Load) {
     });
 }
 
-/// So many requests over so many connections.
+/// A number of requests over a number of connections.
 pub fn requests(load: &mut Load, requests: u64, connections: u32) {
     load.groups[0].shape = Shape::Closed(Closed {
         requests_max: Some(requests),
@@ -175,7 +165,7 @@ pub fn requests(load: &mut Load, requests: u64, connections: u32) {
     });
 }
 
-/// A body that is looked for, so that bodies are kept.
+/// A body that a check searches for, so that bodies are kept.
 pub fn keep_body(load: &mut Load) {
     let check = Check::BodyContains("nobody says this".into());
     load.groups[0].requests[0].checks = vec![check];
@@ -201,7 +191,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was sent was answered or failed, and each that failed is recorded as that.
+/// Each request that was sent got a response or failed, and each failure is recorded.
 fn accounts_for_all(outcome: &Outcome) {
     let counts = &outcome.counts;
     let recorded = |class| {

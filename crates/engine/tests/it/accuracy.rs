@@ -1,5 +1,5 @@
-//! The engine against every known illness: its counts are the upstream's, to the request and the byte.
-//! No time is asserted but that nothing comes before it can.
+//! The engine against every known fault: its counts equal the upstream's, to the request and the
+//! byte. Times are asserted only as lower bounds.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,10 +8,10 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::common::backends;
-use gatebench_engine::{Control, Counts, Group, Load, Metric, Outcome, Target, run};
+use crate::common::{self, backends};
+use gatebench_engine::{Control, Counts, Load, Metric, Outcome, Target, run};
 use gatebench_model::load::Open;
-use gatebench_model::{Check, Order, Request, Shape};
+use gatebench_model::{Check, Request, Shape};
 use gatebench_net::Backend;
 use gatebench_upstream::fault_server::{ACCOUNT_PATH, Account, Arrivals, BEGIN_PATH, Case, truth};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
@@ -20,6 +20,7 @@ const RATE_PER_SECOND: f64 = 500.0;
 const MEASURE: Duration = Duration::from_millis(400);
 const WARM_UP: Duration = Duration::from_millis(100);
 const WARM_UP_REQUESTS: u64 = 50;
+const PATIENCE: Duration = Duration::from_secs(30);
 
 const TARGETS: [&str; 6] = [
     "/stall?every=400ms&for=100ms&service=2ms",
@@ -40,7 +41,7 @@ struct Upstream {
 impl Upstream {
     fn start(backend: Backend) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let config = UpstreamConfig {
             kind: Kind::Pathology,
             listen: "127.0.0.1:0".parse().unwrap(),
@@ -50,10 +51,10 @@ impl Upstream {
         };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            serve(config, stopped, |address| tell.send(address).unwrap()).unwrap();
+            serve(config, stopped, |address| sender.send(address).unwrap()).unwrap();
         });
         Self {
-            address: told.recv().unwrap(),
+            address: receiver.recv().unwrap(),
             stop,
             thread: Some(thread),
         }
@@ -65,10 +66,10 @@ impl Upstream {
         stream
             .write_all(format!("{line} {head}").as_bytes())
             .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+        response.split_once("\r\n\r\n").unwrap().1.to_owned()
     }
 
     fn begin(&self) {
@@ -99,30 +100,18 @@ fn drive(address: SocketAddr, target: &str, connections: u32, backend: Backend) 
         connections_max: connections,
         ..Open::new(RATE_PER_SECOND)
     });
-    let group = Group {
-        name: "all".into(),
-        target: Target::new(address, "test"),
-        requests: vec![request],
-        order: Order::default(),
-        shape,
-        timeout: Duration::from_secs(30),
-    };
-    let load = Load {
-        groups: vec![group],
-        data: Default::default(),
+    let mut load = Load {
         warm_up: WARM_UP,
-        measure: MEASURE,
-        drain: Duration::from_secs(30),
-        cores: Vec::new(),
+        drain: PATIENCE,
         backend: Some(backend),
         trace_tag: Some(7),
-        spin: false,
-        seed: 1,
+        ..common::load(Target::new(address, "test"), request, shape, MEASURE)
     };
+    load.groups[0].timeout = PATIENCE;
     run(&load, &Control::new(1), |_, _| {}).unwrap()
 }
 
-/// The body of a whole answer.
+/// The body of a whole response.
 fn body(target: &str) -> String {
     let text = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-\n";
     let bytes = case(target).service(0, 0).body_bytes;
@@ -149,7 +138,7 @@ fn shortest(outcome: &Outcome, metric: Metric) -> (u64, u64) {
 }
 
 #[test]
-fn counts_are_the_ledgers_in_every_illness() {
+fn counts_match_the_ledger_in_every_fault() {
     for backend in backends() {
         let upstream = Upstream::start(backend);
         for target in TARGETS {
@@ -187,7 +176,7 @@ fn counts_are_the_ledgers_in_every_illness() {
             );
             assert_eq!(account.body_bytes, truth.body_bytes, "{target}");
             assert_eq!(
-                (traced, counts.answers_failing_checks),
+                (traced, counts.responses_failing_checks),
                 (completed, 0),
                 "{target}"
             );
@@ -217,7 +206,7 @@ fn two_connections_where_many_are_needed_lose_nothing() {
         );
         assert!(counts.queued_max > 0);
         assert_eq!((account.received, account.answered), (200, 200));
-        // The last of 250 cannot be answered before 1,250 ms, and was due at 498 ms.
+        // The response to the last of 250 cannot come before 1,250 ms, and was due at 498 ms.
         let response = outcome
             .recordings
             .iter()

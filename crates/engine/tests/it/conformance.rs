@@ -1,5 +1,5 @@
-//! HTTP/1.1 between the engine and nginx, and between h2load and the upstream: each half of this project
-//! against one that others wrote, so that a mistake which both halves share would be seen.
+//! HTTP/1.1 between the engine and nginx, and between h2load and the upstream: each half of this
+//! project against an independent implementation, so that a mistake common to both halves is seen.
 //! `scripts/install-test-deps` installs them.
 
 use std::fs;
@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Requests of a load, over this many connections.
 const REQUESTS: u64 = 200;
 const CONNECTIONS: u32 = 4;
-/// nginx closes a connection after so many, or sends GOAWAY on it.
+/// nginx closes a connection after this number of requests, or sends GOAWAY on it.
 const PER_CONNECTION: u64 = 7;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -41,7 +41,7 @@ impl Nginx {
         let mut child = Command::new("nginx")
             .args(["-e", "stderr", "-c"])
             .arg(&config_path)
-            // Daemons lie where a user's PATH often does not lead.
+            // A user's PATH often lacks the directories of daemons.
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
             .spawn()
             .expect("nginx starts; scripts/install-test-deps installs it");
@@ -101,7 +101,7 @@ fn config(folder: &Path) -> String {
     )
 }
 
-/// What is asked of nginx: method, path, fields, and what has to come back.
+/// A request to nginx: method, path, fields, and the expected response.
 fn requests() -> Vec<Request> {
     let rows = serde_json::json!([
         {"method": "GET", "path": "/small", "checks": [{"status": 200}, {"body_equals": "small"}]},
@@ -170,13 +170,13 @@ fn nginx_is_understood_over_http1() {
         assert_eq!(counts.errors, [0; ErrorKind::ALL.len()], "{counts:?}");
         assert_eq!((counts.sent, counts.completed), (REQUESTS, REQUESTS));
         let failed: Vec<_> = outcome.checks.iter().zip(&counts.checks_failed).collect();
-        assert_eq!(counts.answers_failing_checks, 0, "{failed:?}");
+        assert_eq!(counts.responses_failing_checks, 0, "{failed:?}");
         assert!(counts.connections_opened >= REQUESTS / PER_CONNECTION);
     }
 }
 
-/// The same requests. What nginx refuses when it goes away is an error of its own kind; all others are
-/// answered as they should be.
+/// The same requests. A request that nginx refuses when it goes away is a separate kind of error;
+/// all others get the expected responses.
 #[test]
 fn nginx_is_understood_over_http2() {
     let nginx = Nginx::start();
@@ -188,14 +188,14 @@ fn nginx_is_understood_over_http2() {
         assert_eq!(counts.completed + refused, REQUESTS, "{counts:?}");
         assert!(counts.completed >= REQUESTS / 2, "{counts:?}");
         let failed: Vec<_> = outcome.checks.iter().zip(&counts.checks_failed).collect();
-        assert_eq!(counts.answers_failing_checks, 0, "{failed:?}");
+        assert_eq!(counts.responses_failing_checks, 0, "{failed:?}");
     }
 }
 
 /// The upstream on a thread, for as long as `body` runs.
 fn with_upstream(kind: Kind, body: impl FnOnce(&str)) {
     let stop = Arc::new(AtomicBool::new(false));
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let config = UpstreamConfig {
         kind,
         listen: "127.0.0.1:0".parse().unwrap(),
@@ -205,7 +205,7 @@ fn with_upstream(kind: Kind, body: impl FnOnce(&str)) {
     };
     let stopped = Arc::clone(&stop);
     let thread =
-        std::thread::spawn(move || serve(config, stopped, |at| tell.send(at).unwrap()).unwrap());
+        std::thread::spawn(move || serve(config, stopped, |at| sender.send(at).unwrap()).unwrap());
     /// Also where `body` panics.
     struct Stop(Arc<AtomicBool>);
     impl Drop for Stop {
@@ -214,12 +214,12 @@ fn with_upstream(kind: Kind, body: impl FnOnce(&str)) {
         }
     }
     let stopping = Stop(stop);
-    body(&told.recv_timeout(PATIENCE).unwrap().to_string());
+    body(&receiver.recv_timeout(PATIENCE).unwrap().to_string());
     drop(stopping);
     thread.join().unwrap();
 }
 
-/// Runs h2load and answers with its report.
+/// Runs h2load and returns its report.
 fn h2load(words: &[&str]) -> String {
     let output = Command::new("h2load")
         .args(words)

@@ -1,8 +1,13 @@
 //! The integration tests of this crate in one binary: a module for each subject.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod accuracy;
 mod common;
 mod conformance;
+mod connect_error;
+mod gzip;
+mod population;
 mod protocols;
 mod real;
+mod request_mix;
+mod schedule;

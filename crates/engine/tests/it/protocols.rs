@@ -1,5 +1,5 @@
-//! TLS, HTTP/2 and PROXY headers against nginx, which nobody here wrote, so that a mistake that client
-//! and server of this project share would be seen.
+//! TLS, HTTP/2 and PROXY headers against nginx, which is not part of the project, so that a mistake
+//! that client and server of this project share would be seen.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -9,12 +9,14 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use gatebench_engine::{
-    Control, EngineError, ErrorKind, Group, Load, Outcome, Protocol, ProxyProtocol, Target, run,
+    Control, EngineError, ErrorKind, Load, Outcome, Protocol, ProxyProtocol, Target, run,
 };
 use gatebench_model::load::{Closed, ConnectionStage, Open};
-use gatebench_model::{Check, HumanDuration, Order, Request, Shape};
+use gatebench_model::{Check, HumanDuration, Request, Shape};
 use gatebench_net::Backend;
 use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Verify, Version, self_signed};
+
+use crate::common;
 
 const REQUESTS: u64 = 500;
 
@@ -72,13 +74,26 @@ impl Nginx {
         ([127, 0, 0, 1], self.ports[port]).into()
     }
 
-    /// Lines of its access log, one for each request it has answered.
+    /// Lines of its access log, one for each response that it has sent.
     fn log(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.path().join("access.log")).unwrap();
         text.lines().map(Into::into).collect()
     }
 
-    /// Connections that it has accepted so far, without the one that asks.
+    /// The lines of the log after the first `before`. nginx writes a line after the response, so
+    /// this waits until there are `count` of them, for ten seconds at most.
+    fn log_after(&self, before: usize, count: u64) -> Vec<String> {
+        let begun = Instant::now();
+        loop {
+            let lines = self.log().split_off(before);
+            if lines.len() as u64 >= count || begun.elapsed() > Duration::from_secs(10) {
+                return lines;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Connections that it has accepted so far, without the one of this query.
     fn accepted(&self) -> u64 {
         let mut stream = TcpStream::connect(self.address(PLAIN)).unwrap();
         stream.write_all(b"GET /count HTTP/1.0\r\n\r\n").unwrap();
@@ -104,7 +119,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Its worker ends when the master is asked to stop, not when that is killed.
+        // Its worker ends if the master receives SIGTERM, and survives if the master is killed.
         let pid = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         let _ = self.child.wait();
@@ -150,29 +165,13 @@ fn load(target: Target, shape: Shape, backend: Backend) -> Load {
     }))
     .unwrap();
     assert_eq!(request.checks[0], Check::Status(200));
-    let group = Group {
-        name: "all".into(),
-        target,
-        requests: vec![request],
-        order: Order::default(),
-        shape,
-        timeout: Duration::from_secs(5),
-    };
     Load {
-        groups: vec![group],
-        data: Default::default(),
-        warm_up: Duration::ZERO,
-        measure: Duration::from_secs(20),
-        drain: Duration::from_secs(5),
-        cores: Vec::new(),
         backend: Some(backend),
-        trace_tag: None,
-        spin: false,
-        seed: 1,
+        ..common::load(target, request, shape, Duration::from_secs(20))
     }
 }
 
-/// So many connections that send so many requests in all.
+/// A number of connections that send a number of requests in all.
 fn closed(connections: u32) -> Closed {
     Closed {
         requests_max: Some(REQUESTS),
@@ -187,13 +186,13 @@ fn each_backend(target: &Target, shape: &Shape, check: impl Fn(&Outcome)) {
         let counts = &outcome.counts;
         assert_eq!(counts.errors, [0; ErrorKind::ALL.len()], "{counts:?}");
         assert_eq!((counts.sent, counts.completed), (REQUESTS, REQUESTS));
-        assert_eq!(counts.answers_failing_checks, 0);
+        assert_eq!(counts.responses_failing_checks, 0);
         check(&outcome);
     }
 }
 
 #[test]
-fn https_of_both_versions_with_sessions_resumed_or_not() {
+fn https_in_both_versions_with_and_without_resumption() {
     let nginx = Nginx::start();
     for (version, name) in [(Version::Tls12, "TLSv1.2"), (Version::Tls13, "TLSv1.3")] {
         for resumption in [true, false] {
@@ -210,7 +209,7 @@ fn https_of_both_versions_with_sessions_resumed_or_not() {
                     outcome.counts.connections_opened
                 );
             });
-            let log = nginx.log().split_off(before);
+            let log = nginx.log_after(before, 2 * REQUESTS);
             assert_eq!(log.len() as u64, 2 * REQUESTS);
             assert!(
                 log.iter()
@@ -222,7 +221,7 @@ fn https_of_both_versions_with_sessions_resumed_or_not() {
 }
 
 #[test]
-fn http2_with_one_and_many_streams_in_the_clear_and_over_tls() {
+fn http2_with_one_and_many_streams_in_cleartext_and_over_tls() {
     let nginx = Nginx::start();
     for (port, tls) in [
         (H2C, None),
@@ -233,7 +232,7 @@ fn http2_with_one_and_many_streams_in_the_clear_and_over_tls() {
             let mut target = Target::new(nginx.address(port), "localhost");
             (target.protocol, target.tls) = (Protocol::Http2 { streams }, tls.clone());
             each_backend(&target, &Shape::Closed(closed(2)), |_| {});
-            let log = nginx.log().split_off(before);
+            let log = nginx.log_after(before, 2 * REQUESTS);
             assert_eq!(log.len() as u64, 2 * REQUESTS);
             assert!(
                 log.iter()
@@ -267,7 +266,7 @@ fn http2_connections_end_after_their_requests_and_keep_a_rate() {
     shape.requests_per_connection = Some(1);
     let before = nginx.log().len();
     each_backend(&target, &Shape::Closed(shape), |_| {});
-    let mut connections = nginx.log().split_off(before);
+    let mut connections = nginx.log_after(before, 2 * REQUESTS);
     connections.retain_mut(|line| {
         *line = line.rsplit(' ').next().unwrap().to_owned();
         true
@@ -278,7 +277,7 @@ fn http2_connections_end_after_their_requests_and_keep_a_rate() {
 }
 
 #[test]
-fn http2_connections_that_are_too_many_end_with_their_answers() {
+fn surplus_http2_connections_end_after_their_responses() {
     let nginx = Nginx::start();
     let mut target = Target::new(nginx.address(H2C), "localhost");
     target.protocol = Protocol::Http2 { streams: 10 };
@@ -299,12 +298,15 @@ fn http2_connections_that_are_too_many_end_with_their_answers() {
         assert_eq!(counts.errors, [0; ErrorKind::ALL.len()], "{counts:?}");
         assert_eq!(counts.completed, counts.sent);
         assert!(counts.connections_opened > 12, "{counts:?}");
-        assert_eq!((nginx.log().len() - before) as u64, counts.sent);
+        assert_eq!(
+            nginx.log_after(before, counts.sent).len() as u64,
+            counts.sent
+        );
     }
 }
 
 #[test]
-fn a_worker_without_a_connection_is_dealt_nothing() {
+fn a_worker_without_connections_gets_no_requests() {
     let nginx = Nginx::start();
     let target = Target::new(nginx.address(PLAIN), "localhost");
     let open = Open {
@@ -331,9 +333,9 @@ fn proxy_headers_name_the_source() {
         let sources = ["127.0.0.8", "127.0.0.9"];
         target.sources = sources.map(|it| it.parse().unwrap()).into();
         each_backend(&target, &Shape::Closed(closed(4)), |_| {});
-        let log = nginx.log().split_off(before);
+        let log = nginx.log_after(before, 2 * REQUESTS);
         assert_eq!(log.len() as u64, 2 * REQUESTS);
-        // Of each connection the header says what the kernel says.
+        // The header of each connection states the address that the kernel reports.
         for source in sources {
             let said = format!(" {source} {source} ");
             assert!(log.iter().any(|line| line.contains(&said)), "{}", log[0]);
@@ -348,7 +350,7 @@ fn proxy_headers_name_the_source() {
 }
 
 #[test]
-fn connections_are_a_load_of_their_own() {
+fn handshakes_are_a_load_without_requests() {
     let nginx = Nginx::start();
     let secure = Some(nginx.context("http/1.1", Version::Tls13, false));
     for (port, tls) in [(PLAIN, None), (SECURE, secure)] {
@@ -366,7 +368,8 @@ fn connections_are_a_load_of_their_own() {
                 assert_eq!(outcome.counts.completed_in_window, REQUESTS);
                 assert_eq!(outcome.resumed, 0);
             });
-            // Besides them, the one of the first question, and each load tries whether it can.
+            // In addition, the connection of the first count, and one connection with which each
+            // load tests the target.
             assert_eq!(nginx.accepted() - before, 2 * (REQUESTS + 1) + 1);
         }
     }
@@ -374,7 +377,7 @@ fn connections_are_a_load_of_their_own() {
 }
 
 #[test]
-fn what_a_server_does_not_speak_is_said_and_not_measured() {
+fn an_unsupported_protocol_is_an_error() {
     let nginx = Nginx::start();
     let unreachable = |target: Target| {
         let load = load(target, Shape::Closed(closed(2)), Backend::Epoll);

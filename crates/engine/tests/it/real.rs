@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::backends;
-use gatebench_engine::{Control, EngineError, ErrorKind, Group, Load, Outcome, Target, run};
+use crate::common::{self, backends};
+use gatebench_engine::{Control, EngineError, ErrorKind, Load, Outcome, Target, run};
 use gatebench_model::load::{Closed, Open};
-use gatebench_model::{Check, Order, Request, Shape};
+use gatebench_model::{Check, Request, Shape};
 use gatebench_net::Backend;
 
 /// A server with a thread per connection. It ends with the process.
@@ -19,11 +19,12 @@ struct Server {
     requests: Arc<AtomicU64>,
 }
 
-/// What to do with the n-th request of a connection: the bytes to answer, and whether to go on.
-type Answer = fn(u64) -> (&'static [u8], bool);
+/// The handler of the n-th request of a connection: returns the response bytes, and whether to
+/// continue.
+type Response = fn(u64) -> (&'static [u8], bool);
 
 impl Server {
-    fn start(answer: Answer) -> Self {
+    fn start(response: Response) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(AtomicU64::new(0));
@@ -31,14 +32,14 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let counted = Arc::clone(&counted);
-                thread::spawn(move || serve(stream, &counted, answer));
+                thread::spawn(move || serve(stream, &counted, response));
             }
         });
         Self { address, requests }
     }
 }
 
-fn serve(stream: TcpStream, requests: &AtomicU64, answer: Answer) {
+fn serve(stream: TcpStream, requests: &AtomicU64, response: Response) {
     stream.set_nodelay(true).unwrap();
     let mut writer = stream.try_clone().unwrap();
     let mut lines = BufReader::new(stream).lines();
@@ -49,7 +50,7 @@ fn serve(stream: TcpStream, requests: &AtomicU64, answer: Answer) {
         .any(|line| line.is_empty())
     {
         requests.fetch_add(1, Ordering::Relaxed);
-        let (bytes, go_on) = answer(number);
+        let (bytes, go_on) = response(number);
         number += 1;
         if writer.write_all(bytes).is_err() || !go_on {
             return;
@@ -66,25 +67,10 @@ fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
         checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
         ..Request::new("GET", "/")
     };
-    let group = Group {
-        name: "all".into(),
-        target: Target::new(address, "test"),
-        requests: vec![request],
-        order: Order::default(),
-        shape,
-        timeout: Duration::from_secs(5),
-    };
+    let target = Target::new(address, "test");
     Load {
-        groups: vec![group],
-        data: Default::default(),
-        warm_up: Duration::ZERO,
-        measure: Duration::from_millis(300),
-        drain: Duration::from_secs(5),
-        cores: Vec::new(),
         backend: Some(backend),
-        trace_tag: None,
-        spin: false,
-        seed: 1,
+        ..common::load(target, request, shape, Duration::from_millis(300))
     }
 }
 
@@ -105,7 +91,7 @@ fn run_quietly(load: &Load) -> Outcome {
 }
 
 #[test]
-fn what_was_sent_is_what_the_server_counted() {
+fn the_server_counts_every_request_sent() {
     for backend in backends() {
         for shape in [closed(8), open(2_000.0)] {
             let server = Server::start(ok);
@@ -115,13 +101,13 @@ fn what_was_sent_is_what_the_server_counted() {
             assert_eq!(counts.sent, server.requests.load(Ordering::Relaxed));
             assert_eq!(counts.sent, counts.completed);
             assert_eq!(counts.by_class, [counts.completed, 0, 0, 0, 0]);
-            assert_eq!((counts.answers_failing_checks, counts.dropped), (0, 0));
+            assert_eq!((counts.responses_failing_checks, counts.dropped), (0, 0));
         }
     }
 }
 
 #[test]
-fn an_open_load_sends_exactly_its_schedule_however_many_workers_there_are() {
+fn an_open_load_sends_exactly_its_schedule_with_several_workers() {
     for backend in backends() {
         let server = Server::start(ok);
         let cores = gatebench_cores();
@@ -147,7 +133,7 @@ fn gatebench_cores() -> Vec<usize> {
 }
 
 #[test]
-fn a_server_that_closes_after_each_answer_is_followed_without_errors() {
+fn a_server_that_closes_after_each_response_is_followed_without_errors() {
     for backend in backends() {
         let server = Server::start(|_| {
             (
@@ -165,8 +151,8 @@ fn a_server_that_closes_after_each_answer_is_followed_without_errors() {
 }
 
 #[test]
-fn an_answer_cut_off_is_an_early_close_and_garbage_a_protocol_error() {
-    let cases: [(Answer, ErrorKind); 2] = [
+fn a_response_cut_off_is_an_early_close_and_garbage_a_protocol_error() {
+    let cases: [(Response, ErrorKind); 2] = [
         (
             |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nok", false),
             ErrorKind::ClosedEarly,
@@ -177,8 +163,8 @@ fn an_answer_cut_off_is_an_early_close_and_garbage_a_protocol_error() {
         ),
     ];
     for backend in backends() {
-        for (answer, kind) in cases {
-            let server = Server::start(answer);
+        for (response, kind) in cases {
+            let server = Server::start(response);
             let counts = run_quietly(&load(server.address, backend, open(200.0))).counts;
             // A reset may overtake the bytes that say why.
             let found = counts.errors[kind as usize] + counts.errors[ErrorKind::Reset as usize];
@@ -188,7 +174,7 @@ fn an_answer_cut_off_is_an_early_close_and_garbage_a_protocol_error() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_an_error_and_not_a_result() {
+fn an_unreachable_target_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

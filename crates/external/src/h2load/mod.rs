@@ -11,7 +11,7 @@ pub(crate) use output::parse;
 /// The body of the requests.
 const BODY_FILE: &str = "body";
 
-/// What h2load is told.
+/// Returns the arguments and the files of h2load.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let closed = job.plain_closed("h2load")?;
     if job.script.is_some() {
@@ -57,15 +57,11 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// The requests may differ in their paths alone: h2load takes one method, body and set of headers.
+/// Checks that the requests differ only in their paths, because h2load takes one method, body and
+/// set of headers.
 fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, Refusal> {
-    let scenario = &job.scenario.scenario;
-    let refused = |what: &str| {
-        Refusal::new(
-            format!("h2load cannot {what}, which scenario '{scenario}' requires"),
-            "use --engine wrk or k6, or the built-in load generator",
-        )
-    };
+    let remedy = "use --engine wrk or k6, or the built-in load generator";
+    let refused = |what: &str| job.refused_scenario("h2load", what, remedy);
     let first = requests.first().ok_or_else(|| refused("send nothing"))?;
     let differs = requests.iter().any(|request| {
         (&request.method, &request.headers, &request.body)
@@ -107,10 +103,7 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
         ));
     }
     for check in requests.iter().flat_map(|request| &request.checks) {
-        let what = format!("the check '{check}': h2load looks at no answer");
-        if !limits.not_expressed.contains(&what) {
-            limits.express(what);
-        }
+        limits.express_once(&format!("the check '{check}': h2load looks at no response"));
     }
     limits.express("the timeout of a request: h2load supports only timeouts of connections");
     limits.express("the wait for the last responses: h2load drops requests in flight at the end");

@@ -23,7 +23,7 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let done = of("done")?;
     let errors = [("errored", of("errored")?), ("timeout", of("timeout")?)];
     let times = times(line("time for request:")?)?;
-    let told = |value_ns: u64| (completed > 0).then_some(value_ns);
+    let if_completed = |value_ns: u64| (completed > 0).then_some(value_ns);
     Ok(Figures {
         duration_ns: duration_ns(line("finished in ")?, done)?,
         sent: of("started")?,
@@ -38,9 +38,9 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
             .map(|(kind, count)| (kind.to_owned(), count))
             .collect(),
         bytes_received: Some(bytes(line("traffic: ")?)?),
-        min_ns: told(times[0]),
-        max_ns: told(times[1]),
-        mean_ns: told(times[2]),
+        min_ns: if_completed(times[0]),
+        max_ns: if_completed(times[1]),
+        mean_ns: if_completed(times[2]),
         ..Figures::default()
     })
 }

@@ -1,17 +1,17 @@
-//! A check as a JavaScript expression.
+//! Checks as JavaScript expressions.
 
 use gatebench_model::{Check, Request};
 
 use crate::text::js;
 
-/// Helpers that the expressions need: JSON Pointer (RFC 6901), and equality in which the order of
-/// keys does not count.
+/// Helpers of the expressions: JSON Pointer (RFC 6901), and equality that ignores the order of
+/// keys.
 pub(super) const JSON_HELPERS: &str = r"
-// The value at a JSON Pointer (RFC 6901) of an answer; undefined where there is none.
-function at(answer, pointer) {
+// The value at a JSON Pointer (RFC 6901) of a response; undefined where there is none.
+function at(response, pointer) {
   let value;
   try {
-    value = JSON.parse(answer.body);
+    value = JSON.parse(response.body);
   } catch (error) {
     return undefined;
   }
@@ -34,10 +34,10 @@ function same(a, b) {
 }
 ";
 
-/// `'status is 200': (answer) => answer.status === 200`.
+/// Returns an entry such as `'status is 200': (response) => response.status === 200`.
 pub(super) fn entry(check: &Check) -> String {
     format!(
-        "{}: (answer) => {}",
+        "{}: (response) => {}",
         js(&check.to_string()),
         condition(check)
     )
@@ -45,29 +45,29 @@ pub(super) fn entry(check: &Check) -> String {
 
 fn condition(check: &Check) -> String {
     match check {
-        Check::Status(status) => format!("answer.status === {status}"),
-        Check::StatusIn(statuses) => format!("{statuses:?}.includes(answer.status)"),
+        Check::Status(status) => format!("response.status === {status}"),
+        Check::StatusIn(statuses) => format!("{statuses:?}.includes(response.status)"),
         Check::HeaderAbsent(name) => {
-            format!("answer.headers[{}] === undefined", js(&canonical(name)))
+            format!("response.headers[{}] === undefined", js(&canonical(name)))
         }
-        Check::JsonAbsent(path) => format!("at(answer, {}) === undefined", js(path)),
+        Check::JsonAbsent(path) => format!("at(response, {}) === undefined", js(path)),
         Check::Header(header) => format!(
-            "answer.headers[{}] === {}",
+            "response.headers[{}] === {}",
             js(&canonical(&header.name)),
             js(&header.equals)
         ),
-        Check::BodyEquals(text) => format!("answer.body === {}", js(text)),
-        // An ArrayBuffer, where no other check needs the text.
+        Check::BodyEquals(text) => format!("response.body === {}", js(text)),
+        // The body is an ArrayBuffer if no other check needs the text.
         Check::BodyBytes(bytes) => format!(
-            "(answer.body === null ? 0 : answer.body.byteLength === undefined ? answer.body.length : \
-             answer.body.byteLength) === {bytes}"
+            "(response.body === null ? 0 : response.body.byteLength === undefined ? response.body.length : \
+             response.body.byteLength) === {bytes}"
         ),
-        Check::BodyContains(text) => format!("(answer.body || '').includes({})", js(text)),
-        Check::Json(json) => format!("same(at(answer, {}), {})", js(&json.path), json.equals),
+        Check::BodyContains(text) => format!("(response.body || '').includes({})", js(text)),
+        Check::Json(json) => format!("same(at(response, {}), {})", js(&json.path), json.equals),
     }
 }
 
-/// The name of a header as k6 has it: `Content-Type`.
+/// The name of a header in k6's form: `Content-Type`.
 fn canonical(name: &str) -> String {
     let words: Vec<String> = name
         .split('-')
@@ -81,7 +81,7 @@ fn canonical(name: &str) -> String {
     words.join("-")
 }
 
-/// Whether a request's checks look into the body of its answers.
+/// Reports whether a request's checks need the body of its responses.
 pub(super) fn need_body(request: &Request) -> bool {
     request.checks.iter().any(|check| {
         matches!(
@@ -91,13 +91,13 @@ pub(super) fn need_body(request: &Request) -> bool {
     })
 }
 
-/// Whether a request's checks ask how long the body of its answers is.
+/// Reports whether a request's checks need the length of the body of its responses.
 pub(super) fn need_length(request: &Request) -> bool {
     let mut checks = request.checks.iter();
     checks.any(|check| matches!(check, Check::BodyBytes(_)))
 }
 
-/// Whether a request's checks look into JSON.
+/// Reports whether a request's checks need JSON.
 pub(super) fn need_json(request: &Request) -> bool {
     request
         .checks

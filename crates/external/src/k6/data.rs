@@ -11,10 +11,10 @@ use crate::text::js;
 /// Sources by name.
 pub(super) type Sources = BTreeMap<String, Source>;
 
-/// A text of a request as JavaScript: a literal, or what fills its template.
+/// A text of a request as JavaScript: a literal, or an expression for its template.
 pub(super) fn text(text: &str, sources: &Sources) -> String {
     let Ok(template) = Template::parse(text) else {
-        // What no template can be read from was refused when the scenario was read.
+        // Invalid templates were refused when the scenario was read.
         return js(text);
     };
     let pieces: Vec<String> = template
@@ -31,13 +31,13 @@ pub(super) fn text(text: &str, sources: &Sources) -> String {
     match &pieces[..] {
         [] => "''".into(),
         [only] if only.starts_with('\'') => only.clone(),
-        // A number alone must become a text.
+        // A single number must become a text.
         [only] => format!("'' + {only}"),
         _ => pieces.join(" + "),
     }
 }
 
-/// Whether a value stands in a text.
+/// Reports whether a text contains a value.
 pub(super) fn is_filled(text: &str) -> bool {
     Template::parse(text).is_ok_and(|template| template.constant().is_none())
 }
@@ -52,7 +52,7 @@ fn column(source: Option<&Source>, name: Option<&str>) -> usize {
         .unwrap_or(0)
 }
 
-/// The sources, and what they need.
+/// The sources with their helpers.
 pub(super) fn definitions(sources: &Sources) -> String {
     let mut lines = String::from(DRAWING);
     let uses = |wanted: fn(&Source) -> bool| sources.values().any(wanted);
@@ -88,7 +88,7 @@ fn rows(list: &List) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-/// The row that a draw gives.
+/// The expression for the row of a draw.
 fn draw(source: &Source, index: usize) -> String {
     match source {
         Source::Sequence(it) => format!(
@@ -120,7 +120,7 @@ fn draw(source: &Source, index: usize) -> String {
 }
 
 const DRAWING: &str = "
-// Each source is drawn from once for a request, however often its values stand in it.
+// Each source is drawn from once for a request, however often the request contains its values.
 function rows() {
   const drawn = {};
   return (name) => {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_needed_is_defined() {
+    fn only_the_needed_helpers_are_defined() {
         let text = definitions(&sources());
         assert!(
             text.contains("const ROWS_1 = [['1', 'it\\'s'], ['2', 'b']];"),

@@ -8,13 +8,13 @@ use gatebench_model::{Phase, Shape};
 use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
 
-/// An executor: keys and values of a k6 scenario, as they are written.
+/// An executor: the written keys and values of a k6 scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Executor {
     pub(super) settings: Vec<(&'static str, String)>,
     /// An expression for the seconds between two requests of a user.
     pub(super) think: Option<String>,
-    /// Whether each request has a connection of its own.
+    /// True if each request opens a connection.
     pub(super) new_connections: bool,
 }
 
@@ -48,10 +48,10 @@ impl Executor {
     }
 }
 
-/// k6 takes no load that is shorter.
+/// The shortest load that k6 accepts.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// How long a part of a phase is in k6; zero where there is none.
+/// Returns the duration of a part of a phase in k6; zero if the part is empty.
 pub(super) fn length(phase: &Phase, part: Part) -> Duration {
     let asked = part.length(phase);
     if asked.is_zero() {
@@ -61,7 +61,7 @@ pub(super) fn length(phase: &Phase, part: Part) -> Duration {
     }
 }
 
-/// Says that a part became longer.
+/// Adds a limit if a part became longer.
 pub(super) fn say_length(phase: &Phase, part: Part, limits: &mut Limits) {
     let asked = part.length(phase);
     if asked < length(phase, part) {
@@ -173,7 +173,8 @@ fn of_open(
     })
 }
 
-/// Rates and how long the way to each takes; a step is a way of no time, and then staying.
+/// Rates, each with the time of the change to it. A step is a change in no time, and then a
+/// constant rate.
 fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     if let Some(end) = open.ramp_to_per_second {
         return vec![(end, length)];
@@ -190,7 +191,8 @@ fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
         .collect()
 }
 
-/// k6 takes whole numbers per unit of time: the shortest unit, in seconds, in which all rates are.
+/// Returns the shortest unit of time, in seconds, in which all rates are whole numbers, because k6
+/// takes no others.
 fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mut Limits) -> f64 {
     let rates = || std::iter::once(start).chain(changes.iter().map(|(rate, _)| *rate));
     let whole = |unit: f64| rates().all(|rate| (rate * unit - (rate * unit).round()).abs() < 1e-6);
@@ -207,7 +209,7 @@ fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mu
         })
 }
 
-/// Stages as JavaScript; after the last one the number stays until the end.
+/// Stages as JavaScript; after the last one the number is constant until the end.
 fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     let taken: Duration = stages.iter().map(|(_, over)| *over).sum();
     let rest = length.saturating_sub(taken);
@@ -232,8 +234,6 @@ pub(super) fn written(duration: Duration) -> String {
 }
 
 fn refused(phase: &Phase, what: &str) -> Refusal {
-    Refusal::new(
-        format!("k6 cannot {what}, which phase '{}' requires", phase.name),
-        "choose another load (--load), or use the built-in load generator",
-    )
+    let remedy = "choose another load (--load), or use the built-in load generator";
+    Refusal::of_phase("k6", what, phase, remedy)
 }

@@ -18,15 +18,15 @@ pub use execution::{Execution, ScriptError, has_own_load, read_execution};
 pub(crate) use output::parse;
 use script::{Purpose, Script};
 
-/// The script that is written for k6.
+/// The name of the script for k6.
 const SCRIPT_FILE: &str = "scenario.js";
-/// Where k6 writes its summary.
+/// The name of k6's summary.
 pub(crate) const SUMMARY_FILE: &str = "summary.json";
 
-/// The percentiles of the summary; by itself k6 tells nothing beyond the 95th.
+/// The statistics of the summary; by default k6 prints no percentile above the 95th.
 const TREND_STATS: &str = "avg,min,med,p(90),p(95),p(99),p(99.9),max,count";
 
-/// What k6 is told: a script, or how to run the user's own.
+/// Returns the arguments and the files of k6: a script, or the options to run the user's own.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let mut limits = Limits::default();
     let mut files = Vec::new();
@@ -46,7 +46,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     match job.script {
         Some(own) => arguments.extend(own_script(job, own, &mut limits)?),
         None => {
-            let script = Script::of_part(job, &mut limits)?;
+            let mut script = Script::new(job.scenario, job.url);
+            script.add(job.phase, job.part, &mut limits)?;
             files.push(OrderFile {
                 name: SCRIPT_FILE,
                 bytes: script.write(Purpose::Measure).into_bytes(),
@@ -68,8 +69,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// How a user's own script is run: with its own load where it says one, else with that of a plain
-/// closed phase.
+/// Returns the options for a user's script: with its own load if it defines one, else with the load
+/// of a plain closed phase.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
     limits.measure("status classes, and requests without a response: k6 counts them with responses that the script does not expect");
@@ -81,13 +82,13 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     if let Shape::Open(open) = &job.phase.shape {
         return Err(Refusal::new(
             format!(
-                "the script says nothing of its load, and phase '{}' asks for {} requests/s, which k6 takes from a script alone",
+                "the script defines no load, and phase '{}' requires {} requests/s, which k6 takes from a script alone",
                 job.phase.name, open.rate_per_second
             ),
             "write the load in options.scenarios of the script, or choose a load with closed phases only (--load)",
         ));
     }
-    let closed = job.plain_closed("k6 with a script of its own")?;
+    let closed = job.plain_closed("k6 with a user's script")?;
     executor::say_length(job.phase, job.part, limits);
     let length = executor::length(job.phase, job.part);
     Ok(vec![
@@ -97,21 +98,21 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     ])
 }
 
-/// A scenario under a whole load profile as a script for people to keep, and what it says otherwise
-/// than gatebench would do. Its phases follow each other.
+/// Exports a scenario under a whole load profile as a script for users, with its differences from a
+/// run of gatebench. The phases follow each other.
 ///
 /// # Errors
-/// k6 cannot do what a phase asks for.
+/// k6 cannot do what a phase requires.
 pub fn export(
     scenario: &Scenario,
     phases: &[Phase],
     url: &str,
 ) -> Result<(String, Limits), Refusal> {
     let mut limits = Limits::default();
-    let mut script = Script::new(scenario, url)?;
+    let mut script = Script::new(scenario, url);
     for phase in phases {
         for part in [Part::WarmUp, Part::Measure] {
-            script.add(scenario, phase, part, &mut limits)?;
+            script.add(phase, part, &mut limits)?;
         }
     }
     Ok((script.write(Purpose::Keep), limits))

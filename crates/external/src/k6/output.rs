@@ -28,7 +28,7 @@ struct Check {
 /// Statistics by name; `thresholds` holds a map.
 type Metric = BTreeMap<String, Value>;
 
-/// Metrics that become figures, or say nothing of the load.
+/// Metrics that become figures, or that do not concern the load.
 const BUILT_IN: [&str; 10] = [
     "http_reqs",
     "http_req_duration",
@@ -42,10 +42,10 @@ const BUILT_IN: [&str; 10] = [
     "vus_max",
 ];
 
-/// Times of the answers that a script expects.
+/// The metric of the times of expected responses.
 const EXPECTED: &str = "http_req_duration{expected_response:true}";
 
-/// Counters of our own scripts: answers by class, and why there is none.
+/// The prefix of the counters in our scripts: responses by class, and errors by kind.
 const COUNTED: &str = "gatebench_";
 
 /// Reads the summary.
@@ -56,11 +56,11 @@ pub(crate) fn parse(json: &str) -> Result<Figures, ParseError> {
     let sent =
         count(metrics, "http_reqs").ok_or_else(|| ParseError::missing("the number of requests"))?;
     let (by_class, errors) = outcomes(metrics);
-    let without_answer: u64 = errors.values().sum();
-    // A request that was cut off at the end was sent and has no outcome.
+    let without_response: u64 = errors.values().sum();
+    // A request that was cut off at the end counts as sent, but has no outcome.
     let completed = match by_class.values().sum() {
-        0 => sent.saturating_sub(without_answer),
-        answered => answered.min(sent),
+        0 => sent.saturating_sub(without_response),
+        completed => completed.min(sent),
     };
     let times = times(metrics, completed > 0)?;
     let mut figures = Figures {
@@ -92,7 +92,7 @@ fn count(metrics: &BTreeMap<String, Metric>, metric: &str) -> Option<u64> {
     number(metrics, metric, "count").map(|count| count as u64)
 }
 
-/// Requests over their rate is how long k6 ran.
+/// Returns the duration of the run: the number of requests over their rate.
 fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
     let requests = number(metrics, "http_reqs", "count");
     let rate = number(metrics, "http_reqs", "rate").filter(|rate| *rate > 0.0);
@@ -103,8 +103,8 @@ fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
 
 type Counts = BTreeMap<String, u64>;
 
-/// Answers by class and requests without an answer, by our scripts' counters; a user's script has
-/// only what k6 calls failed.
+/// Returns responses by class and requests without a response, by our scripts' counters; a user's
+/// script has only the count that k6 calls failed.
 fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
     let counted: Counts = metrics
         .keys()
@@ -126,19 +126,19 @@ fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
         .partition(|(kind, _)| kind.ends_with("xx"))
 }
 
-/// The response times. To k6 a request without an answer took no time at all; our scripts expect
-/// every answer, so that those of answers stand apart.
-fn times(metrics: &BTreeMap<String, Metric>, answered: bool) -> Result<Metric, ParseError> {
+/// Returns the response times. k6 gives a request without a response a time of 0. Our scripts
+/// expect every response, so k6 also has a separate metric for the times of responses.
+fn times(metrics: &BTreeMap<String, Metric>, completed: bool) -> Result<Metric, ParseError> {
     let ours = metrics.keys().any(|name| name.starts_with(COUNTED));
     let name = if ours { EXPECTED } else { "http_req_duration" };
     match metrics.get(name) {
-        _ if !answered => Ok(Metric::new()),
+        _ if !completed => Ok(Metric::new()),
         Some(times) => Ok(times.clone()),
         None => Err(ParseError::missing("the response time")),
     }
 }
 
-/// k6 tells times in milliseconds.
+/// k6 prints times in milliseconds.
 fn ns(metric: &Metric, statistic: &str) -> Option<u64> {
     let ms = metric.get(statistic)?.as_f64()?;
     Some((ms * 1e6).round() as u64)
@@ -188,7 +188,7 @@ fn further(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, BTreeMap<Stri
         .collect()
 }
 
-/// Groups and checks, named with all they lie in.
+/// Adds groups and checks with their full paths.
 fn walk(group: &Group, path: &str, figures: &mut Figures) {
     let below = |name: &str| {
         if path.is_empty() {

@@ -8,18 +8,19 @@ use super::data::{self, Sources};
 use super::script::Purpose;
 use crate::text::js;
 
-/// How the requests of a script are written: all in the same way.
+/// The form in which all requests of a script are written.
 pub(super) struct Style<'a> {
     pub(super) sources: &'a Sources,
-    /// Whether some are filled with data.
+    /// True if data fills any of them.
     pub(super) filled: bool,
-    /// Whether some are sent more often than others.
+    /// True if some are sent more often than others.
     pub(super) weighted: bool,
     pub(super) purpose: Purpose,
 }
 
 impl Style<'_> {
-    /// The request; where some are filled with data, each of its texts is a function of the drawn rows.
+    /// Returns the request. If requests are filled with data, each text is a function of the drawn
+    /// rows.
     pub(super) fn written(&self, request: &Request) -> String {
         let sources = self.sources;
         let lazy = if self.filled { "(row) => " } else { "" };
@@ -31,7 +32,7 @@ impl Style<'_> {
         text += &format!("    path: {lazy}{},\n", data::text(&request.path, sources));
         text += &format!("    body: {lazy}{},\n", body(request, sources));
         let headers = headers(request, sources);
-        // After an arrow a brace would begin a function's body.
+        // After an arrow a brace would begin the body of a function.
         let headers = if lazy.is_empty() {
             headers
         } else {
@@ -77,15 +78,15 @@ fn body(request: &Request, sources: &Sources) -> String {
     }
 }
 
-/// The Base64 of a body that is no text, as it is written in a scenario.
+/// The Base64 of a binary body, as in the scenario.
 pub(super) fn binary_body(request: &Request) -> Option<String> {
     let body = request.body.as_ref().filter(|body| body.text().is_none())?;
     let written = serde_json::to_value(body).ok()?;
     written["base64"].as_str().map(str::to_owned)
 }
 
-/// What k6 is told of a request besides its headers: a name for all its paths, which answers are
-/// expected, and whether the body is looked at.
+/// Returns the parameters of a request besides its headers: a name for all its paths, the expected
+/// responses, and whether its checks need the body.
 fn params(request: &Request, purpose: Purpose) -> String {
     let mut params = vec![format!("tags: {{ name: {} }}", js(&request.label()))];
     if check::need_body(request) {

@@ -10,25 +10,25 @@ use super::check::{self, JSON_HELPERS};
 use super::data;
 use super::executor::{Executor, length, say_length, written};
 use super::request::{Style, binary_body};
-use crate::job::{Job, Limits, Part, Refusal};
+use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
 
-/// What the script is for.
+/// The purpose of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Somebody keeps it: thresholds, comments.
+    /// A user keeps the script: it has thresholds and comments.
     Keep,
-    /// gatebench runs it: answers are counted by their class.
+    /// gatebench runs the script: it counts responses by class.
     Measure,
 }
 
-/// A script on its way.
+/// A script under construction.
 pub(super) struct Script<'a> {
     scenario: &'a Scenario,
     url: String,
     groups: Vec<Group>,
     stages: Vec<Stage>,
-    /// When the next phase begins.
+    /// The start of the next phase.
     after: Duration,
     new_connections: bool,
 }
@@ -45,28 +45,20 @@ struct Stage {
 
 impl<'a> Script<'a> {
     /// A script without a load.
-    pub(super) fn new(scenario: &'a Scenario, url: &str) -> Result<Self, Refusal> {
-        Ok(Self {
+    pub(super) fn new(scenario: &'a Scenario, url: &str) -> Self {
+        Self {
             scenario,
             url: url.trim_end_matches('/').into(),
             groups: scenario.groups(),
             stages: Vec::new(),
             after: Duration::ZERO,
             new_connections: false,
-        })
+        }
     }
 
-    /// The script of one part of one phase.
-    pub(super) fn of_part(job: &Job<'a>, limits: &mut Limits) -> Result<Self, Refusal> {
-        let mut script = Self::new(job.scenario, job.url)?;
-        script.add(job.scenario, job.phase, job.part, limits)?;
-        Ok(script)
-    }
-
-    /// Adds a part of a phase after those that are there; one without a length adds nothing.
+    /// Appends a part of a phase; an empty part adds nothing.
     pub(super) fn add(
         &mut self,
-        scenario: &Scenario,
         phase: &Phase,
         part: Part,
         limits: &mut Limits,
@@ -77,7 +69,7 @@ impl<'a> Script<'a> {
         }
         say_length(phase, part, limits);
         let shapes = divide(&phase.shape, &self.groups).map_err(|error| {
-            let name = &scenario.scenario;
+            let name = &self.scenario.scenario;
             Refusal::new(
                 format!(
                     "scenario '{name}' does not fit phase '{}': {error}",
@@ -143,7 +135,7 @@ impl<'a> Script<'a> {
         self.groups.iter().flat_map(|group| &group.requests)
     }
 
-    /// Whether requests are filled with data.
+    /// Reports whether data fills any request.
     fn is_filled(&self) -> bool {
         self.requests().any(|request| {
             let headers = request.headers.values().map(String::as_str);
@@ -155,7 +147,8 @@ impl<'a> Script<'a> {
         })
     }
 
-    /// Whether requests are drawn by their weights: k6 knows no other way to keep to these.
+    /// Reports whether requests are drawn by their weights, which is the only way in k6 to respect
+    /// weights.
     fn is_weighted(&self) -> bool {
         self.groups.iter().any(|group| {
             let first = group.requests.first().map(|request| request.weight);
@@ -199,7 +192,7 @@ impl<'a> Script<'a> {
             "\nexport const options = {{\n  scenarios: {{\n{}  }},\n",
             stages.concat()
         );
-        text += "  // An answer is taken as it is, as gatebench does.\n  maxRedirects: 0,\n  discardResponseBodies: true,\n";
+        text += "  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.\n  maxRedirects: 0,\n  discardResponseBodies: true,\n";
         if self.new_connections {
             text += "  noConnectionReuse: true,\n  noVUConnectionReuse: true,\n";
         }
@@ -211,14 +204,14 @@ impl<'a> Script<'a> {
         text + "};\n"
     }
 
-    /// A threshold that always holds makes k6 report a phase apart.
+    /// Returns the thresholds. A threshold that always holds makes k6 report a phase separately.
     fn thresholds(&self) -> String {
         let mut lines = String::new();
         if self.requests().any(|request| !request.checks.is_empty()) {
             lines += "    checks: ['rate==1'],\n";
         }
         if self.stages.len() > 1 {
-            lines += "    // These always hold; they make k6 report each scenario apart.\n";
+            lines += "    // These always hold; they make k6 report each scenario separately.\n";
             for stage in &self.stages {
                 let metric = js(&format!("http_req_duration{{scenario:{}}}", stage.name));
                 lines += &format!("    {metric}: ['max>=0'],\n");
@@ -293,20 +286,20 @@ impl<'a> Script<'a> {
         }
         text += &format!(
             "  const params = Object.assign({{ headers: {}, timeout }}, request.params);\n  \
-             const answer = http.request(request.method, BASE + {}, {}, params);\n",
+             const response = http.request(request.method, BASE + {}, {}, params);\n",
             of("headers"),
             of("path"),
             of("body")
         );
         if purpose == Purpose::Measure {
-            text += "  count(answer);\n";
+            text += "  count(response);\n";
         }
-        text + "  check(answer, request.checks);\n}\n"
+        text + "  check(response, request.checks);\n}\n"
     }
 }
 
 impl Stage {
-    /// Its place in `options.scenarios`.
+    /// Returns its entry in `options.scenarios`.
     fn written(&self) -> String {
         let mut settings = self.executor.settings.clone();
         if !self.begins.is_zero() {
@@ -321,7 +314,7 @@ impl Stage {
         format!("    {}: {{\n{}    }},\n", js(&self.name), lines.concat())
     }
 
-    /// What its users do.
+    /// Returns the function that its users run.
     fn function(&self, requests: String) -> String {
         let think = match &self.executor.think {
             Some(seconds) => format!("  sleep({seconds});\n"),
@@ -352,8 +345,9 @@ function next(requests) {
 }
 ";
 
-/// k6 tells neither the class of an answer nor why there is none; its error codes do. Where every
-/// answer is expected, the times of answers stand apart from those of requests that got none.
+/// Counters for the class of a response and for the kind of an error: k6 prints neither, but its
+/// error codes contain both. Every response is expected, so k6 separates the times of responses
+/// from those of failed requests.
 const COUNTERS: &str = "
 http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 }));
 
@@ -362,8 +356,8 @@ for (const kind of ['1xx', '2xx', '3xx', '4xx', '5xx', 'connect', 'reset', 'time
   COUNTERS[kind] = new Counter('gatebench_' + kind);
 }
 
-function count(answer) {
-  COUNTERS[answer.status > 0 ? Math.floor(answer.status / 100) + 'xx' : error(answer.error_code)].add(1);
+function count(response) {
+  COUNTERS[response.status > 0 ? Math.floor(response.status / 100) + 'xx' : error(response.error_code)].add(1);
 }
 
 function error(code) {

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use crate::job::{Job, Limits, Order, OrderFile, Refusal};
 
-pub use output::UNCHECKED_ANSWERS;
+pub use output::UNCHECKED_RESPONSES;
 pub(crate) use output::parse;
 
-/// The script that is written for wrk.
+/// The name of the script for wrk.
 const SCRIPT_FILE: &str = "scenario.lua";
 
-/// What wrk is told: the requests as a script, the rest as words.
+/// Returns the arguments and files of wrk: the requests as a script, the other settings as
+/// arguments.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let closed = job.plain_closed("wrk")?;
     let mut limits = Limits::default();
@@ -77,8 +78,8 @@ fn whole_seconds(length: Duration) -> u64 {
     (length.as_secs() + u64::from(length.subsec_nanos() > 0)).max(1)
 }
 
-/// The most threads that share the connections evenly: wrk opens as many connections in each, and
-/// forgets the rest.
+/// Returns the most threads that share the connections evenly, because wrk opens the same number of
+/// connections in each and drops the rest.
 fn threads(most: usize, connections: u32) -> u32 {
     let most = u32::try_from(most)
         .unwrap_or(u32::MAX)

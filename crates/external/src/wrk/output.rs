@@ -1,4 +1,4 @@
-//! What the script's last line tells.
+//! Reads the last line that the script prints.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde::Deserialize;
 
 use crate::figures::{Figures, ParseError, Passes};
 
-/// Stands before the line that the script prints.
+/// The beginning of the line that the script prints.
 const MARK: &str = "GATEBENCH ";
 
-/// The metric, with statistic `count`, of answers that nobody checked and that look wrong.
-pub const UNCHECKED_ANSWERS: &str = "answers of status 400 and above";
+/// The metric, with statistic `count`, of unchecked responses whose status signals an error.
+pub const UNCHECKED_RESPONSES: &str = "responses of status 400 and above";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +43,7 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
         .filter(|(_, count)| **count > 0)
         .map(|(class, count)| (format!("{class}xx"), *count));
     let none = line.requests == 0;
-    let told = |value_us: f64| (!none).then(|| ns(value_us));
+    let if_any = |value_us: f64| (!none).then(|| ns(value_us));
     let percentiles = line.percentiles_us.iter().filter(|_| !none);
     let checks = line.checks_failed.into_iter().map(|(name, failed)| {
         let passed = Some(line.requests.saturating_sub(failed));
@@ -52,7 +52,7 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let mut metrics = BTreeMap::new();
     if line.classes.is_empty() {
         let count = line.status_400_and_above as f64;
-        let name = UNCHECKED_ANSWERS.to_owned();
+        let name = UNCHECKED_RESPONSES.to_owned();
         metrics.insert(name, BTreeMap::from([("count".to_owned(), count)]));
     }
     Ok(Figures {
@@ -70,9 +70,9 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
         percentiles_ns: percentiles
             .map(|(name, us)| (name.clone(), ns(*us)))
             .collect(),
-        min_ns: told(line.min_us),
-        mean_ns: told(line.mean_us),
-        max_ns: told(line.max_us),
+        min_ns: if_any(line.min_us),
+        mean_ns: if_any(line.mean_us),
+        max_ns: if_any(line.max_us),
         metrics,
         ..Figures::default()
     })

@@ -1,4 +1,4 @@
-//! The Lua script that wrk is given.
+//! The Lua script for wrk.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use gatebench_model::{Check, Request};
 use crate::job::{Job, Limits, Refusal};
 use crate::text::lua;
 
-/// Prints what wrk measured, on one line after its own report. `failed` and `classes` are globals of
-/// each thread, where answers are looked at.
+/// Prints wrk's figures on one line after its report. If responses are checked, `failed` and
+/// `classes` are globals of each thread.
 const REPORT: &str = r#"
 local threads = {}
 
@@ -49,7 +49,7 @@ local function report(summary, latency)
 end
 "#;
 
-/// A script that runs the user's own and then prints what was measured.
+/// A script that runs the user's script and then prints the figures.
 pub(super) fn around(own: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let own = lua(own.as_os_str().as_bytes());
@@ -83,7 +83,7 @@ pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> 
     Ok(script)
 }
 
-/// One request, which wrk renders once: no Lua runs per request.
+/// One request, which wrk renders once, so no Lua runs per request.
 fn alone(request: &Request) -> String {
     let mut lines = format!(
         "\nwrk.method = {}\nwrk.path = {}\n",
@@ -100,7 +100,8 @@ fn alone(request: &Request) -> String {
     lines
 }
 
-/// Several requests, each rendered once; each thread sends them in turn, or draws them by their weights.
+/// Several requests, each rendered once; each thread sends them in turn, or draws them by their
+/// weights.
 fn in_turn(requests: &[Request], at_random: bool) -> String {
     let mut lines = String::from("\nlocal texts = {}\n\nfunction init(args)\n");
     for request in requests {
@@ -154,7 +155,8 @@ fn by_weight(requests: &[Request]) -> String {
     )
 }
 
-/// wrk counts a body only where it is given one; a request that must have one has an empty one.
+/// Returns the body. wrk sends no Content-Length without one, so a method that requires a body gets
+/// an empty one.
 fn body(request: &Request) -> Option<String> {
     let needs_one = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
     match &request.body {
@@ -167,8 +169,8 @@ fn body(request: &Request) -> Option<String> {
     }
 }
 
-/// Looks at each answer, where there is a check. wrk does not tell which request an answer belongs
-/// to, so that only checks which all requests share can be made.
+/// Checks each response if there is a check. wrk does not report the request that a response
+/// belongs to, so only checks that all requests share are possible.
 fn look(requests: &[Request], limits: &mut Limits) -> String {
     let checks = &requests[0].checks;
     if requests.iter().any(|request| request.checks != *checks) {
@@ -219,7 +221,7 @@ fn unseen(limits: &mut Limits) -> String {
     String::new()
 }
 
-/// A check as a condition in Lua; none where it cannot be one.
+/// A check as a condition in Lua; none if Lua in wrk cannot express it.
 fn condition(check: &Check) -> Option<String> {
     match check {
         Check::Status(status) => Some(format!("status == {status}")),

@@ -1,4 +1,4 @@
-// sizes: Answers of two sizes
+// sizes: Responses of two sizes
 // Written by gatebench. Run it with: k6 run -e GATEBENCH_URL=http://gateway:1 FILE
 import http from 'k6/http';
 import { check, sleep } from 'k6';
@@ -74,13 +74,13 @@ export const options = {
       exec: 'run_spike',
     },
   },
-  // An answer is taken as it is, as gatebench does.
+  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.
   maxRedirects: 0,
   discardResponseBodies: true,
   summaryTrendStats: ['avg', 'min', 'med', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max', 'count'],
   thresholds: {
     checks: ['rate==1'],
-    // These always hold; they make k6 report each scenario apart.
+    // These always hold; they make k6 report each scenario separately.
     'http_req_duration{scenario:full_warm_up}': ['max>=0'],
     'http_req_duration{scenario:full}': ['max>=0'],
     'http_req_duration{scenario:up_and_down}': ['max>=0'],
@@ -100,9 +100,9 @@ const REQUESTS = [
     headers: { 'X-Api-Key': 'it\'s' },
     params: { tags: { name: 'GET /size/350B' }, responseType: 'text' },
     checks: {
-      'status is 200': (answer) => answer.status === 200,
-      'header content-type is \'text/plain\'': (answer) => answer.headers['Content-Type'] === 'text/plain',
-      'body contains \'x\'': (answer) => (answer.body || '').includes('x'),
+      'status is 200': (response) => response.status === 200,
+      'header content-type is \'text/plain\'': (response) => response.headers['Content-Type'] === 'text/plain',
+      'body contains \'x\'': (response) => (response.body || '').includes('x'),
     },
   },
   {
@@ -112,9 +112,9 @@ const REQUESTS = [
     headers: { 'X-Api-Key': 'it\'s' },
     params: { tags: { name: 'GET /size/1KB?a=b' }, responseType: 'text' },
     checks: {
-      'status is 200': (answer) => answer.status === 200,
-      'header content-type is \'text/plain\'': (answer) => answer.headers['Content-Type'] === 'text/plain',
-      'body contains \'x\'': (answer) => (answer.body || '').includes('x'),
+      'status is 200': (response) => response.status === 200,
+      'header content-type is \'text/plain\'': (response) => response.headers['Content-Type'] === 'text/plain',
+      'body contains \'x\'': (response) => (response.body || '').includes('x'),
     },
   },
 ];
@@ -126,8 +126,8 @@ function next(requests) {
 function send(requests, timeout) {
   const request = next(requests);
   const params = Object.assign({ headers: request.headers, timeout }, request.params);
-  const answer = http.request(request.method, BASE + request.path, request.body, params);
-  check(answer, request.checks);
+  const response = http.request(request.method, BASE + request.path, request.body, params);
+  check(response, request.checks);
 }
 
 export function run_full_warm_up() {

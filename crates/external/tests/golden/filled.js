@@ -25,12 +25,12 @@ export const options = {
       exec: 'run_full_bad_ones',
     },
   },
-  // An answer is taken as it is, as gatebench does.
+  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.
   maxRedirects: 0,
   discardResponseBodies: true,
 };
 
-// Each source is drawn from once for a request, however often its values stand in it.
+// Each source is drawn from once for a request, however often the request contains its values.
 function rows() {
   const drawn = {};
   return (name) => {
@@ -73,7 +73,7 @@ const REQUESTS_GOOD = [
     headers: (row) => ({ 'X-Key': '' + row('users')[1] }),
     params: { tags: { name: 'GET /resource/{{ n }}?user={{ users.name }}' } },
     checks: {
-      'status is 200': (answer) => answer.status === 200,
+      'status is 200': (response) => response.status === 200,
     },
   },
   {
@@ -97,7 +97,7 @@ const REQUESTS_BAD_ONES = [
     headers: (row) => ({}),
     params: { tags: { name: 'GET /none' } },
     checks: {
-      'status is 404': (answer) => answer.status === 404,
+      'status is 404': (response) => response.status === 404,
     },
   },
 ];
@@ -109,8 +109,8 @@ for (const kind of ['1xx', '2xx', '3xx', '4xx', '5xx', 'connect', 'reset', 'time
   COUNTERS[kind] = new Counter('gatebench_' + kind);
 }
 
-function count(answer) {
-  COUNTERS[answer.status > 0 ? Math.floor(answer.status / 100) + 'xx' : error(answer.error_code)].add(1);
+function count(response) {
+  COUNTERS[response.status > 0 ? Math.floor(response.status / 100) + 'xx' : error(response.error_code)].add(1);
 }
 
 function error(code) {
@@ -132,9 +132,9 @@ function send(requests, timeout) {
   const request = next(requests);
   const row = rows();
   const params = Object.assign({ headers: request.headers(row), timeout }, request.params);
-  const answer = http.request(request.method, BASE + request.path(row), request.body(row), params);
-  count(answer);
-  check(answer, request.checks);
+  const response = http.request(request.method, BASE + request.path(row), request.body(row), params);
+  count(response);
+  check(response, request.checks);
 }
 
 export function run_full_good() {

@@ -20,16 +20,16 @@ export const options = {
       exec: 'run_steady',
     },
   },
-  // An answer is taken as it is, as gatebench does.
+  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.
   maxRedirects: 0,
   discardResponseBodies: true,
 };
 
-// The value at a JSON Pointer (RFC 6901) of an answer; undefined where there is none.
-function at(answer, pointer) {
+// The value at a JSON Pointer (RFC 6901) of a response; undefined where there is none.
+function at(response, pointer) {
   let value;
   try {
-    value = JSON.parse(answer.body);
+    value = JSON.parse(response.body);
   } catch (error) {
     return undefined;
   }
@@ -60,8 +60,8 @@ const REQUESTS = [
     headers: { 'Content-Type': 'application/json' },
     params: { tags: { name: 'POST /echo' }, responseType: 'text' },
     checks: {
-      'status is 200': (answer) => answer.status === 200,
-      'JSON at \'/a\' is "é"': (answer) => same(at(answer, '/a'), "é"),
+      'status is 200': (response) => response.status === 200,
+      'JSON at \'/a\' is "é"': (response) => same(at(response, '/a'), "é"),
     },
   },
 ];
@@ -73,8 +73,8 @@ for (const kind of ['1xx', '2xx', '3xx', '4xx', '5xx', 'connect', 'reset', 'time
   COUNTERS[kind] = new Counter('gatebench_' + kind);
 }
 
-function count(answer) {
-  COUNTERS[answer.status > 0 ? Math.floor(answer.status / 100) + 'xx' : error(answer.error_code)].add(1);
+function count(response) {
+  COUNTERS[response.status > 0 ? Math.floor(response.status / 100) + 'xx' : error(response.error_code)].add(1);
 }
 
 function error(code) {
@@ -90,9 +90,9 @@ function next(requests) {
 function send(requests, timeout) {
   const request = next(requests);
   const params = Object.assign({ headers: request.headers, timeout }, request.params);
-  const answer = http.request(request.method, BASE + request.path, request.body, params);
-  count(answer);
-  check(answer, request.checks);
+  const response = http.request(request.method, BASE + request.path, request.body, params);
+  count(response);
+  check(response, request.checks);
 }
 
 export function run_steady() {

@@ -1,4 +1,4 @@
-// sizes: Answers of two sizes
+// sizes: Responses of two sizes
 // Written by gatebench. Run it with: k6 run -e GATEBENCH_URL=http://127.0.0.1:8080 FILE
 import http from 'k6/http';
 import { check } from 'k6';
@@ -17,7 +17,7 @@ export const options = {
       exec: 'run_full',
     },
   },
-  // An answer is taken as it is, as gatebench does.
+  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.
   maxRedirects: 0,
   discardResponseBodies: true,
 };
@@ -31,9 +31,9 @@ const REQUESTS = [
     headers: { 'X-Api-Key': 'it\'s' },
     params: { tags: { name: 'GET /size/350B' }, responseType: 'text' },
     checks: {
-      'status is 200': (answer) => answer.status === 200,
-      'header content-type is \'text/plain\'': (answer) => answer.headers['Content-Type'] === 'text/plain',
-      'body contains \'x\'': (answer) => (answer.body || '').includes('x'),
+      'status is 200': (response) => response.status === 200,
+      'header content-type is \'text/plain\'': (response) => response.headers['Content-Type'] === 'text/plain',
+      'body contains \'x\'': (response) => (response.body || '').includes('x'),
     },
   },
   {
@@ -43,9 +43,9 @@ const REQUESTS = [
     headers: { 'X-Api-Key': 'it\'s' },
     params: { tags: { name: 'GET /size/1KB?a=b' }, responseType: 'text' },
     checks: {
-      'status is 200': (answer) => answer.status === 200,
-      'header content-type is \'text/plain\'': (answer) => answer.headers['Content-Type'] === 'text/plain',
-      'body contains \'x\'': (answer) => (answer.body || '').includes('x'),
+      'status is 200': (response) => response.status === 200,
+      'header content-type is \'text/plain\'': (response) => response.headers['Content-Type'] === 'text/plain',
+      'body contains \'x\'': (response) => (response.body || '').includes('x'),
     },
   },
 ];
@@ -57,8 +57,8 @@ for (const kind of ['1xx', '2xx', '3xx', '4xx', '5xx', 'connect', 'reset', 'time
   COUNTERS[kind] = new Counter('gatebench_' + kind);
 }
 
-function count(answer) {
-  COUNTERS[answer.status > 0 ? Math.floor(answer.status / 100) + 'xx' : error(answer.error_code)].add(1);
+function count(response) {
+  COUNTERS[response.status > 0 ? Math.floor(response.status / 100) + 'xx' : error(response.error_code)].add(1);
 }
 
 function error(code) {
@@ -74,9 +74,9 @@ function next(requests) {
 function send(requests, timeout) {
   const request = next(requests);
   const params = Object.assign({ headers: request.headers, timeout }, request.params);
-  const answer = http.request(request.method, BASE + request.path, request.body, params);
-  count(answer);
-  check(answer, request.checks);
+  const response = http.request(request.method, BASE + request.path, request.body, params);
+  count(response);
+  check(response, request.checks);
 }
 
 export function run_full() {

@@ -1,4 +1,4 @@
--- sizes: Answers of two sizes
+-- sizes: Responses of two sizes
 -- Written by gatebench for wrk.
 
 local texts = {}

@@ -1,4 +1,4 @@
-//! What the tools really printed, read.
+//! Parses output that the tools really printed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ fn counts(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn wrk_tells_percentiles_classes_and_checks() {
+fn wrk_prints_percentiles_classes_and_checks() {
     let figures = parse(Generator::Wrk, &captured("wrk-sizes.txt")).unwrap();
     assert_eq!((figures.sent, figures.completed), (96_561, 96_561));
     assert_eq!(figures.duration_ns, 1_100_055_000);
@@ -49,7 +49,7 @@ fn wrk_tells_percentiles_classes_and_checks() {
 }
 
 #[test]
-fn h2load_tells_classes_and_three_times() {
+fn h2load_prints_classes_and_three_times() {
     let figures = parse(Generator::H2load, &captured("h2load.txt")).unwrap();
     assert_eq!((figures.sent, figures.completed), (15_310, 15_306));
     assert_eq!(figures.duration_ns, 500_000_000);
@@ -61,7 +61,7 @@ fn h2load_tells_classes_and_three_times() {
 }
 
 #[test]
-fn a_load_without_an_answer_has_no_times() {
+fn a_load_without_a_response_has_no_times() {
     let h2load = parse(Generator::H2load, &captured("h2load-refused.txt")).unwrap();
     assert_eq!((h2load.completed, h2load.mean_ns), (0, None));
     let k6 = parse(Generator::K6, &captured("k6-dead.json")).unwrap();
@@ -71,7 +71,7 @@ fn a_load_without_an_answer_has_no_times() {
 }
 
 #[test]
-fn k6_tells_what_our_script_counts() {
+fn k6_prints_what_our_script_counts() {
     let figures = parse(Generator::K6, &captured("k6-sizes.json")).unwrap();
     assert_eq!((figures.sent, figures.completed), (16_498, 16_498));
     assert_eq!(figures.by_class, counts(&[("2xx", 16_498)]));
@@ -82,7 +82,7 @@ fn k6_tells_what_our_script_counts() {
 }
 
 #[test]
-fn k6_tells_groups_thresholds_and_custom_metrics_of_a_users_script() {
+fn k6_prints_groups_thresholds_and_custom_metrics_of_a_users_script() {
     let figures = parse(Generator::K6, &captured("k6-own-script.json")).unwrap();
     assert_eq!(
         (figures.sent, figures.completed, figures.dropped),
@@ -104,7 +104,7 @@ fn k6_tells_groups_thresholds_and_custom_metrics_of_a_users_script() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_figures_are_named() {
     let message = |generator, text: &str| parse(generator, text).unwrap_err().to_string();
     assert_eq!(
         message(Generator::Wrk, "unable to connect"),

@@ -1,4 +1,4 @@
-//! What each tool is told, word for word. `BLESS=1` writes the scripts anew.
+//! The arguments and scripts of each tool, word for word. `BLESS=1` writes the scripts again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const URL: &str = "http://127.0.0.1:8080";
 
 const CHECKED: &str = r#"
 scenario: sizes
-title: Answers of two sizes
+title: Responses of two sizes
 upstream: go-bench
 routes: [{name: all, path: /}]
 requests:
@@ -97,7 +97,7 @@ fn assert_golden(name: &str, text: &str) {
         fs::write(&path, text).unwrap();
     }
     let golden = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, golden, "{name} is written anew with BLESS=1");
+    assert_eq!(text, golden, "BLESS=1 writes {name} again");
 }
 
 const CLOSED: &str = "{name: full, closed: {connections: 6}, warm_up: 100ms, measure: 1500ms}";
@@ -120,17 +120,17 @@ fn wrk_gets_a_script_and_whole_seconds() {
 }
 
 #[test]
-fn fewer_threads_than_were_asked_for_are_told() {
+fn fewer_threads_than_requested_are_reported() {
     let said = |generator, connections: u32| {
         let phase = format!("{{name: p, closed: {{connections: {connections}}}, measure: 1s}}");
         let order = order(generator, &scenario(POST), &phase, Part::Measure).unwrap();
         order.limits.not_expressed.join("\n")
     };
-    let told = "2 threads: wrk opens as many connections in each of them, so 7 run on 1";
-    assert!(said(Generator::Wrk, 7).contains(told));
+    let expected = "2 threads: wrk opens as many connections in each of them, so 7 run on 1";
+    assert!(said(Generator::Wrk, 7).contains(expected));
     assert!(!said(Generator::Wrk, 8).contains("threads"));
-    let told = "2 threads: h2load runs at most one per connection, so it runs 1";
-    assert!(said(Generator::H2load, 1).contains(told));
+    let expected = "2 threads: h2load runs at most one per connection, so it runs 1";
+    assert!(said(Generator::H2load, 1).contains(expected));
     assert!(!said(Generator::H2load, 7).contains("threads"));
 }
 
@@ -147,7 +147,7 @@ fn wrk_renders_one_request_once_and_reads_no_json() {
 }
 
 #[test]
-fn wrk_says_that_it_cannot_tell_whose_answer_it_is() {
+fn wrk_reports_that_it_cannot_match_responses_to_requests() {
     let text = CHECKED.replace("checks: *checks", "checks: [{status: 404}], weight: 3");
     let order = order(Generator::Wrk, &scenario(&text), CLOSED, Part::Measure).unwrap();
     let said = order.limits.not_expressed.join("\n");
@@ -177,7 +177,7 @@ fn h2load_gets_paths_headers_and_a_body() {
     );
     let not = said.limits.not_expressed.join("\n");
     assert!(
-        not.contains("the check 'status is 200': h2load looks at no answer"),
+        not.contains("the check 'status is 200': h2load looks at no response"),
         "{not}"
     );
     let post = order(Generator::H2load, &scenario(POST), CLOSED, Part::Measure).unwrap();
@@ -224,9 +224,9 @@ fn assert_refused(generator: Generator, text: &str, phase: &str, message: &str) 
 }
 
 #[test]
-fn what_a_tool_cannot_do_is_refused_in_words() {
+fn unsupported_jobs_are_refused_with_a_reason() {
     let rate = |generator| {
-        format!("{generator} cannot hold a rate, and phase 'steady' asks for 2.5 requests/s")
+        format!("{generator} cannot hold a rate, and phase 'steady' requires 2.5 requests/s")
     };
     for generator in [Generator::Wrk, Generator::H2load] {
         assert_refused(generator, CHECKED, OPEN, &rate(generator));
@@ -281,9 +281,7 @@ fn a_users_script_is_run_as_it_is() {
     assert!(said.contains("the load: the script has its own"), "{said}");
     let refusal = translate(Generator::K6, &job(&open, false)).unwrap_err();
     assert!(
-        refusal
-            .message
-            .contains("the script says nothing of its load"),
+        refusal.message.contains("the script defines no load"),
         "{refusal}"
     );
     let refusal = translate(Generator::H2load, &job(&closed, false)).unwrap_err();

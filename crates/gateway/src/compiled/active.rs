@@ -1,4 +1,5 @@
-//! The configuration that one worker goes by, which can be replaced while requests are on their way.
+//! The configuration that one worker goes by, which can be replaced while requests are on their
+//! way.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::faults::DelayTurns;
 use crate::policy::jwt;
 use crate::redis::Counts;
 
-/// A configuration as one worker sees it. A request keeps the one that it began with to its end.
+/// The configuration as one worker sees it. A request keeps the configuration that it began with
+/// until it ends.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
     pub(crate) compiled: Arc<CompiledConfig>,
@@ -21,13 +23,13 @@ pub(crate) struct ActiveConfig {
     target_ids: Vec<usize>,
 }
 
-/// The configuration of new requests, with everything that a worker keeps beside it.
+/// The configuration of new requests, with everything that a worker keeps next to it.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) active: Rc<ActiveConfig>,
     /// Every target that any configuration has named, by the worker's numbers.
     pub(crate) targets: Vec<CompiledTarget>,
-    /// Until when each is passed over.
+    /// The time until which each target is avoided.
     resting_until_ns: Vec<u64>,
     pub(crate) pools: Pools,
     balances: Vec<Balance>,
@@ -38,17 +40,17 @@ pub(crate) struct Current {
     pub(crate) counts: Vec<Counts>,
 }
 
-/// What another configuration leaves to do.
+/// The work that another configuration leaves.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     /// Idle connections to targets that it does not name, to be closed.
     pub(crate) idle: Vec<ConnId>,
-    /// The new numbers of limits that are counted in Redis, by their old ones.
+    /// The new numbers of limits that are counted in Redis, indexed by their old numbers.
     pub(crate) limits: Vec<Option<usize>>,
 }
 
-/// What was learnt for policies that are still there, in the order of those that there are now; and which
-/// place each got.
+/// Returns the state kept for policies that still exist, in the order of the new policies, and the
+/// new place of each.
 fn keep<T: Default, P: PartialEq>(
     learnt: Vec<T>,
     before: &[P],
@@ -87,8 +89,8 @@ impl Current {
         current
     }
 
-    /// Goes by another configuration from now on. A target that it names keeps its connections, a policy
-    /// that it leaves as it is what it has learnt.
+    /// Switches to another configuration. A target that is still configured keeps its connections,
+    /// and an unchanged policy keeps its state.
     pub(crate) fn replace(&mut self, compiled: Arc<CompiledConfig>) -> Replaced {
         for target in &mut self.targets {
             target.keepalive = 0;
@@ -146,9 +148,9 @@ impl Current {
         id
     }
 
-    /// The number of the target whose turn it is. Targets that rest are passed over, unless all do. A
-    /// request that goes by an older configuration has no turns any more: the heaviest target that does
-    /// not rest gets it.
+    /// The number of the target whose turn it is. Resting targets are skipped, unless all targets
+    /// rest. A request with an older configuration takes no turn: it gets the heaviest target that
+    /// does not rest.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
@@ -170,7 +172,7 @@ impl Current {
         if !rests(first) {
             return ids[first];
         }
-        // Enough turns for each to have had one, but for very unequal weights.
+        // Enough turns for each target to have had one, unless the weights are very unequal.
         let others = (0..4 * ids.len()).map(|_| balance.next());
         let awake = others.into_iter().find(|&at| !rests(at));
         let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));

@@ -1,5 +1,5 @@
-//! Which target gets the next request: smooth weighted round robin, as nginx does it. Targets take
-//! turns in proportion to their weights, without runs.
+//! Chooses the target of the next request by smooth weighted round robin, as nginx does. Targets
+//! take turns in proportion to their weights, without runs.
 
 /// The turns of one upstream's targets, for one worker.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_of_nothing_gets_nothing() {
+    fn a_target_of_weight_zero_gets_no_requests() {
         let mut balance = Balance::new([0, 3, 0, 1]);
         let turns: Vec<_> = (0..8).map(|_| balance.next()).collect();
         assert_eq!(turns, [1, 1, 3, 1, 1, 1, 3, 1]);

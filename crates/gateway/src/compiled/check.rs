@@ -1,5 +1,5 @@
-//! All mistakes of a configuration at once, what only shows when it is made ready among it; and the
-//! TLS that is spoken with clients.
+//! Finds all mistakes of a configuration at once, including those that only its preparation shows;
+//! also prepares the TLS towards clients.
 
 use std::path::Path;
 
@@ -8,31 +8,24 @@ use gatebench_net::tls::{Identity, Pem, ServerContext, ServerSettings};
 use super::mistakes;
 use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Tls};
 
-/// Looks at all of a configuration.
+/// Checks all of a configuration.
 ///
 /// # Errors
 /// Everything that is wrong with it, each once.
 pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     let mut found = config.validate().err().map_or(Vec::new(), |wrong| wrong.0);
-    let served = config
-        .tls
-        .as_ref()
-        .map(|tls| server_context(tls, config.http2));
-    let unserved = served
-        .and_then(Result::err)
-        .map_or(Vec::new(), |wrong| wrong.0);
+    let tls = config.tls.as_ref();
+    let unserved = tls.and_then(|tls| server_context(tls, config.http2).err());
+    let unserved = unserved.into_iter().flat_map(|wrong| wrong.0);
     for mistake in mistakes(config).into_iter().chain(unserved) {
         if !found.contains(&mistake) {
             found.push(mistake);
         }
     }
-    if found.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigErrors(found))
+    ConfigError::unless(found, ()).map_err(ConfigErrors)
 }
 
-/// What TLS needs, from its files.
+/// Reads the files that TLS needs.
 pub(crate) fn server_context(tls: &Tls, has_http2: bool) -> Result<ServerContext, ConfigErrors> {
     let read = |path: &str| Pem::read(Path::new(path));
     let made = || {
@@ -47,5 +40,5 @@ pub(crate) fn server_context(tls: &Tls, has_http2: bool) -> Result<ServerContext
         }
         ServerContext::new(&settings)
     };
-    made().map_err(|error| ConfigErrors(vec![ConfigError::new("/tls", error.to_string())]))
+    made().map_err(|error| ConfigErrors(vec![ConfigError::from(error).below("/tls")]))
 }

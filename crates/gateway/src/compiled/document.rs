@@ -1,15 +1,15 @@
-//! A configuration's file: read with every mistake at once, and asked for its places again when mistakes
-//! show later.
+//! The file of a configuration. It is read with all its mistakes at once, and kept to find the
+//! places of mistakes that show later.
 
 use gatebench_config::{Diagnostics, Sheet, SheetKind};
 
 use super::check;
 use crate::config::{ConfigErrors, GatewayConfig, schema};
 
-/// A configuration and the file that it stands in.
+/// A configuration and its file.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What it says.
+    /// The configuration that the file contains.
     pub config: GatewayConfig,
     sheet: Sheet,
 }
@@ -26,7 +26,7 @@ impl Document {
         Self::judged(file, text, GatewayConfig::validate)
     }
 
-    /// The same for a text that is only looked at: what shows when a configuration is made ready comes with the rest.
+    /// Checks a text, with the mistakes that show only when the configuration is compiled.
     ///
     /// # Errors
     /// As [`Gateway::check`](crate::Gateway::check), each at its place.
@@ -66,13 +66,12 @@ impl Document {
 
 fn report(sheet: &mut Sheet, wrong: &ConfigErrors) {
     for mistake in &wrong.0 {
-        let (what, help) = mistake.parts();
-        sheet.report(&mistake.at, what, help);
+        sheet.report(&mistake.at, &mistake.message, mistake.remedy.as_deref());
     }
 }
 
 impl GatewayConfig {
-    /// Reads a configuration, YAML or JSON, whose file nobody asks for again.
+    /// Reads a configuration, YAML or JSON, without keeping its file.
     ///
     /// # Errors
     /// As [`Document::read`].
@@ -80,8 +79,9 @@ impl GatewayConfig {
         Ok(Document::read("gateway.yaml", text)?.config)
     }
 
-    /// The JSON Schema of the file. It refuses what reading refuses, but for what no schema can say: what one part says
-    /// of another, and what stands in files and texts of other languages.
+    /// Returns the JSON Schema of the file. It refuses the same files as reading, except for
+    /// mistakes that no schema can state: contradictions between two parts, and mistakes in files
+    /// and texts of other languages.
     pub fn json_schema() -> serde_json::Value {
         schema::whole()
     }

@@ -1,7 +1,7 @@
-//! What the gateway counts, in the text format of Prometheus.
+//! The gateway's counters, in the text format of Prometheus.
 //!
-//! Each worker counts into a place of its own, so that counting is a load and a store; who asks gets the
-//! sums. They may be torn between two counters of a request that ends meanwhile, never within one.
+//! Each worker has its own counters, so that counting is a load and a store; a reader gets the
+//! sums. A sum may miss part of a request that ends meanwhile, but each counter is exact.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ const BOUNDS_NS: [u64; 17] = [
     10_000_000_000,
 ];
 
-/// Classes of statuses, as they are told.
+/// Classes of statuses, as they are written.
 const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
 /// The counters of all routes.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    /// Where they are asked for.
+    /// The path of the metrics.
     pub(crate) path: String,
     /// By the number of the route; the last is for requests that no route takes.
     routes: Vec<Route>,
@@ -47,11 +47,11 @@ struct Route {
     places: Arc<[Place]>,
 }
 
-/// The counters of one worker and route, on cache lines of their own.
+/// The counters of one worker and route, on separate cache lines.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place {
-    /// By the first digit of the status, from 2 on.
+    /// Counts by the first digit of the status, from 2 on.
     classes: [AtomicU64; CLASSES.len()],
     /// Not cumulative.
     buckets: [AtomicU64; BOUNDS_NS.len() + 1],
@@ -59,7 +59,7 @@ struct Place {
 }
 
 impl Metrics {
-    /// Counters of these routes; a route of `before` with the same name goes on.
+    /// Returns counters of these routes; a route of `before` with the same name keeps its counts.
     pub(crate) fn new<'a>(
         path: &str,
         names: impl Iterator<Item = &'a str>,
@@ -83,7 +83,7 @@ impl Metrics {
         }
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     pub(crate) fn count(&self, worker: usize, route: Option<usize>, status: u16, duration_ns: u64) {
         let route = &self.routes[route.unwrap_or(self.routes.len() - 1)];
         let place = &route.places[worker];
@@ -97,7 +97,7 @@ impl Metrics {
     /// All counters, as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::from(
-            "# HELP gatebench_gateway_requests_total Answers by route and class of status.\n\
+            "# HELP gatebench_gateway_requests_total Responses by route and class of status.\n\
              # TYPE gatebench_gateway_requests_total counter\n",
         );
         for route in &self.routes {
@@ -113,7 +113,7 @@ impl Metrics {
         }
         self.by_worker(&mut out);
         out.push_str(
-            "# HELP gatebench_gateway_request_duration_seconds From reading a request's head to having queued the whole answer.\n\
+            "# HELP gatebench_gateway_request_duration_seconds From reading a request's head to having queued the whole response.\n\
              # TYPE gatebench_gateway_request_duration_seconds histogram\n",
         );
         for route in &self.routes {
@@ -122,12 +122,13 @@ impl Metrics {
         out
     }
 
-    /// How the work was shared out: the kernel gives connections to workers, and a connection stays with its own.
+    /// Writes the requests of each worker: the kernel gives connections to workers, and a
+    /// connection stays with its own.
     fn by_worker(&self, out: &mut String) {
         let metric = "gatebench_gateway_worker_requests_total";
         let _ = writeln!(
             out,
-            "# HELP {metric} Answers by worker and class of status.\n# TYPE {metric} counter"
+            "# HELP {metric} Responses by worker and class of status.\n# TYPE {metric} counter"
         );
         let workers = self.routes.first().map_or(0, |route| route.places.len());
         for worker in 0..workers {
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_hold_what_is_at_most_their_bound() {
+    fn buckets_include_their_upper_bound() {
         let metrics = Metrics::new("/metrics", ["a"].into_iter(), 2, None);
         metrics.count(0, Some(0), 200, 50_000);
         metrics.count(1, Some(0), 204, 50_001);
@@ -223,13 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn names_of_routes_are_labels_that_a_scraper_reads() {
+    fn route_names_are_valid_labels() {
         let name = "a \"b\" \\ c\nd\t\u{e4}\u{200b}";
         let metrics = Metrics::new("/metrics", [name].into_iter(), 1, None);
         let text = metrics.text();
-        let told =
+        let line_of_name =
             "requests_total{route=\"a \\\"b\\\" \\\\ c\\nd\t\u{e4}\u{200b}\",code=\"2xx\"} 0\n";
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(line_of_name), "{text}");
         assert!(!text.contains("\\u") && !text.contains("\\t"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
-//! The configuration made ready for the loop: validated, names looked up, prefixes indexed, policies
-//! compiled; and what each worker keeps next to it. It knows nothing of connections but their
-//! numbers, and serves nothing.
+//! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
+//! compiled) and the state that each worker keeps for it. Of connections it knows only their
+//! numbers, and it serves nothing.
 
 mod active;
 mod balance;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use gatebench_model::policy::{JwtPolicy, Policy, RedisCounting, RedisRateLimitPolicy};
 
-use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Mistake, Route};
+use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route};
 use crate::faults::{RouteDelay, delay_of};
 use crate::message::Pages;
 use crate::path::Router;
@@ -29,7 +29,7 @@ pub use document::Document;
 use metrics::Metrics;
 use target::CompiledTarget;
 
-/// What all workers share. Nothing in it changes but the buckets of rate limits.
+/// The state that all workers share. Only the buckets of rate limits change.
 #[derive(Debug)]
 pub(crate) struct CompiledConfig {
     pub(crate) listen: Vec<SocketAddr>,
@@ -42,7 +42,7 @@ pub(crate) struct CompiledConfig {
     pub(crate) pages: Pages,
     /// The policies that each worker keeps a cache of verified tokens for, by its number.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Limits that are counted in Redis, by number, with what names them there.
+    /// Limits that are counted in Redis, by number, with their names there.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The routes whose limits are counted in Redis without waiting for it.
     pub(crate) tellers: Vec<usize>,
@@ -57,7 +57,7 @@ pub(crate) struct CompiledRoute {
     pub(crate) name: String,
     pub(crate) prefix: String,
     pub(crate) strip_path: bool,
-    /// None where a mock answers every request that its policies let through.
+    /// `None` if a mock responds to every request that the policies let through.
     pub(crate) upstream: Option<usize>,
     pub(crate) waits: Waits,
     pub(crate) chain: Chain,
@@ -66,12 +66,11 @@ pub(crate) struct CompiledRoute {
 
 #[derive(Debug)]
 pub(crate) struct CompiledUpstream {
-    /// The number of its first target.
     pub(crate) first_target: usize,
     pub(crate) weights: Vec<u32>,
 }
 
-/// How long an upstream has, on one route.
+/// The time that an upstream has, on one route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
     pub(crate) connect_ns: u64,
@@ -89,7 +88,8 @@ impl Waits {
     }
 }
 
-/// [`crate::Timeouts`] in nanoseconds, and what clients may make a worker keep.
+/// [`crate::Timeouts`] in nanoseconds, and the limits on the memory that clients can occupy in a
+/// worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) waits: Waits,
@@ -126,8 +126,8 @@ impl Limits {
 }
 
 impl CompiledConfig {
-    /// Makes a validated configuration ready. Metrics go on from those of the one before it, and so do rate
-    /// limits that are the same.
+    /// Prepares a validated configuration. Metrics and unchanged rate limits continue from the
+    /// previous configuration.
     pub(crate) fn new(config: &GatewayConfig, before: Option<&Self>) -> Result<Self, ConfigErrors> {
         let mut mistakes = Vec::new();
         let (upstreams, targets) = upstreams(config, &mut mistakes);
@@ -175,22 +175,24 @@ impl CompiledConfig {
         })
     }
 
-    /// Whether a path is the one that answers with metrics.
-    pub(crate) fn answers_metrics(&self, path: &str) -> bool {
+    /// Reports whether a path is the one of the metrics.
+    pub(crate) fn responses_metrics(&self, path: &str) -> bool {
         let metrics = self.metrics.as_ref();
         metrics.is_some_and(|metrics| metrics.path == path)
     }
 
-    /// What compiles its definitions again in time; nothing where there are none.
+    /// Starts the thread that compiles definitions again in time; none if there are no definitions.
     pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
         let routes = self.routes.iter();
         refresher(routes.filter_map(|route| route.chain.soap.as_ref())).map_err(|error| {
-            let words = format!("no thread for its definitions: {error}; allow one more");
-            ConfigErrors(vec![ConfigError::new("/routes", words)])
+            let message = format!("no thread for its definitions: {error}");
+            ConfigErrors(vec![
+                ConfigError::new(message, "allow one more").below("/routes"),
+            ])
         })
     }
 
-    /// What is wrong with the definitions of policies.
+    /// Returns the mistakes in the definitions of policies.
     pub(crate) fn problems(&self) -> Vec<ConfigError> {
         let routes = self.routes.iter().enumerate();
         routes
@@ -199,10 +201,11 @@ impl CompiledConfig {
     }
 }
 
-/// All that shows when a configuration is made ready, definitions among it, whatever else is wrong with it.
+/// Returns all mistakes that only preparation shows, including those of definitions, regardless of
+/// other mistakes in the configuration.
 fn mistakes(config: &GatewayConfig) -> Vec<ConfigError> {
     let mut mistakes = Vec::new();
-    // Only what is wrong with them is asked for.
+    // Only the mistakes are needed here.
     let _ = upstreams(config, &mut mistakes);
     let (_, chains) = compile(config, &mut mistakes);
     mistakes.extend(chains.iter().flat_map(|(at, chain)| problems(*at, chain)));
@@ -232,13 +235,13 @@ fn compile(
     (compiler, chains)
 }
 
-/// What is wrong with the definitions of a route's policies.
+/// Returns the mistakes in the definitions of a route's policies.
 fn problems(at: usize, chain: &Chain) -> impl Iterator<Item = ConfigError> {
     let soap = chain.soap.iter();
-    soap.flat_map(move |soap| policy_errors(at, soap.problems().collect()))
+    soap.flat_map(move |soap| policy_errors(at, soap.problems()))
 }
 
-/// Lets routes go on with what those of the same name had counted.
+/// Routes continue with the counts of the previous routes of the same name.
 fn inherit(routes: &mut [CompiledRoute], consumers: &Consumers, before: &CompiledConfig) {
     for route in routes {
         let then = before.routes.iter().find(|then| then.name == route.name);
@@ -265,11 +268,10 @@ pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
 /// Mistakes in the policies of the route of that number.
 pub(crate) fn policy_errors(
     route: usize,
-    wrong: Vec<Mistake>,
+    wrong: impl IntoIterator<Item = ConfigError>,
 ) -> impl Iterator<Item = ConfigError> {
-    wrong.into_iter().map(move |(at, message)| {
-        ConfigError::new(format!("/routes/{route}/policies{at}"), message)
-    })
+    let place = format!("/routes/{route}/policies");
+    wrong.into_iter().map(move |wrong| wrong.below(&place))
 }
 
 fn upstreams(
@@ -287,17 +289,10 @@ fn upstreams(
                 .map(|target| target.weight)
                 .collect(),
         });
-        for (index, found) in target::ready(upstream).enumerate() {
+        for found in target::ready(upstream) {
             match found {
                 Ok(target) => targets.push(target),
-                Err((place, message)) => {
-                    let place = match place {
-                        target::Place::Address => format!("targets/{index}/address"),
-                        target::Place::Tls => "tls".into(),
-                    };
-                    let place = format!("/upstreams/{at}/{place}");
-                    mistakes.push(ConfigError::new(place, message));
-                }
+                Err(wrong) => mistakes.push(wrong.below(format!("/upstreams/{at}"))),
             }
         }
     }

@@ -8,7 +8,7 @@ use gatebench_net::ConnId;
 pub(crate) struct Pools(Vec<Vec<ConnId>>);
 
 impl Pools {
-    /// Makes room for so many targets.
+    /// Makes room for this number of targets.
     pub(crate) fn grow(&mut self, targets: usize) {
         self.0.resize_with(targets.max(self.0.len()), Vec::new);
     }
@@ -17,7 +17,7 @@ impl Pools {
         self.0[target].pop()
     }
 
-    /// Keeps a connection; answers false when there are enough.
+    /// Keeps a connection; returns false when there are enough.
     pub(crate) fn put(&mut self, target: usize, conn: ConnId, keepalive: usize) -> bool {
         let has_room = self.0[target].len() < keepalive;
         if has_room {

@@ -5,22 +5,22 @@ use std::path::Path;
 
 use gatebench_net::tls::{ClientContext, ClientSettings, Pem, SettingsError, Verify};
 
-use crate::config::{Upstream, UpstreamTls};
+use crate::config::{ConfigError, Upstream, UpstreamTls};
 
 /// One address of an upstream, ready to be connected to.
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledTarget {
     pub(crate) address: SocketAddr,
-    /// Stands in for `Host` where a client of HTTP/1.0 sent none.
+    /// Replaces `Host` if a client of HTTP/1.0 sent none.
     pub(crate) authority: String,
     /// Idle connections kept to it by each worker.
     pub(crate) keepalive: usize,
-    /// For how long it is passed over after it could not be connected to.
+    /// The time for which it is avoided after a failed connection.
     pub(crate) rest_ns: u64,
     pub(crate) tls: Option<TargetTls>,
 }
 
-/// How TLS is spoken to a target.
+/// The TLS settings of a target.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetTls {
     settings: UpstreamTls,
@@ -28,15 +28,8 @@ pub(crate) struct TargetTls {
     pub(crate) context: ClientContext,
 }
 
-/// What of a target is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Address,
-    Tls,
-}
-
 impl CompiledTarget {
-    /// Whether connections to one serve for the other.
+    /// Reports whether connections to one serve for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let names = |it: &Self| {
             it.tls
@@ -46,7 +39,7 @@ impl CompiledTarget {
         self.address == other.address && names(self) == names(other)
     }
 
-    /// The same for another worker, with whom nothing that is written to is shared.
+    /// Returns a copy for another worker that shares no mutable state with this one.
     pub(crate) fn separate(&self) -> Self {
         let mut target = self.clone();
         if let Some(tls) = &mut target.tls {
@@ -56,12 +49,12 @@ impl CompiledTarget {
     }
 }
 
-/// The targets of an upstream, or what is wrong with each.
+/// Returns the targets of an upstream, or the mistake in each.
 pub(crate) fn ready(
     upstream: &Upstream,
-) -> impl Iterator<Item = Result<CompiledTarget, (Place, String)>> {
-    upstream.targets.iter().map(|target| {
-        let wrong_address = |message| (Place::Address, message);
+) -> impl Iterator<Item = Result<CompiledTarget, ConfigError>> {
+    upstream.targets.iter().enumerate().map(|(at, target)| {
+        let wrong_address = |wrong: ConfigError| wrong.below(format!("/targets/{at}/address"));
         let address = look_up(&target.address, target.port).map_err(wrong_address)?;
         let tls = upstream.tls.as_ref();
         let tls = tls.map(|settings| target_tls(settings, &target.address));
@@ -72,7 +65,7 @@ pub(crate) fn ready(
             rest_ns: u64::from(upstream.rest_after_failure_ms) * 1_000_000,
             tls: tls
                 .transpose()
-                .map_err(|error| (Place::Tls, error.to_string()))?,
+                .map_err(|error| ConfigError::from(error).below("/tls"))?,
         })
     })
 }
@@ -96,12 +89,12 @@ fn target_tls(settings: &UpstreamTls, host: &str) -> Result<TargetTls, SettingsE
     })
 }
 
-fn look_up(address: &str, port: u16) -> Result<SocketAddr, String> {
+fn look_up(address: &str, port: u16) -> Result<SocketAddr, ConfigError> {
     let bare = address.trim_start_matches('[').trim_end_matches(']');
-    let mut found = (bare, port).to_socket_addrs().map_err(|error| {
-        format!("\"{address}\" cannot be looked up: {error}; write an IP address")
-    })?;
-    found
-        .next()
-        .ok_or_else(|| format!("\"{address}\" has no address; write an IP address"))
+    let wrong =
+        |what: String| ConfigError::new(format!("\"{address}\" {what}"), "write an IP address");
+    let mut found = (bare, port)
+        .to_socket_addrs()
+        .map_err(|error| wrong(format!("cannot be looked up: {error}")))?;
+    found.next().ok_or_else(|| wrong("has no address".into()))
 }

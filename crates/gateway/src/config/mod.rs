@@ -1,24 +1,26 @@
-//! The configuration as it stands in a YAML file, its JSON Schema, and mistakes in it. It knows
-//! nothing of what is made of it.
+//! The configuration as written in a YAML file, its JSON Schema, and mistakes in it. It does not
+//! depend on the compiled form.
 
 pub(crate) mod schema;
 
 use std::fmt;
 
 use gatebench_model::policy::Policy;
+use gatebench_net::tls::SettingsError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What the gateway does. Unknown members are mistakes.
+/// The gateway's configuration. Unknown members are mistakes.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
     /// Addresses as `127.0.0.1:8080` or `[::1]:8080`; port 0 picks a free one.
     pub listen: Vec<String>,
-    /// Where given, clients must speak TLS.
+    /// If given, clients must use TLS.
     #[serde(default)]
     pub tls: Option<Tls>,
-    /// Whether clients may speak HTTP/2: over TLS by ALPN, in the clear where they know (RFC 9113 3.3).
+    /// Allows clients to use HTTP/2: over TLS by ALPN, in the clear with prior knowledge (RFC 9113
+    /// 3.3).
     #[serde(default = "yes")]
     pub http2: bool,
     /// Worker threads, each with its own connections to the upstreams.
@@ -27,31 +29,32 @@ pub struct GatewayConfig {
     /// Writes a line per request to standard output.
     #[serde(default)]
     pub access_log: bool,
-    /// Where given, the gateway counts what it does.
+    /// If given, the gateway serves metrics.
     #[serde(default)]
     pub metrics: Option<Metrics>,
     /// Origins.
     #[serde(default)]
     pub upstreams: Vec<Upstream>,
-    /// Who may call.
+    /// The clients that may send requests.
     #[serde(default)]
     pub consumers: Vec<Consumer>,
-    /// Which path goes where; the longest prefix wins.
+    /// The upstream of each path prefix; the longest prefix wins.
     pub routes: Vec<Route>,
-    /// How long the gateway waits for whom.
+    /// The times that the gateway waits for clients and upstreams.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Bytes of the largest body that is edited; a larger request is answered with 413, a larger answer
-    /// with 502. One in gzip that SOAP or XML is processed in may unpack to as much; more is a fault.
+    /// Bytes of the largest body that is edited; a larger request gets 413, a larger response gets
+    /// 502. A gzip body that SOAP or XML policies process may unpack to as much; more is a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
-    /// Bytes that one connection of HTTP/2 may make the gateway hold: of bodies that are edited, and of
-    /// responses that the client does not read. Beyond that only the body of its oldest request goes on, and
-    /// what would leave more unread waits until there is room.
+    /// Bytes that one connection of HTTP/2 may make the gateway hold: of bodies that are edited,
+    /// and of responses that the client does not read. Beyond that the gateway reads only the body
+    /// of the connection's oldest request, and delays work that would leave more unread until there
+    /// is room.
     #[serde(default = "sixteen_mebibytes")]
     pub connection_collected_bytes_max: u32,
-    /// Connections of clients that each worker has open at once. One more is closed as soon as it is
-    /// accepted.
+    /// Connections of clients that each worker has open at once. One more is closed as soon as it
+    /// is accepted.
     #[serde(default = "many_connections")]
     pub connections_max: u32,
 }
@@ -66,15 +69,15 @@ pub struct Tls {
     pub key: String,
 }
 
-/// What the gateway did, in the text format of Prometheus.
+/// The counters of the gateway, in the text format of Prometheus.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// The path that answers with them, before any route, on every listener.
+    /// The path whose response contains them, before any route, on every listener.
     pub path: String,
 }
 
-/// An origin: one or more addresses that answer alike.
+/// An origin: one or more addresses that respond alike.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Upstream {
@@ -84,11 +87,11 @@ pub struct Upstream {
     pub keepalive: u32,
     /// Its addresses.
     pub targets: Vec<Target>,
-    /// Where given, the gateway speaks TLS to it.
+    /// If given, the gateway uses TLS to it.
     #[serde(default)]
     pub tls: Option<UpstreamTls>,
-    /// For how long a target that could not be connected to is passed over while there are others, in
-    /// milliseconds. Each worker finds out by itself. 0 passes over none.
+    /// The time in milliseconds for which a target is avoided after a failed connection, if there
+    /// are others. Each worker measures it separately. 0 avoids no target.
     #[serde(default = "ten_seconds")]
     pub rest_after_failure_ms: u32,
 }
@@ -97,13 +100,15 @@ pub struct Upstream {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamTls {
-    /// File with the authorities that may have signed its certificate, in PEM; without, the machine's.
+    /// File with the authorities that may have signed its certificate, in PEM
+    /// [default: the authorities of the machine].
     #[serde(default)]
     pub ca: Option<String>,
     /// Takes any certificate.
     #[serde(default)]
     pub skip_verify: bool,
-    /// The name asked for (SNI) and looked for in the certificate; without, the target's address.
+    /// The server name that the handshake requests (SNI) and that the certificate must contain
+    /// [default: the target's address].
     #[serde(default)]
     pub server_name: Option<String>,
 }
@@ -143,33 +148,34 @@ pub struct Route {
     pub name: String,
     /// The prefix, from `/` on. It ends where a segment ends: `/json` is not a prefix of `/jsonx`.
     pub path: String,
-    /// How the paths of its requests may be written.
+    /// The spellings that the paths of its requests may have.
     #[serde(default)]
     pub paths: Paths,
-    /// Whether the prefix is taken off before the request goes on.
+    /// Removes the prefix before the request is passed on.
     #[serde(default)]
     pub strip_path: bool,
     /// The upstream's name; a route whose policies have a `mock` needs none.
     #[serde(default)]
     pub upstream: Option<String>,
-    /// What stands between, in this order.
+    /// The policies of the route, in this order.
     #[serde(default)]
     pub policies: Vec<Policy>,
-    /// How long the gateway waits for the upstream here, where that differs.
+    /// The times that the gateway waits for the upstream on this route, if they differ.
     #[serde(default)]
     pub timeouts: Option<RouteTimeouts>,
-    /// Holds requests and answers back, to prove that added latency is measured right.
+    /// Holds requests and responses back, to prove that added latency is measured right.
     #[cfg(feature = "faults")]
     #[serde(default)]
     pub test_delay: Option<TestDelay>,
 }
 
-/// How the paths of a route's requests may be written.
+/// The spellings that the paths of a route's requests may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Paths {
-    /// In their normal form (RFC 3986 6.2.2), which they are put into where that is all that differs.
-    /// Empty segments, dot segments, encoded slashes, backslashes and control characters get 400.
+    /// In their normal form (RFC 3986 6.2.2), which they are put into where that is all that
+    /// differs. Empty segments, dot segments, encoded slashes, backslashes and control characters
+    /// get 400.
     #[default]
     Strict,
     /// In any way: they are matched and sent on as they are written. A path that can be read as one
@@ -186,10 +192,10 @@ pub struct TestDelay {
     /// From reading a request's head to handing it to the upstream's connection, in nanoseconds.
     #[serde(default)]
     pub request_ns: u64,
-    /// From reading an answer's head to handing it to the client's connection, in nanoseconds.
+    /// From reading a response's head to handing it to the client's connection, in nanoseconds.
     #[serde(default)]
     pub response_ns: u64,
-    /// Every so-manieth request is delayed by other amounts.
+    /// Delays every nth request by other amounts.
     #[serde(default)]
     pub bimodal: Option<Bimodal>,
 }
@@ -207,26 +213,27 @@ pub struct Bimodal {
     pub response_ns: u64,
 }
 
-/// How long the gateway waits, in milliseconds.
+/// The times that the gateway waits, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
     /// For a connection to an upstream; then 504.
     pub connect_ms: u32,
-    /// Between two signs of life of an upstream that owes an answer; then 504.
+    /// Between two signs of life of an upstream that owes a response; then 504.
     pub upstream_ms: u32,
-    /// For a client's next request, for more of its body (then 408), and for it to take an answer.
+    /// For a client's next request, for more of its body (then 408), and for it to take a response.
     pub client_idle_ms: u32,
     /// From the first byte of a request's head to its last; then 408.
     pub request_head_ms: u32,
-    /// From a request's head to the last byte of its body, however steadily it comes and however slowly the
-    /// upstream takes it; then 408.
+    /// From a request's head to the last byte of its body, however steadily it comes and however
+    /// slowly the upstream takes it; then 408.
     pub request_body_ms: u32,
-    /// For requests under way when the gateway is told to stop; what is left then is broken off.
+    /// The time for pending requests when the gateway stops; requests that are still pending after
+    /// it are aborted.
     pub drain_ms: u32,
 }
 
-/// How long the gateway waits for an upstream on one route, in milliseconds.
+/// The times that the gateway waits for an upstream on one route, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteTimeouts {
@@ -279,9 +286,6 @@ fn equal_weight() -> u32 {
     1
 }
 
-/// A mistake in a part of a configuration: its place below that part, and words.
-pub(crate) type Mistake = (String, String);
-
 /// Everything wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors(pub Vec<ConfigError>);
@@ -291,31 +295,84 @@ pub struct ConfigErrors(pub Vec<ConfigError>);
 pub struct ConfigError {
     /// Where, as a JSON Pointer (RFC 6901); empty for the whole document.
     pub at: String,
-    /// What is wrong and what to write instead.
+    /// The description of the mistake.
     pub message: String,
+    /// The remedy; none if another library described the mistake.
+    pub remedy: Option<String>,
 }
 
 impl ConfigError {
-    pub(crate) fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A mistake that concerns the whole of a part of a configuration.
+    pub(crate) fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
-            at: at.into(),
+            at: String::new(),
             message: message.into(),
+            remedy: Some(remedy.into()),
         }
     }
 
-    /// Returns the mistake, and the remedy that the message ends with behind a semicolon.
-    pub fn parts(&self) -> (&str, Option<&str>) {
-        match self.message.rsplit_once("; ") {
-            Some((what, remedy)) => (what, Some(remedy)),
-            None => (&self.message, None),
+    /// A definition that another library cannot use, and its reason.
+    #[cfg(feature = "soap")]
+    pub(crate) fn unusable(why: String) -> Self {
+        Self::from(format!("it cannot be used: {why}"))
+    }
+
+    /// The same mistake as seen from a larger part, which holds the smaller one at `place`.
+    pub(crate) fn below(mut self, place: impl AsRef<str>) -> Self {
+        self.at.insert_str(0, place.as_ref());
+        self
+    }
+
+    /// The same mistake with its message changed by `describe`.
+    pub(crate) fn described(self, describe: impl FnOnce(&str) -> String) -> Self {
+        Self {
+            message: describe(&self.message),
+            ..self
         }
+    }
+
+    /// Returns the value, or the mistakes if there are any.
+    pub(crate) fn unless<T>(mistakes: Vec<Self>, value: T) -> Result<T, Vec<Self>> {
+        match mistakes.is_empty() {
+            true => Ok(value),
+            false => Err(mistakes),
+        }
+    }
+}
+
+/// The description by another library.
+impl From<String> for ConfigError {
+    fn from(message: String) -> Self {
+        Self {
+            at: String::new(),
+            message,
+            remedy: None,
+        }
+    }
+}
+
+impl From<SettingsError> for ConfigError {
+    fn from(error: SettingsError) -> Self {
+        let place = error.place().map(|place| format!("{place}: "));
+        let message = place.unwrap_or_default() + &error.what();
+        Self::new(message, error.remedy())
+    }
+}
+
+impl From<ConfigError> for Vec<ConfigError> {
+    fn from(mistake: ConfigError) -> Self {
+        vec![mistake]
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = if self.at.is_empty() { "/" } else { &self.at };
-        write!(f, "{at}: {}", self.message)
+        write!(f, "{at}: {}", self.message)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
-//! The JSON Schema of a configuration: its form, as the types have it, and of its meaning what a schema can say.
+//! The JSON Schema of a configuration: the form that the types define, and as much of the meaning
+//! as a schema can express.
 //!
-//! Files are read by the form alone, since what is said of meaning by [`crate::config::GatewayConfig::validate`] is said
-//! better. Editors get both. A test (`tests/it/schema.rs`) checks that both give the same verdict on the same files.
+//! Files are read by the form alone, because [`crate::config::GatewayConfig::validate`] reports
+//! mistakes of meaning better. Editors get both. A test (`tests/it/schema.rs`) checks that both
+//! give the same verdict on the same files.
 
 use std::sync::LazyLock;
 
@@ -34,7 +36,7 @@ pub(crate) fn whole() -> Value {
         of_delays(),
         of_limits(),
         of_edits(),
-        of_answers(),
+        of_responses(),
     ];
     for (place, more) in parts.into_iter().flatten() {
         add(&mut schema, place, more);
@@ -42,12 +44,18 @@ pub(crate) fn whole() -> Value {
     schema
 }
 
-/// What is said of a place besides its form, by JSON Pointer.
+/// The additional keywords of each place. A place is a type, a type and its member, or, with an
+/// empty type, a member of the file.
 type Meaning = Vec<(&'static str, Value)>;
 
-/// Keywords of that name give way.
+/// Adds keywords to a place. They replace those of the same name.
 fn add(schema: &mut Value, place: &str, more: Value) {
-    match (schema.pointer_mut(place), more) {
+    let pointer = match place.split_once('/') {
+        None => format!("/$defs/{place}"),
+        Some(("", member)) => format!("/properties/{member}"),
+        Some((kind, member)) => format!("/$defs/{kind}/properties/{member}"),
+    };
+    match (schema.pointer_mut(&pointer), more) {
         (Some(Value::Object(there)), Value::Object(more)) => there.extend(more),
         _ => debug_assert!(false, "the schema has no {place}"),
     }
@@ -73,18 +81,19 @@ fn bound_integers(schema: &mut Value) {
     }
 }
 
-/// An IPv4 or IPv6 address with a port. Which groups of an IPv6 address make one is not said.
+/// An IPv4 or IPv6 address with a port. The pattern does not check how the groups of an IPv6
+/// address combine.
 const ADDRESS: &str = "^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}|\\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9]+)?\\]):0*(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5]?[0-9]{1,4})$";
 
 /// A path of RFC 3986 3.3 with its slash.
 const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
 
-/// The same in which only is encoded what has to be, in upper case; and no slash, backslash or control
-/// character is.
+/// The same, with only necessary encodings, in upper case. No slash, backslash or control character
+/// is encoded.
 const NORMAL_PATH: &str =
     "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
 
-/// Empty segments but the last one, dot segments, and what has parameters but no name.
+/// Empty segments except the last one, dot segments, and segments with parameters but no name.
 const NOT_NORMAL_SEGMENT: &str = "//|/\\.\\.?(;|/|$)|/;";
 
 /// A token of RFC 9110 5.6.2.
@@ -113,24 +122,21 @@ fn editable() -> Value {
 
 fn of_the_file() -> Meaning {
     let timeouts = [
-        "/$defs/Timeouts/properties/connect_ms",
-        "/$defs/Timeouts/properties/upstream_ms",
-        "/$defs/Timeouts/properties/client_idle_ms",
-        "/$defs/Timeouts/properties/request_head_ms",
-        "/$defs/Timeouts/properties/request_body_ms",
-        "/$defs/Timeouts/properties/drain_ms",
-        "/$defs/RouteTimeouts/properties/connect_ms",
-        "/$defs/RouteTimeouts/properties/upstream_ms",
+        "Timeouts/connect_ms",
+        "Timeouts/upstream_ms",
+        "Timeouts/client_idle_ms",
+        "Timeouts/request_head_ms",
+        "Timeouts/request_body_ms",
+        "Timeouts/drain_ms",
+        "RouteTimeouts/connect_ms",
+        "RouteTimeouts/upstream_ms",
     ];
     let mut meaning = vec![
-        ("/properties/listen", json!({"minItems": 1})),
-        ("/properties/listen/items", json!({"pattern": ADDRESS})),
-        (
-            "/properties/workers",
-            json!({"minimum": 1, "maximum": 1024}),
-        ),
-        ("/$defs/Metrics/properties/path", json!({"pattern": "^/"})),
-        ("/properties/connections_max", at_least_1()),
+        ("/listen", json!({"minItems": 1})),
+        ("/listen/items", json!({"pattern": ADDRESS})),
+        ("/workers", json!({"minimum": 1, "maximum": 1024})),
+        ("Metrics/path", json!({"pattern": "^/"})),
+        ("/connections_max", at_least_1()),
     ];
     meaning.extend(timeouts.map(|place| (place, at_least_1())));
     meaning
@@ -139,24 +145,15 @@ fn of_the_file() -> Meaning {
 fn of_upstreams_and_consumers() -> Meaning {
     let weightless = json!({"required": ["weight"], "properties": {"weight": {"const": 0}}});
     vec![
-        ("/$defs/Upstream/properties/name", some_text()),
-        (
-            "/$defs/Upstream/properties/targets",
-            json!({"contains": {"not": weightless}}),
-        ),
-        ("/$defs/Target/properties/port", at_least_1()),
-        (
-            "/$defs/Target/properties/weight",
-            json!({"maximum": 65_535}),
-        ),
-        ("/$defs/Consumer/properties/name", some_text()),
-        (
-            "/$defs/Consumer/properties/keys/items",
-            json!({"pattern": "^[!-~]+$"}),
-        ),
+        ("Upstream/name", some_text()),
+        ("Upstream/targets", json!({"contains": {"not": weightless}})),
+        ("Target/port", at_least_1()),
+        ("Target/weight", json!({"maximum": 65_535})),
+        ("Consumer/name", some_text()),
+        ("Consumer/keys/items", json!({"pattern": "^[!-~]+$"})),
         // The name of a user ends at the first colon (RFC 7617).
         (
-            "/$defs/Consumer",
+            "Consumer",
             json!({
                 "if": {"required": ["password"], "properties": {"password": {"type": "string"}}},
                 "then": {"properties": {"name": {"pattern": "^[^:]*$"}}},
@@ -171,17 +168,17 @@ fn of_routes() -> Meaning {
     let edits = ["request_json", "response_json", "response_xslt"];
     let edits: Vec<Value> = edits.into_iter().map(has).collect();
     vec![
-        ("/$defs/Route/properties/name", some_text()),
-        // Somebody must answer.
+        ("Route/name", some_text()),
+        // A route needs an upstream or a mock.
         (
-            "/$defs/Route",
+            "Route",
             json!({"anyOf": [
                 {"required": ["upstream"], "properties": {"upstream": {"type": "string"}}},
                 {"required": ["policies"], "properties": {"policies": has("mock")}},
             ]}),
         ),
         (
-            "/$defs/Route",
+            "Route",
             json!({
                 "if": {"required": ["paths"], "properties": {"paths": {"const": "verbatim"}}},
                 "then": {"properties": {"path": {"pattern": PATH}}},
@@ -192,21 +189,21 @@ fn of_routes() -> Meaning {
             }),
         ),
         (
-            "/$defs/Route/properties/policies",
+            "Route/policies",
             json!({
                 "allOf": [once("openapi"), once("redis_rate_limit"), once("soap")],
                 "if": has("soap"),
                 "then": {"not": {"anyOf": edits}},
             }),
         ),
-        ("/$defs/SoapChain/properties/cache_ttl", some_time()),
+        ("SoapChain/cache_ttl", some_time()),
     ]
 }
 
 /// Routes have known delays only in a build with faults.
 fn of_delays() -> Meaning {
     match cfg!(feature = "faults") {
-        true => vec![("/$defs/Bimodal/properties/every", at_least_1())],
+        true => vec![("Bimodal/every", at_least_1())],
         false => Vec::new(),
     }
 }
@@ -218,32 +215,26 @@ fn of_limits() -> Meaning {
         "else": {"properties": {"header": {"type": "null"}}},
     });
     vec![
-        ("/$defs/RateLimitPolicy", counted.clone()),
-        ("/$defs/RateLimitPolicy/properties/window", some_time()),
-        ("/$defs/RedisRateLimitPolicy", counted),
-        // A scenario may leave it out, as somebody starts one then.
+        ("RateLimitPolicy", counted.clone()),
+        ("RateLimitPolicy/window", some_time()),
+        ("RedisRateLimitPolicy", counted),
+        // A scenario may leave it out, because the program that starts the gateway supplies it.
         (
-            "/$defs/RedisRateLimitPolicy",
+            "RedisRateLimitPolicy",
             json!({"required": ["limit", "window", "redis"]}),
         ),
         (
-            "/$defs/RedisRateLimitPolicy/properties/redis",
+            "RedisRateLimitPolicy/redis",
             json!({"type": "string", "pattern": ADDRESS}),
         ),
-        ("/$defs/RedisRateLimitPolicy/properties/window", some_time()),
-        (
-            "/$defs/RedisRateLimitPolicy/properties/interval",
-            some_time(),
-        ),
-        (
-            "/$defs/RedisRateLimitPolicy/properties/timeout",
-            some_time(),
-        ),
+        ("RedisRateLimitPolicy/window", some_time()),
+        ("RedisRateLimitPolicy/interval", some_time()),
+        ("RedisRateLimitPolicy/timeout", some_time()),
     ]
 }
 
 fn of_edits() -> Meaning {
-    // What a field can have for its value: visible ASCII on one line, with blanks and tabs inside.
+    // The allowed value of a field: visible ASCII on one line, with spaces and tabs inside.
     let values = json!({
         "propertyNames": editable(),
         "additionalProperties": {"type": "string", "pattern": "^([!-~]([\\t -~]*[!-~])?)?$"},
@@ -254,41 +245,38 @@ fn of_edits() -> Meaning {
     let places = json!({"propertyNames": {"pattern": "^/([^~]|~[01])*$"}});
     vec![
         (
-            "/$defs/HeaderEdits/properties/remove/items",
+            "HeaderEdits/remove/items",
             json!({"not": {"pattern": FRAMING}}),
         ),
-        ("/$defs/HeaderEdits/properties/rename", renamed),
-        ("/$defs/HeaderEdits/properties/set", values.clone()),
-        ("/$defs/HeaderEdits/properties/add", values),
+        ("HeaderEdits/rename", renamed),
+        ("HeaderEdits/set", values.clone()),
+        ("HeaderEdits/add", values),
+        ("JsonEdits/remove/items", json!({"minLength": 1})),
+        ("JsonEdits/rename", places.clone()),
+        ("JsonEdits/add", places.clone()),
+        ("JsonEdits/default", places),
         (
-            "/$defs/JsonEdits/properties/remove/items",
-            json!({"minLength": 1}),
-        ),
-        ("/$defs/JsonEdits/properties/rename", places.clone()),
-        ("/$defs/JsonEdits/properties/add", places.clone()),
-        ("/$defs/JsonEdits/properties/default", places),
-        (
-            "/$defs/ConsumerHeaderPolicy/properties/header",
+            "ConsumerHeaderPolicy/header",
             json!({"not": {"pattern": FRAMING}}),
         ),
     ]
 }
 
-fn of_answers() -> Meaning {
+fn of_responses() -> Meaning {
     vec![
-        ("/$defs/ApiKeyQueryPolicy/properties/name", some_text()),
+        ("ApiKeyQueryPolicy/name", some_text()),
         // ASCII without quotes and backslashes.
         (
-            "/$defs/BasicAuthPolicy/properties/realm",
+            "BasicAuthPolicy/realm",
             json!({"pattern": "^[ !#-\\[\\]-~]*$"}),
         ),
         (
-            "/$defs/MockPolicy/properties/content_type",
+            "MockPolicy/content_type",
             json!({"pattern": "^[^\\x00-\\x1f\\x7f]+$"}),
         ),
-        // Answers that have no body.
+        // Responses that have no body.
         (
-            "/$defs/MockPolicy",
+            "MockPolicy",
             json!({
                 "if": {"properties": {"status": {"enum": [204, 304]}}},
                 "then": {"properties": {"body": {"const": ""}}},

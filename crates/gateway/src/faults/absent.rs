@@ -1,4 +1,4 @@
-//! What stands in for faults in a build without them: nothing is done, and nothing is held.
+//! Replaces the faults in a build without them: it does nothing and holds nothing.
 
 use super::Delays;
 use crate::client_ref::ClientRef;

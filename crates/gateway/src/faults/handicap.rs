@@ -18,7 +18,7 @@ impl Handicap {
     /// The most system calls for each response.
     const CALLS_MAX: f64 = 1_000.0;
 
-    /// Does the extra work of this number of responses and nothing else, to measure its cost.
+    /// Does only the extra work of this number of responses, to measure its cost.
     pub fn alone(self, responses: u64) {
         let mut load = Burden::new(self);
         for _ in 0..responses {
@@ -77,23 +77,10 @@ impl Burden {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-    use gatebench_net::clock::thread_cpu_ns;
-
     use super::*;
 
     #[test]
-    fn a_handicap_is_turns_and_system_calls() {
-        let handicap: Handicap = "300,0.5".parse().unwrap();
-        assert_eq!((handicap.spins, handicap.calls), (300, 0.5));
-        for wrong in ["", "3%", "300", "-1,1", "1,-1", "1,nan", "1,1001"] {
-            let said = wrong.parse::<Handicap>().unwrap_err();
-            assert!(said.contains("as in 300,0.5"), "{wrong}: {said}");
-        }
-    }
-
-    #[test]
-    fn a_fraction_of_a_call_is_made_now_and_then() {
+    fn fractions_of_calls_add_up() {
         let mut load = Burden::new(Handicap {
             spins: 0,
             calls: 0.4,
@@ -105,17 +92,5 @@ mod tests {
             made += before + 0.4 - load.owed;
         }
         assert!((399.0..=400.5).contains(&made), "{made}");
-    }
-
-    #[test]
-    fn more_work_takes_more_time() {
-        let time = |spins, calls| {
-            let began = thread_cpu_ns();
-            Handicap { spins, calls }.alone(2_000);
-            thread_cpu_ns() - began
-        };
-        let none = time(0, 0.0);
-        assert!(time(2_000, 0.0) > 2 * none);
-        assert!(time(0, 20.0) > 2 * none);
     }
 }

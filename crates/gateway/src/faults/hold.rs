@@ -7,11 +7,11 @@ use super::injector::Injector;
 use crate::client_ref::ClientRef;
 use crate::config::{Route, TestDelay};
 
-/// The last part of a hold is spent polling without waiting: a thread that sleeps wakes late by more
-/// than the proof allows.
+/// The last part of a hold is spent polling without waiting: a thread that sleeps wakes late by
+/// more than the proof allows.
 pub(crate) const SPIN_NS: u64 = 150_000;
 
-/// What holds one connection's output.
+/// The hold on one connection's output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hold {
     until_ns: Option<u64>,
@@ -36,7 +36,7 @@ impl Hold {
         self.until_ns.is_some()
     }
 
-    /// Ends when it is due; answers whether it did.
+    /// Ends the hold when it is due; reports whether it did.
     pub(crate) fn release(&mut self, now_ns: u64) -> bool {
         let is_due = self.until_ns.is_some_and(|until_ns| until_ns <= now_ns);
         if is_due {
@@ -56,20 +56,20 @@ impl Holds {
         self.0.pop_due(now_ns)
     }
 
-    /// Until when the loop may sleep: a little before the next hold ends, and not at all then.
+    /// Returns the time until which the loop may sleep: shortly before the next hold ends.
     pub(crate) fn sleep_until_ns(&self) -> Option<u64> {
         Some(self.0.next_ns()?.saturating_sub(SPIN_NS))
     }
 }
 
-/// The delays of a route, where it has any.
+/// The delays of a route, if it has any.
 pub(crate) type RouteDelay = Option<TestDelay>;
 
 pub(crate) fn delay_of(route: &Route) -> RouteDelay {
     route.test_delay
 }
 
-/// Which delays the requests of one route get, for one worker.
+/// The delays of one route's requests, for one worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayTurns {
     delay: RouteDelay,

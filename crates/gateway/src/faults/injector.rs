@@ -10,10 +10,9 @@ use crate::client_ref::ClientRef;
 pub struct Faults {
     /// Extra work for each response.
     pub handicap: Option<Handicap>,
-    /// Memory that is never given back.
+    /// Memory that is never released.
     pub leak: Option<Leak>,
-    /// The share of errors, 0.01 being 1 %, each of which the next request of its worker is
-    /// answered with as well.
+    /// The share of errors (0.01 is 1 %) that the next request of the same worker gets as well.
     pub stray_errors: Option<f64>,
 }
 
@@ -39,10 +38,10 @@ impl Injector {
         if let Some(burden) = &mut self.burden {
             burden.bear();
         }
-        self.flawed.answered(status);
+        self.flawed.responded(status);
     }
 
-    /// Reports whether the request that has just come is answered with another's error.
+    /// Reports whether the request that has just come gets the error of another one.
     pub(crate) fn strays(&mut self) -> bool {
         self.flawed.strays()
     }
@@ -52,7 +51,7 @@ impl Injector {
         self.holds.pop_due(now_ns)
     }
 
-    /// Until when the loop may sleep for the next hold to end in time.
+    /// Returns the time until which the loop may sleep so that the next hold ends in time.
     pub(crate) fn sleep_until_ns(&self) -> Option<u64> {
         self.holds.sleep_until_ns()
     }

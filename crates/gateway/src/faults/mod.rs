@@ -2,8 +2,8 @@
 //! for each response, a leak, errors that stray into other responses, and known delays. It knows
 //! nothing of the requests that suffer them.
 //!
-//! The product has none of them: it is built without the feature `faults`, and has stand-ins that
-//! do nothing.
+//! The product contains none of them: it is built without the feature `faults` and uses
+//! replacements that do nothing.
 
 #[cfg(not(feature = "faults"))]
 mod absent;

@@ -1,4 +1,4 @@
-//! A message that a policy wants whole before it goes on.
+//! A message that a policy needs whole before it is passed on.
 
 use std::io::Write;
 use std::ops::Range;
@@ -8,14 +8,14 @@ use super::json::{NotJson, Plan, edit};
 /// Vectors that grew beyond this for one large body are not kept.
 const KEEP_BYTES: usize = 64 * 1024;
 
-/// A message being collected. Its vectors are kept from one message to the next, so that in steady state
-/// nothing is allocated; where nothing is ever collected, nothing ever was.
+/// A message being collected. Its vectors are reused for the next message, so the steady state
+/// allocates nothing; a connection that never collects a message never allocates.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    /// The head, without a field that tells the length; empty while nothing is collected.
+    /// The head without a field that states the length; empty while no message is collected.
     head: Vec<u8>,
     body: Vec<u8>,
-    /// What a body becomes.
+    /// The edited body.
     edited: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl Collected {
         !self.head.is_empty()
     }
 
-    /// Adds a piece of the body; answers false where that makes it larger than `max_bytes`.
+    /// Adds a piece of the body; returns false if the body becomes larger than `max_bytes`.
     pub(crate) fn add(&mut self, piece: &[u8], max_bytes: usize) -> bool {
         let has_room = self.body.len() + piece.len() <= max_bytes;
         if has_room {
@@ -56,7 +56,7 @@ impl Collected {
         &self.body
     }
 
-    /// Puts another body in the place of what was collected.
+    /// Replaces the collected body.
     pub(crate) fn replace_body(&mut self, body: Vec<u8>) {
         self.body = body;
     }
@@ -99,7 +99,7 @@ impl Collected {
         self.clear();
     }
 
-    /// Forgets what was collected.
+    /// Discards the collected message.
     pub(crate) fn clear(&mut self) {
         self.head.clear();
         for vector in [&mut self.body, &mut self.edited] {

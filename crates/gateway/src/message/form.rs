@@ -1,11 +1,11 @@
-//! What a body is, as the head of its message says; and heads that say two things.
+//! The form of a body, as the head of its message states it, and heads that contradict themselves.
 //!
-//! Where a policy goes by a field that is there twice, the upstream could go by the other one: such a
-//! message is refused.
+//! Where a policy goes by a field that is there twice, the upstream could go by the other one: such
+//! a message is refused.
 
 use gatebench_net::http1::{Framing, Head};
 
-/// What a body is.
+/// The form of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Its type is `application/json` or `text/json`, or ends with `+json` (RFC 6839).
@@ -17,16 +17,16 @@ pub(crate) enum Form {
     Other,
 }
 
-/// What the head of a message says of its body.
+/// The statements of a message's head about its body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) content_type: Option<&'a [u8]>,
-    /// It is compressed, or coded otherwise.
+    /// The body is compressed or has another content coding.
     pub(crate) is_coded: bool,
 }
 
 impl<'a> Body<'a> {
-    /// By the head of a message; or why nobody can say.
+    /// Reads the head of a message. Fails if the head contradicts itself.
     pub(crate) fn of(head: &Head<'a>) -> Result<Self, String> {
         let coding = once(head, "Content-Encoding")?;
         Ok(Self {
@@ -35,8 +35,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The same of a request: its Content-Type is one media type, and no list that others read from its
-    /// other end.
+    /// The same of a request: its Content-Type is one media type, and no list that others read from
+    /// its other end.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {
@@ -47,7 +47,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// What it is as it stands.
+    /// Returns the form of the body as it is sent.
     pub(crate) fn form(&self) -> Form {
         if self.is_coded {
             Form::Other
@@ -56,7 +56,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// What it is once it is decoded.
+    /// Returns the form of the body after decoding.
     pub(crate) fn decoded_form(&self) -> Form {
         let essence = essence(self.content_type.unwrap_or_default());
         let is = |word: &str| essence.eq_ignore_ascii_case(word);
@@ -70,17 +70,17 @@ impl<'a> Body<'a> {
     }
 }
 
-/// What a body is as it stands; what nobody can tell is refused before.
+/// Returns the form of a body as it is sent. Heads that contradict themselves were refused before.
 pub(crate) fn form_of(head: &Head<'_>) -> Form {
     Body::of(head).map_or(Form::Other, |body| body.form())
 }
 
-/// Whether a message has no body, as far as its head tells.
+/// Reports whether the head shows that the message has no body.
 pub(crate) fn is_empty(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::None | Framing::Length(0))
 }
 
-/// Whether a Content-Type without its parameters means JSON.
+/// Reports whether a Content-Type without its parameters means JSON.
 pub(crate) fn is_json(essence: &str) -> bool {
     let suffix = essence.as_bytes().last_chunk::<5>();
     essence.eq_ignore_ascii_case("application/json")
@@ -94,7 +94,7 @@ pub(crate) fn essence(content_type: &[u8]) -> &str {
     text.split(';').next().unwrap_or_default().trim()
 }
 
-/// The value of a field that is there once, if at all; or that it is there more often.
+/// Returns the value of a field that occurs at most once. Fails if it occurs more often.
 pub(crate) fn once<'a>(head: &Head<'a>, name: &str) -> Result<Option<&'a [u8]>, String> {
     let fields = head.raw_fields();
     let mut named = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()));
@@ -111,8 +111,8 @@ pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(allowed)
 }
 
-/// Whether this is one media type with its parameters: a token, a slash and a token, and no comma but in
-/// quotes.
+/// Reports whether this is one media type with its parameters: a token, a slash and a token, and no
+/// comma but in quotes.
 fn is_media_type(value: &[u8]) -> bool {
     let names = essence(value).split_once('/');
     let (mut is_quoted, mut is_escaped) = (false, false);
@@ -147,8 +147,8 @@ mod tests {
         }
     }
 
-    /// What the body is, and whether it is coded; nothing where nobody can say.
-    fn told(fields: &str) -> Option<(Form, bool)> {
+    /// Returns the form of the body and whether it is coded; none if the head contradicts itself.
+    fn form_and_coding(fields: &str) -> Option<(Form, bool)> {
         with_head(fields, |head| {
             let body = Body::of_request(head).ok()?;
             let expected = if body.is_coded {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_type_tells_what_a_body_is() {
+    fn the_content_type_determines_the_form() {
         for (value, expected) in [
             ("application/json", Form::Json),
             ("Application/JSON; charset=utf-8", Form::Json),
@@ -175,17 +175,17 @@ mod tests {
             ("a/b;c=\"\\\",\"", Form::Other),
         ] {
             let fields = format!("Content-Type: {value}\r\n");
-            assert_eq!(told(&fields), Some((expected, false)), "{value}");
+            assert_eq!(form_and_coding(&fields), Some((expected, false)), "{value}");
         }
-        assert_eq!(told(""), Some((Form::Other, false)));
+        assert_eq!(form_and_coding(""), Some((Form::Other, false)));
         let coded = "Content-Type: text/xml\r\nContent-Encoding: gzip\r\n";
-        assert_eq!(told(coded), Some((Form::Xml, true)));
+        assert_eq!(form_and_coding(coded), Some((Form::Xml, true)));
         let identity = "Content-Encoding: Identity\r\n";
-        assert_eq!(told(identity), Some((Form::Other, false)));
+        assert_eq!(form_and_coding(identity), Some((Form::Other, false)));
     }
 
     #[test]
-    fn a_head_that_says_two_things_says_nothing() {
+    fn a_contradictory_head_has_no_form() {
         for fields in [
             "Content-Type: text/plain\r\nContent-Type: application/json\r\n",
             "Content-Type: application/json\r\ncontent-type: application/json\r\n",
@@ -200,7 +200,7 @@ mod tests {
             "Content-Type: a/b/c\r\n",
             "Content-Type:\r\n",
         ] {
-            assert_eq!(told(fields), None, "{fields}");
+            assert_eq!(form_and_coding(fields), None, "{fields}");
         }
     }
 }

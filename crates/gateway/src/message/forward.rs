@@ -1,5 +1,5 @@
-//! Heads passed on: what a proxy copies, leaves out and adds. One pass over the fields, no memory of
-//! its own.
+//! Heads that are passed on: the fields that a proxy copies, removes and adds, in one pass and
+//! without allocation.
 
 use gatebench_net::http1::{
     BodyLength, Framing, Head, hop, write_chunk, write_request_head, write_response_head,
@@ -8,7 +8,7 @@ use gatebench_net::http1::{
 use super::headers::HeaderProgram;
 use super::own::{RateFields, Toward};
 
-/// Where a request goes.
+/// The destination of a request.
 pub(crate) struct Destination<'a> {
     /// Path and query as the upstream shall see them, perhaps without the slash they begin with.
     pub(crate) rest: &'a str,
@@ -16,22 +16,23 @@ pub(crate) struct Destination<'a> {
     pub(crate) authority: Option<&'a str>,
     /// For a request without Host.
     pub(crate) fallback_authority: &'a str,
-    /// Tell the upstream that no further request follows.
+    /// Inform the upstream that no further request follows.
     pub(crate) is_last: bool,
-    /// What policies do to the fields.
+    /// The edits that policies make to the fields.
     pub(crate) edits: &'a HeaderProgram,
-    /// What tells the upstream who calls.
+    /// The field that names the caller to the upstream.
     pub(crate) consumer: Option<(&'a str, &'a [u8])>,
-    /// Fields that policies go by. What the upstream may take for one of them stays behind.
+    /// Fields that policies rely on. Other fields that the upstream may confuse with one of them
+    /// are removed.
     pub(crate) trusted: &'a [String],
-    /// The body is not passed on as it comes: whoever has it whole writes its length, and the client need
-    /// not be told to send it.
+    /// The body is not forwarded as it arrives: the code that has collected it writes its length,
+    /// and the client need not be asked to send it.
     pub(crate) is_collected: bool,
-    /// Of all codings that the client takes, an answer's body can be had in gzip alone.
+    /// gzip is the only coding that the response's body may have.
     pub(crate) is_gzip_alone: bool,
 }
 
-/// Writes a request's head for the upstream; answers how its body is to be written.
+/// Writes the head of a request for the upstream. Returns the framing of its body.
 pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination<'_>) -> Relay {
     let (length, relay) = match head.framing() {
         _ if to.is_collected => (BodyLength::None, Relay::Plain),
@@ -74,7 +75,7 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
     relay
 }
 
-/// Whether Accept-Encoding allows gzip by its name (RFC 9110 12.5.3).
+/// Reports whether Accept-Encoding allows gzip by its name (RFC 9110 12.5.3).
 fn takes_gzip(value: &[u8]) -> bool {
     let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
     codings.into_iter().any(|coding| {
@@ -82,7 +83,7 @@ fn takes_gzip(value: &[u8]) -> bool {
         let is_gzip = parts
             .next()
             .is_some_and(|name| name.eq_ignore_ascii_case(b"gzip"));
-        // A weight of nothing, however many zeros it is written with, forbids.
+        // A weight of zero, written with any number of zeros, forbids the coding.
         let is_none = |weight: &[u8]| {
             weight.len() > 2
                 && weight[..2].eq_ignore_ascii_case(b"q=")
@@ -107,12 +108,11 @@ fn write_to<'f, N: AsRef<[u8]>>(
     }
 }
 
-/// How the body of a message is written on.
+/// The way in which the body of a message is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relay {
     /// As it comes: its length is known, or it ends with the connection.
     Plain,
-    /// In chunks.
     Chunked,
 }
 
@@ -124,25 +124,25 @@ pub(crate) fn relay(out: &mut Vec<u8>, how: Relay, piece: &[u8]) {
     }
 }
 
-/// What policies do to an answer's head.
+/// The edits that policies make to a response's head.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AnswerEdits<'a> {
+pub(crate) struct ResponseEdits<'a> {
     pub(crate) fields: &'a HeaderProgram,
-    /// What a rate limit has to say.
+    /// The fields of a rate limit.
     pub(crate) rate: Option<RateFields>,
-    /// The body is not passed on as it comes: whoever has it whole writes its length.
+    /// The body is not forwarded as it arrives: the code that has collected it writes its length.
     pub(crate) is_collected: bool,
-    /// The body would be another than the one whose length is told, if there were one.
+    /// A body would differ from the one whose length the head states.
     pub(crate) hides_length: bool,
 }
 
-/// Writes an answer's head for the client; answers how its body is to be written, and whether the
+/// Writes the head of a response for the client. Returns the framing of its body, and whether the
 /// client's connection must be closed to end it.
 pub(crate) fn write_response(
     out: &mut Vec<u8>,
     head: &Head<'_>,
     toward: Toward,
-    edits: &AnswerEdits<'_>,
+    edits: &ResponseEdits<'_>,
 ) -> (Relay, bool) {
     let (length, relay, until_close) = match head.framing() {
         _ if edits.is_collected => (BodyLength::None, Relay::Plain, false),
@@ -170,7 +170,7 @@ pub(crate) fn write_response(
     (relay, until_close)
 }
 
-/// An answer without a body may still say how long it would be (HEAD, 304).
+/// A response without a body may still say how long it would be (HEAD, 304).
 fn announced_length(head: &Head<'_>) -> BodyLength {
     let announced = head
         .field("Content-Length")
@@ -181,7 +181,7 @@ fn announced_length(head: &Head<'_>) -> BodyLength {
     }
 }
 
-/// The fields that go on, in wire order, by their names as bytes.
+/// The forwarded fields, in wire order, by their names as bytes.
 fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
     let options = hop::connection_options(head);
     let names_fields = head.connection_lists_fields();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn hop_by_hop_fields_stay_behind() {
+    fn hop_by_hop_fields_are_removed() {
         let request = "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nKeep-Alive: 1\r\nTE: trailers\r\nTrailer: T\r\nUpgrade: u\r\nProxy-Connection: p\r\nX-Kept:  2 \r\nContent-Length: 0\r\n\r\n";
         assert_eq!(
             forwarded(request, false),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn framing_and_expectation_go_on() {
+    fn framing_and_expectation_are_forwarded() {
         let request = "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n";
         assert_eq!(
             forwarded(request, true),
@@ -269,14 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn there_is_always_a_host() {
+    fn every_forwarded_head_has_a_host() {
         assert!(forwarded("GET /a HTTP/1.0\r\n\r\n", false).contains("\r\nHost: 1.2.3.4:5\r\n"));
         let absolute = forwarded("GET http://there:8/a HTTP/1.1\r\nHost: here\r\n\r\n", false);
         assert_eq!(absolute, "GET /a HTTP/1.1\r\nHost: there:8\r\n\r\n");
     }
 
     #[test]
-    fn what_is_taken_for_another_field_stays_behind() {
+    fn lookalike_fields_are_removed() {
         let request = "GET /a HTTP/1.1\r\nHost: h\r\nTransfer_Encoding: chunked\r\nContent_Length: 5\r\nProxy_Connection: p\r\nKeep.Alive: 1\r\nX_Trusted: 1\r\nx-trusted: 2\r\nX_Other: 3\r\n\r\n";
         assert_eq!(
             forwarded(request, false),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_taken_where_it_is_named_and_not_forbidden() {
+    fn gzip_is_accepted_if_named_and_not_forbidden() {
         for (value, expected) in [
             ("gzip", true),
             ("br, GZIP;q=0.5", true),
@@ -301,12 +301,12 @@ mod tests {
         }
     }
 
-    fn answered(answer: &str, toward: Toward, to_head: bool) -> (String, Relay, bool) {
+    fn answered(response: &str, toward: Toward, to_head: bool) -> (String, Relay, bool) {
         let mut decoder = Decoder::responses(Limits::default());
         decoder.expect(to_head);
-        with_head(decoder, answer, |head| {
+        with_head(decoder, response, |head| {
             let mut out = Vec::new();
-            let edits = AnswerEdits {
+            let edits = ResponseEdits {
                 fields: &HeaderProgram::default(),
                 rate: None,
                 is_collected: false,
@@ -328,7 +328,7 @@ mod tests {
     };
 
     #[test]
-    fn answers_keep_their_framing_where_the_client_knows_it() {
+    fn responses_keep_their_framing_where_the_client_knows_it() {
         let chunked =
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nA: b\r\n\r\n";
         let (head, relay, until_close) = answered(chunked, NEW, false);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_a_body_keep_the_length_they_announce() {
+    fn responses_without_a_body_keep_the_length_they_announce() {
         let to_head = answered("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", NEW, true);
         assert_eq!(to_head.0, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
         let unmodified = answered(

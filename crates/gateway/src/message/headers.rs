@@ -3,7 +3,7 @@
 use gatebench_model::policy::HeaderEdits;
 use gatebench_net::http1::hop;
 
-/// What several edits, one after the other, do to a field, and what they add. Nothing where there is none.
+/// The combined effect of several edits on fields, and the fields that they add.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderProgram {
     steps: Vec<Step>,
@@ -52,7 +52,7 @@ impl HeaderProgram {
         self.steps.is_empty() && self.added.is_empty()
     }
 
-    /// The fields as they go on.
+    /// The forwarded fields.
     pub(crate) fn apply<'f>(
         &'f self,
         fields: impl Iterator<Item = (&'f str, &'f [u8])>,
@@ -62,8 +62,8 @@ impl HeaderProgram {
         kept.chain(added.map(|(name, value)| (name.as_str(), value.as_slice())))
     }
 
-    /// What becomes of a field's name; nothing where it is taken out, as every field is that an upstream
-    /// may take for one that is.
+    /// Returns the new name of a field; none if the field is removed. Each field is removed that an
+    /// upstream may take for a removed one.
     fn name_of<'f>(&'f self, mut name: &'f str) -> Option<&'f str> {
         for step in &self.steps {
             match step {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn each_edit_does_its_work_whatever_the_case() {
+    fn each_edit_applies_in_any_case() {
         let fields = "A:1 b:2 C:3 B:4";
         assert_eq!(edited(&[r#"{"remove": ["B"]}"#], fields), "A:1 C:3");
         assert_eq!(
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_for_a_field_leaves_with_it() {
+    fn lookalikes_are_removed_with_their_field() {
         let fields = "X_User:1 x-user:2 X.User:3 XaUser:4 X_Users:5";
         let rest = "XaUser:4 X_Users:5";
         assert_eq!(edited(&[r#"{"remove": ["X-User"]}"#], fields), rest);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_act_in_their_order_and_policies_in_theirs() {
+    fn edits_and_policies_apply_in_order() {
         let all =
             r#"{"remove": ["A"], "rename": {"B": "A"}, "set": {"C": "5"}, "add": {"C": "6"}}"#;
         assert_eq!(edited(&[all], "A:1 B:2 C:3"), "A:2 C:5 C:6");

@@ -1,4 +1,4 @@
-//! Answers the gateway makes itself.
+//! The gateway's own responses.
 
 use gatebench_model::policy::MockPolicy;
 use gatebench_net::http1::{BodyLength, write_response_head};
@@ -6,17 +6,17 @@ use gatebench_net::http1::{BodyLength, write_response_head};
 /// RFC 9110 15.2.1.
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What is wrong with a message, in words for who sent it.
+/// The description of a mistake in a message, for its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) words: String,
-    /// The methods that the path has, where it was asked for by another one (RFC 9110 15.5.6).
+    /// The methods that the path supports, if the request used another one (RFC 9110 15.5.6).
     pub(crate) allow: Option<String>,
 }
 
 impl Refusal {
-    /// Of that status, for that reason.
+    /// Makes a refusal with that status and reason.
     pub(crate) fn new(status: u16, words: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             status,
@@ -26,17 +26,17 @@ impl Refusal {
     }
 }
 
-/// What a limiter says of one request.
+/// The verdict of a limiter on one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) is_allowed: bool,
     pub(crate) has_headers: bool,
     pub(crate) limit: u64,
-    /// Requests that would be let through right now.
+    /// The number of requests that would be allowed right now.
     pub(crate) remaining: u64,
     /// Seconds until the bucket is full, rounded up.
     pub(crate) reset_s: u64,
-    /// Seconds until the next request is let through, rounded up.
+    /// Seconds until the next request is allowed, rounded up.
     pub(crate) retry_after_s: u64,
 }
 
@@ -49,26 +49,26 @@ pub(crate) struct Pages {
     pub(crate) mocks: Vec<MockPolicy>,
 }
 
-/// Which answer of the gateway's own.
+/// One of the gateway's own responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
-    /// For a reason that has words of its own.
+    /// For a reason with a text.
     Refused,
-    /// The upstream's TLS is not what was asked for: 502.
+    /// The upstream's TLS does not meet the configuration: 502.
     UpstreamTls,
     Unauthorized(Challenge),
     /// The mock of that number.
     Mock(usize),
-    /// What the gateway has counted.
+    /// The gateway's counters.
     Metrics,
 }
 
-/// How a client is told to authenticate (RFC 9110 11.6.1).
+/// The authentication that a client must use (RFC 9110 11.6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
     ApiKey,
-    /// By the number of the realm.
+    /// With the realm of that number.
     Basic(usize),
     Bearer,
     /// A token was there and is not good (RFC 6750 3).
@@ -86,7 +86,7 @@ impl Challenge {
     }
 }
 
-/// An answer of the gateway's own.
+/// A response of the gateway's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Local<'a> {
     pub(crate) status: u16,
@@ -96,12 +96,12 @@ pub(crate) struct Local<'a> {
     challenge: Option<&'a str>,
     /// RFC 9110 15.5.6: 405 must say which methods there are.
     allow: Option<&'a str>,
-    /// What a rate limit said of the request.
+    /// The verdict of a rate limit on the request.
     standing: Option<Standing>,
 }
 
 impl<'a> Local<'a> {
-    /// `metrics` is the text that answers [`Choice::Metrics`].
+    /// `metrics` is the body for [`Choice::Metrics`].
     pub(crate) fn new(
         choice: Choice,
         standing: Option<Standing>,
@@ -110,7 +110,7 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
-            // Whoever has the reason says it.
+            // The policy that refused the request has the text.
             Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
                 body: b"gateway: the upstream's certificate is not accepted, or its TLS failed\n",
@@ -157,7 +157,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// The same with what a rate limit said of the request.
+    /// Writes the same response with the fields of a rate limit.
     pub(crate) fn with_standing(self, standing: Option<Standing>) -> Self {
         Self { standing, ..self }
     }
@@ -174,7 +174,7 @@ impl<'a> Local<'a> {
     }
 }
 
-/// How an answer goes to its client.
+/// The properties of the client that decide how a response is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Toward {
     /// The request was HEAD.
@@ -194,7 +194,7 @@ impl Toward {
     }
 }
 
-/// Writes an answer of the gateway's own.
+/// Writes a response of the gateway's own.
 pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
     let fields = [
         Some(("Content-Type", local.content_type.as_bytes())),
@@ -229,13 +229,14 @@ fn words(status: u16) -> &'static str {
         429 => "gateway: too many requests\n",
         502 => "gateway: the upstream cannot be reached or broke off\n",
         503 => "gateway: requests are counted in Redis, which cannot be had\n",
-        504 => "gateway: the upstream did not answer in time\n",
+        504 => "gateway: the upstream did not respond in time\n",
         _ => "gateway: the request is refused\n",
     }
 }
 
-/// What an answer says of a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
-/// (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` where the request was refused.
+/// The fields of a response about a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and
+/// `RateLimit-Reset` (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` where the request
+/// was refused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateFields {
     standing: Standing,
@@ -257,34 +258,31 @@ impl RateFields {
     }
 
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        let told = [
-            self.standing.has_headers,
-            self.standing.has_headers,
-            self.standing.has_headers,
-            !self.standing.is_allowed,
-        ];
+        let Standing {
+            has_headers,
+            is_allowed,
+            ..
+        } = self.standing;
         let names = [
-            "RateLimit-Limit",
-            "RateLimit-Remaining",
-            "RateLimit-Reset",
-            "Retry-After",
+            has_headers.then_some("RateLimit-Limit"),
+            has_headers.then_some("RateLimit-Remaining"),
+            has_headers.then_some("RateLimit-Reset"),
+            (!is_allowed).then_some("Retry-After"),
         ];
-        let fields = names.into_iter().zip(&self.digits).zip(told);
-        fields
-            .filter(|(_, is_told)| *is_told)
-            .map(|((name, digits), _)| (name, digits.bytes()))
+        let fields = names.into_iter().zip(&self.digits);
+        fields.filter_map(|(name, digits)| Some((name?, digits.bytes())))
     }
 }
 
 /// A number as it is written, without a heap.
 #[derive(Clone, Copy, Debug)]
-struct Digits {
+pub(crate) struct Digits {
     bytes: [u8; 20],
     start: usize,
 }
 
 impl Digits {
-    fn new(mut number: u64) -> Self {
+    pub(crate) fn new(mut number: u64) -> Self {
         let mut bytes = [0; 20];
         let mut start = bytes.len();
         loop {
@@ -297,7 +295,7 @@ impl Digits {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
 }
@@ -329,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_fit_their_client() {
+    fn responses_fit_their_client() {
         let mock = hello(200, "Hello");
         assert_eq!(
             written(mock, PLAIN),
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_do() {
+    fn a_refusal_states_a_remedy() {
         let challenged = Local {
             challenge: Some("Basic realm=\"x\""),
             ..Local::error(401)
@@ -378,7 +376,7 @@ mod tests {
             has_headers: false,
             ..standing
         };
-        let told = written(limited(silent), PLAIN);
-        assert!(told.contains("Retry-After: 360\r\n") && !told.contains("RateLimit"));
+        let text = written(limited(silent), PLAIN);
+        assert!(text.contains("Retry-After: 360\r\n") && !text.contains("RateLimit"));
     }
 }

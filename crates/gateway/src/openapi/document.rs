@@ -1,9 +1,10 @@
-//! The document as a tree: its version, its references, and its schemas made to mean what JSON Schema does.
+//! The document as a tree: its version, its references, and its schemas converted to JSON Schema.
 
 use serde_json::{Map, Value};
 
 use super::format;
 use super::schema::Schemas;
+use crate::config::ConfigError;
 
 /// References that are followed one after the other.
 const REFERENCES_MAX: usize = 32;
@@ -16,58 +17,58 @@ const METHODS: [&str; 8] = [
 pub(super) struct Document {
     root: Value,
     of_requests: Schemas,
-    /// Where they differ from those of requests.
-    of_answers: Option<Schemas>,
+    /// Only if they differ from those of requests.
+    of_responses: Option<Schemas>,
 }
 
-/// What a schema is held against.
+/// The direction of a message, which selects the schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Request,
-    Answer,
+    Response,
 }
 
 impl Document {
     /// Reads JSON or YAML.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read(text: &str) -> Result<Self, ConfigError> {
         let text = text.trim_start_matches('\u{feff}');
         let mut root: Value = if text.trim_start().starts_with('{') {
-            serde_json::from_str(text)
-                .map_err(|error| format!("this is not JSON: {error}; correct it there"))?
+            serde_json::from_str(text).map_err(|error| {
+                ConfigError::new(format!("this is not JSON: {error}"), "correct it there")
+            })?
         } else {
             gatebench_config::yaml_value(text)?
         };
         let version = root.get("openapi").and_then(Value::as_str).unwrap_or("");
         let is_30 = version.starts_with("3.0.");
         if !is_30 && !version.starts_with("3.1.") {
-            return Err(
-                "this is neither OpenAPI 3.0 nor 3.1; name one that begins with `openapi: 3.1.0`"
-                    .into(),
-            );
+            let message = "this is neither OpenAPI 3.0 nor 3.1";
+            let remedy = "name one that begins with `openapi: 3.1.0`";
+            return Err(ConfigError::new(message, remedy));
         }
-        let mut of_answers = None;
+        let mut of_responses = None;
         for_each_schema(&mut root, &mut format::bound);
         if is_30 {
             for_each_schema(&mut root, &mut |schema| translate(schema));
-            of_answers = apart(&mut root);
+            of_responses = apart(&mut root);
         }
-        let of_answers = of_answers.map(|answers| Schemas::new(&answers, is_30));
+        let of_responses = of_responses.map(|responses| Schemas::new(&responses, is_30));
         Ok(Self {
             of_requests: Schemas::new(&root, is_30)?,
-            of_answers: of_answers.transpose()?,
+            of_responses: of_responses.transpose()?,
             root,
         })
     }
 
     /// The schemas of a direction.
     pub(super) fn schemas(&self, direction: Direction) -> &Schemas {
-        match (&self.of_answers, direction) {
-            (Some(of_answers), Direction::Answer) => of_answers,
+        match (&self.of_responses, direction) {
+            (Some(of_responses), Direction::Response) => of_responses,
             _ => &self.of_requests,
         }
     }
 
-    /// Path templates, each with the pointer to what is said of it.
+    /// Path templates, each with the pointer to its definition.
     pub(super) fn path_items(&self) -> Vec<(String, String)> {
         let paths = self.root.get("paths").and_then(Value::as_object);
         let names = paths.into_iter().flat_map(Map::keys);
@@ -92,7 +93,7 @@ impl Document {
         self.root.pointer(pointer)
     }
 
-    /// Where a value stands that may be a reference to another place of the document.
+    /// Returns the pointer to a value, following references to other places of the document.
     pub(super) fn resolve(&self, pointer: &str) -> String {
         let mut pointer = pointer.to_owned();
         for _ in 0..REFERENCES_MAX {
@@ -141,8 +142,8 @@ fn decoded(fragment: &str) -> String {
     String::from_utf8(buffer).unwrap_or_default()
 }
 
-/// Hands every schema of a document on, the outer ones first. What is an example, a default or a
-/// constant is none, though it may look like one.
+/// Passes on every schema of a document, outer schemas first. Examples, defaults and constants are
+/// skipped, even if they look like schemas.
 fn for_each_schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| for_each_schema(item, act)),
@@ -195,9 +196,9 @@ fn each_value(value: &mut Value, mut act: impl FnMut(&mut Value)) {
     }
 }
 
-/// Makes a schema of OpenAPI 3.0 one of JSON Schema draft 4, from which it differs in `nullable` alone as
-/// far as validation goes, where it does not matter who sends what ([`apart`]). It has a meaning only where there
-/// is a type.
+/// Converts a schema of OpenAPI 3.0 to JSON Schema draft 4. For validation the two differ only in
+/// `nullable`, apart from the direction of a message ([`apart`]). `nullable` has a meaning only
+/// next to `type`.
 fn translate(schema: &mut Map<String, Value>) {
     let is_nullable = schema.get("nullable") == Some(&Value::Bool(true));
     if is_nullable && let Some(Value::String(kind)) = schema.get("type") {
@@ -206,22 +207,23 @@ fn translate(schema: &mut Map<String, Value>) {
     }
 }
 
-/// A document of OpenAPI 3.0 as it is for answers, where that is another one; what is given is as it is for requests then:
-/// what may only be read need not be sent, and what may only be written need not be answered, though it is required
-/// (OpenAPI 3.0.3 4.7.24.2).
+/// Returns the variant of an OpenAPI 3.0 document for responses, if it differs from that for
+/// requests. The given document becomes the variant for requests: read-only members need not be
+/// sent, and write-only members need not be in a response, even if they are required (OpenAPI 3.0.3
+/// 4.7.24.2).
 fn apart(root: &mut Value) -> Option<Value> {
     let written = root.clone();
-    let mut answers = root.clone();
+    let mut responses = root.clone();
     let mut differ = false;
-    for (document, flag) in [(root, "readOnly"), (&mut answers, "writeOnly")] {
+    for (document, flag) in [(root, "readOnly"), (&mut responses, "writeOnly")] {
         for_each_schema(document, &mut |schema| {
             differ |= relieve(schema, flag, &written)
         });
     }
-    differ.then_some(answers)
+    differ.then_some(responses)
 }
 
-/// Requires no property any more that has this flag; answers whether one was.
+/// Requires no property any more that has this flag; reports whether one was.
 fn relieve(schema: &mut Map<String, Value>, flag: &str, document: &Value) -> bool {
     let properties = schema.get("properties");
     let has_flag = |name: &Value| {

@@ -1,14 +1,16 @@
-//! Formats that OpenAPI defines and JSON Schema does not know: integers of 32 and 64 bits, and bytes in Base64.
+//! Formats that OpenAPI defines and JSON Schema does not know: integers of 32 and 64 bits, and
+//! bytes in Base64.
 //!
-//! They are held against like those that JSON Schema defines. `float`, `double`, `binary` and `password` say nothing
-//! that a value of JSON could break: a number is rounded to the nearest one, and any text is octets.
+//! They are checked like the formats of JSON Schema. `float`, `double`, `binary` and `password`
+//! reject no JSON value: a number is rounded to the nearest one, and any text is octets.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value, json};
 
-/// Base64 with its padding (RFC 4648 4); bits that are left over may be anything, as most readers have it.
+/// Base64 with its padding (RFC 4648 4); bits that are left over may be anything, as most readers
+/// have it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -22,7 +24,7 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         _ => return,
     };
     let bounds = json!({"minimum": least, "maximum": most});
-    // Bounds of its own stay beside them.
+    // The schema's own bounds also apply.
     match schema.get_mut("allOf") {
         Some(Value::Array(all)) => all.push(bounds),
         _ => drop(schema.insert("allOf".into(), json!([bounds]))),

@@ -1,4 +1,5 @@
-//! JSON in which no object has a member twice: of two, the upstream could take the other one (RFC 8259 4).
+//! JSON in which no object has a member twice: of two, the upstream could take the other one (RFC
+//! 8259 4).
 
 use std::fmt;
 
@@ -89,14 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_is_there_once() {
+    fn duplicate_members_are_refused() {
         for text in [
             r#"{"a":1,"a":1}"#,
             r#"{"a":1,"b":2,"\u0061":3}"#,
             r#"[1,{"b":[{"":0,"":0}]}]"#,
         ] {
-            let told = read(text.as_bytes()).unwrap_err();
-            assert!(told.contains("twice"), "{told}");
+            let message = read(text.as_bytes()).unwrap_err();
+            assert!(message.contains("twice"), "{message}");
             assert!(serde_json::from_str::<Value>(text).is_ok(), "{text}");
         }
         assert!(read(br#"{"a":{"a":1},"b":[{"a":1},{"a":1}],"A":1}"#).is_ok());
@@ -104,10 +105,10 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_rest_is_read_as_serde_reads_it(text in "[\\[\\]{}:,\"a-c0-9.eE+ truefalsn-]{0,16}") {
+        fn other_json_is_read_like_serde(text in "[\\[\\]{}:,\"a-c0-9.eE+ truefalsn-]{0,16}") {
             match (read(text.as_bytes()), serde_json::from_str::<Value>(&text)) {
                 (Ok(found), Ok(expected)) => proptest::prop_assert_eq!(found, expected),
-                (Err(told), Ok(_)) => proptest::prop_assert!(told.contains("twice"), "{}", told),
+                (Err(message), Ok(_)) => proptest::prop_assert!(message.contains("twice"), "{}", message),
                 (found, expected) => {
                     proptest::prop_assert!(found.is_err() && expected.is_err(), "{}", text);
                 }

@@ -1,4 +1,4 @@
-//! Bodies: which Content-Types there may be, and what a body of each is held against.
+//! Bodies: the allowed Content-Types, and the schema for each.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::json;
 use super::parameter::decoded_parameters;
 use super::schema::Schema;
 use super::shape::Shape;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::message::{essence, is_json};
 
 /// The Content-Types of one body, those without `*` first.
@@ -21,7 +21,7 @@ struct Kind {
     reader: Option<Reader>,
 }
 
-/// What a body is read as.
+/// The way in which a body is read.
 #[derive(Debug)]
 enum Reader {
     Json(Schema),
@@ -35,7 +35,7 @@ impl Media {
         document: &Document,
         pointer: &str,
         direction: Direction,
-    ) -> Result<Self, Vec<Mistake>> {
+    ) -> Result<Self, Vec<ConfigError>> {
         let mut kinds = Vec::new();
         let mut mistakes = Vec::new();
         for (name, place) in document.entries(pointer) {
@@ -50,21 +50,18 @@ impl Media {
                     let reader = schema.and_then(|schema| reader(&name, schema, shape));
                     kinds.push(Kind { name, reader });
                 }
-                Err(words) => mistakes.push((place, words)),
+                Err(wrong) => mistakes.push(wrong),
             }
         }
-        if !mistakes.is_empty() {
-            return Err(mistakes);
-        }
         kinds.sort_by_key(|kind| kind.name.matches('*').count());
-        Ok(Self(kinds))
+        ConfigError::unless(mistakes, Self(kinds))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The number of the one that a Content-Type belongs to.
+    /// The number of the entry that a Content-Type matches.
     pub(super) fn find(&self, content_type: &[u8]) -> Option<u32> {
         let essence = essence(content_type);
         let (class, _) = essence.split_once('/')?;
@@ -79,42 +76,31 @@ impl Media {
         Some(at as u32)
     }
 
-    /// Whether a body of that number is looked into.
+    /// Reports whether a body of that number is looked into.
     pub(super) fn is_read(&self, number: u32) -> bool {
-        self.0
-            .get(number as usize)
-            .is_some_and(|kind| kind.reader.is_some())
+        self.reader(number).is_some()
+    }
+
+    fn reader(&self, number: u32) -> Option<&Reader> {
+        self.0.get(number as usize)?.reader.as_ref()
     }
 
     /// Holds a body against the one of that number.
     pub(super) fn judge(&self, number: u32, body: &[u8]) -> Result<(), String> {
-        let reader = self
-            .0
-            .get(number as usize)
-            .and_then(|kind| kind.reader.as_ref());
-        match reader {
-            None => Ok(()),
+        let text = || std::str::from_utf8(body).map_err(|_| "the body is not UTF-8");
+        let (schema, value) = match self.reader(number) {
+            None => return Ok(()),
             Some(Reader::Json(schema)) => {
-                let value =
-                    json::read(body).map_err(|error| format!("the body is not JSON: {error}"))?;
-                judge(schema, &value)
+                let value = json::read(body);
+                let value = value.map_err(|error| format!("the body is not JSON: {error}"))?;
+                (schema, value)
             }
-            Some(Reader::Form(schema, shape)) => {
-                let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
-                judge(schema, &form(text, shape)?)
-            }
-            Some(Reader::Text(schema)) => {
-                let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
-                judge(schema, &Value::String(text.to_owned()))
-            }
-        }
+            Some(Reader::Form(schema, shape)) => (schema, form(text()?, shape)?),
+            Some(Reader::Text(schema)) => (schema, Value::String(text()?.to_owned())),
+        };
+        let judged = schema.judge(&value);
+        judged.map_err(|words| format!("the body: {words}"))
     }
-}
-
-fn judge(schema: &Schema, value: &Value) -> Result<(), String> {
-    schema
-        .judge(value)
-        .map_err(|words| format!("the body: {words}"))
 }
 
 fn reader(name: &str, schema: Schema, shape: impl FnOnce() -> Shape) -> Option<Reader> {

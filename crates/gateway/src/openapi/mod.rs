@@ -1,14 +1,16 @@
-//! OpenAPI 3.0 and 3.1: requests and answers held against a document, compiled once.
+//! OpenAPI 3.0 and 3.1: requests and responses are checked against a document that is compiled
+//! once.
 //!
-//! Held against it are the path and its parameters, those of the query, of headers and of cookies, the
-//! Content-Type, and bodies in JSON, in forms and in text; of answers the status, the headers, the
-//! Content-Type and the body. Other bodies are held against their Content-Type only. Paths are those that
-//! the upstream sees, without what `servers` puts before them. Security requirements are for other policies;
-//! a discriminator picks nothing, as `oneOf` and `anyOf` say the same. Nothing outside the document is
-//! referred to, so nothing is ever fetched.
+//! Of requests, the path and its parameters, the parameters of the query, of headers and of
+//! cookies, the Content-Type, and bodies in JSON, in forms and in text are checked; of responses,
+//! the status, the headers, the Content-Type and the body. Other bodies are checked by their
+//! Content-Type only. Paths are those that the upstream sees, without the prefix of `servers`.
+//! Security requirements are left to other policies. A discriminator is ignored, because `oneOf`
+//! and `anyOf` express the same. References outside the document are refused, so nothing is
+//! fetched.
 //!
-//! What a message says twice it does not say: a Content-Type, a parameter that is no list, a member of
-//! JSON. Whoever reads the message next could take the other one.
+//! A message that states something twice is refused: a Content-Type, a parameter that is not a
+//! list, a member of JSON. The next reader of the message could use the other value.
 //!
 //! It knows messages and their paths, and no other policy.
 
@@ -24,21 +26,21 @@ mod shape;
 
 use gatebench_net::http1::Head;
 
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::message::Refusal;
 use crate::path::{strip, without_parameters};
 use document::Document;
 use operation::Operation;
 use paths::Paths;
 
-pub(crate) use operation::{AnswerCheck, Check};
+pub(crate) use operation::{Check, ResponseCheck};
 
 /// A compiled document.
 #[derive(Debug)]
 pub(crate) struct Contract {
     paths: Paths,
     operations: Vec<Operation>,
-    /// What the route takes off the path.
+    /// The prefix that the route removes from the path.
     prefix: Option<String>,
     pub(crate) are_requests: bool,
     pub(crate) are_responses: bool,
@@ -46,21 +48,21 @@ pub(crate) struct Contract {
 
 impl Contract {
     /// Compiles a document: its text, which has several lines or begins like JSON, or its file.
-    pub(crate) fn of(text_or_path: &str) -> Result<Self, Vec<Mistake>> {
+    pub(crate) fn of(text_or_path: &str) -> Result<Self, Vec<ConfigError>> {
         let trimmed = text_or_path.trim();
         if trimmed.starts_with('{') || trimmed.contains('\n') {
             return Self::compile(text_or_path);
         }
         let text = std::fs::read_to_string(trimmed).map_err(|error| {
-            let words = format!("{trimmed} cannot be read: {error}; check the path");
-            vec![(String::new(), words)]
+            let message = format!("{trimmed} cannot be read: {error}");
+            ConfigError::new(message, "check the path")
         })?;
         Self::compile(&text)
     }
 
     /// Compiles the text of a document, in JSON or YAML.
-    pub(crate) fn compile(text: &str) -> Result<Self, Vec<Mistake>> {
-        let document = Document::read(text).map_err(|words| vec![(String::new(), words)])?;
+    pub(crate) fn compile(text: &str) -> Result<Self, Vec<ConfigError>> {
+        let document = Document::read(text)?;
         let mut paths = Paths::default();
         let mut operations = Vec::new();
         let mut mistakes = Vec::new();
@@ -76,26 +78,26 @@ impl Contract {
                     Err(wrong) => mistakes.extend(wrong),
                 }
             }
-            if let Err(words) = paths.add(&template, named) {
-                mistakes.push((pointer, words));
+            if let Err(wrong) = paths.add(&template, named) {
+                mistakes.push(wrong.below(pointer));
             }
         }
         if operations.is_empty() && mistakes.is_empty() {
-            mistakes.push(("/paths".into(), "there is no operation; write one".into()));
+            let mistake = ConfigError::new("there is no operation", "write one");
+            mistakes.push(mistake.below("/paths"));
         }
-        if !mistakes.is_empty() {
-            return Err(mistakes);
-        }
-        Ok(Self {
+        let contract = Self {
             paths,
             operations,
             prefix: None,
             are_requests: true,
             are_responses: false,
-        })
+        };
+        ConfigError::unless(mistakes, contract)
     }
 
-    /// Holds it against the requests, the answers or both of a route that takes this off the path.
+    /// Holds it against the requests, the responses or both of a route that takes this off the
+    /// path.
     pub(crate) fn on(mut self, prefix: Option<String>, requests: bool, responses: bool) -> Self {
         self.prefix = prefix;
         self.are_requests = requests;
@@ -103,13 +105,13 @@ impl Contract {
         self
     }
 
-    /// The headers that requests are held against.
+    /// The headers that are checked in requests.
     pub(crate) fn headers(&self) -> impl Iterator<Item = &str> {
         self.operations.iter().flat_map(Operation::headers)
     }
 
-    /// Judges a request for that path by its head: which operation it asks for, and what its body is to
-    /// be held against; nothing for an operation that is not named, where only answers are judged.
+    /// Judges a request for that path by its head. Returns the operation and the schema of its
+    /// body, or none for an unnamed operation if only responses are judged.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {
             Some(prefix) => strip(path, prefix),
@@ -148,7 +150,7 @@ impl Contract {
         Ok(Some(check))
     }
 
-    /// Some upstreams leave out what follows `;` in a segment: that may not change the operation.
+    /// Some upstreams drop the text after `;` in a segment. That must not change the operation.
     fn judge_parameters_of_path(&self, path: &str) -> Result<(), Box<Refusal>> {
         let bare = without_parameters(path);
         let (with, without) = (self.paths.find(path), self.paths.find(&bare));
@@ -163,7 +165,7 @@ impl Contract {
         Err(Refusal::new(400, words))
     }
 
-    /// Whether a request's body must be whole to be held against something.
+    /// Reports whether the whole body of a request is needed to check it.
     pub(crate) fn wants_body(&self, check: Check) -> bool {
         self.operations[check.operation].reads_body(check.media)
     }
@@ -173,31 +175,31 @@ impl Contract {
         self.operations[check.operation].judge_body(check.media, body)
     }
 
-    /// Judges an answer by its head; what its body is to be held against.
-    pub(crate) fn judge_answer(
+    /// Judges a response by its head. Returns the schema of its body.
+    pub(crate) fn judge_response(
         &self,
         check: Check,
         head: &Head<'_>,
-    ) -> Result<AnswerCheck, Box<Refusal>> {
-        self.operations[check.operation].judge_answer(head)
+    ) -> Result<ResponseCheck, Box<Refusal>> {
+        self.operations[check.operation].judge_response(head)
     }
 
-    /// Holds an answer's body against its operation.
-    pub(crate) fn judge_answer_body(
+    /// Holds a response's body against its operation.
+    pub(crate) fn judge_response_body(
         &self,
         check: Check,
-        answer: AnswerCheck,
+        response: ResponseCheck,
         body: &[u8],
     ) -> Result<(), Box<Refusal>> {
-        self.operations[check.operation].judge_answer_body(answer, body)
+        self.operations[check.operation].judge_response_body(response, body)
     }
 }
 
-/// The refusal of an answer.
-fn of_answer(words: impl AsRef<str>) -> Box<Refusal> {
+/// The refusal of a response.
+fn of_response(words: impl AsRef<str>) -> Box<Refusal> {
     let words = words.as_ref();
     Refusal::new(
         502,
-        format!("the upstream's answer is not what its OpenAPI document allows: {words}"),
+        format!("the upstream's response is not what its OpenAPI document allows: {words}"),
     )
 }

@@ -1,15 +1,15 @@
-//! One operation: its parameters, its body and its answers.
+//! One operation: its parameters, its body and its responses.
 
 use gatebench_net::http1::{Framing, Head};
 
 use super::document::{Direction, Document};
 use super::media::Media;
-use super::of_answer;
+use super::of_response;
 use super::parameter::Parameter;
-use crate::config::Mistake;
-use crate::message::{Body as Told, Refusal, is_empty};
+use crate::config::ConfigError;
+use crate::message::{Body as MessageBody, Refusal, is_empty};
 
-/// What the rest of a request, and its answer, are held against.
+/// The operation that the rest of a request and its response are checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
     /// By its number.
@@ -18,15 +18,16 @@ pub(crate) struct Check {
     pub(super) media: Option<u32>,
 }
 
-/// What an answer's body is held against: the answer and its Content-Type, by their numbers.
+/// The schema that a response's body is checked against: the response and its Content-Type, by
+/// their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AnswerCheck {
-    answer: u32,
+pub(crate) struct ResponseCheck {
+    response: u32,
     media: Option<u32>,
 }
 
-impl AnswerCheck {
-    /// Whether the body must be whole.
+impl ResponseCheck {
+    /// Reports whether the body must be whole.
     pub(crate) fn wants_body(self) -> bool {
         self.media.is_some()
     }
@@ -37,7 +38,7 @@ impl AnswerCheck {
 pub(super) struct Operation {
     parameters: Vec<Parameter>,
     body: Option<Body>,
-    answers: Vec<Answer>,
+    responses: Vec<Response>,
 }
 
 #[derive(Debug)]
@@ -47,13 +48,13 @@ struct Body {
 }
 
 #[derive(Debug)]
-struct Answer {
+struct Response {
     statuses: Statuses,
     headers: Vec<Parameter>,
     media: Media,
 }
 
-/// Which answers are meant, the most exact first.
+/// The statuses that a response applies to, the most exact first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Statuses {
     One(u16),
@@ -69,7 +70,7 @@ impl Operation {
         template: &str,
         item: &str,
         method: &str,
-    ) -> Result<Self, Vec<Mistake>> {
+    ) -> Result<Self, Vec<ConfigError>> {
         let pointer = format!("{item}/{method}");
         let mut mistakes = Vec::new();
         let own = parameters(document, &format!("{pointer}/parameters"), &mut mistakes);
@@ -84,29 +85,26 @@ impl Operation {
             })
         });
         let body = body.transpose().unwrap_or_else(|wrong| {
-            mistakes.extend::<Vec<Mistake>>(wrong);
+            mistakes.extend::<Vec<ConfigError>>(wrong);
             None
         });
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for (word, place) in document.entries(&format!("{pointer}/responses")) {
-            match Answer::compile(document, &word, &document.resolve(&place)) {
-                Ok(answer) => answers.push(answer),
+            match Response::compile(document, &word, &document.resolve(&place)) {
+                Ok(response) => responses.push(response),
                 Err(wrong) => mistakes.extend(wrong),
             }
         }
-        answers.sort_by_key(|answer| answer.statuses);
-        if !mistakes.is_empty() {
-            let of = format!("{} {template}", method.to_ascii_uppercase());
-            let told = mistakes.into_iter();
-            return Err(told
-                .map(|(at, words)| (at, format!("{of}: {words}")))
-                .collect());
-        }
-        Ok(Self {
+        responses.sort_by_key(|response| response.statuses);
+        let name = format!("{} {template}", method.to_ascii_uppercase());
+        let named = |wrong: ConfigError| wrong.described(|message| format!("{name}: {message}"));
+        let mistakes = mistakes.into_iter().map(named).collect();
+        let operation = Self {
             parameters: all,
             body,
-            answers,
-        })
+            responses,
+        };
+        ConfigError::unless(mistakes, operation)
     }
 
     /// The headers among its parameters.
@@ -123,10 +121,10 @@ impl Operation {
         parameters.try_for_each(|parameter| parameter.judge(head, in_path))
     }
 
-    /// Which Content-Type a request's body has.
+    /// Returns the number of the Content-Type of a request's body.
     pub(super) fn judge_body_type(&self, head: &Head<'_>) -> Result<Option<u32>, Box<Refusal>> {
         let Some(body) = &self.body else {
-            // What no one asked for is no one's to judge.
+            // The document has no rule for it.
             return Ok(None);
         };
         if is_empty(head) {
@@ -135,13 +133,13 @@ impl Operation {
             }
             return Ok(None);
         }
-        let told = Told::of_request(head).map_err(|words| Refusal::new(400, words))?;
-        let found = told.content_type.and_then(|kind| body.media.find(kind));
+        let stated = MessageBody::of_request(head).map_err(|words| Refusal::new(400, words))?;
+        let found = stated.content_type.and_then(|kind| body.media.find(kind));
         let Some(number) = found else {
             let words = "the OpenAPI document does not name the Content-Type";
             return Err(Refusal::new(415, words));
         };
-        if body.media.is_read(number) && told.is_coded {
+        if body.media.is_read(number) && stated.is_coded {
             return Err(Refusal::new(
                 415,
                 "the body is compressed and cannot be looked into",
@@ -150,7 +148,7 @@ impl Operation {
         Ok(Some(number))
     }
 
-    /// Whether a body of that Content-Type has to be whole.
+    /// Reports whether a body of that Content-Type has to be whole.
     pub(super) fn reads_body(&self, media: Option<u32>) -> bool {
         let body = self.body.as_ref().zip(media);
         body.is_some_and(|(body, number)| body.media.is_read(number))
@@ -167,92 +165,96 @@ impl Operation {
         judged.map_err(|words| Refusal::new(400, words))
     }
 
-    /// Judges an answer by its head.
-    pub(super) fn judge_answer(&self, head: &Head<'_>) -> Result<AnswerCheck, Box<Refusal>> {
+    /// Judges a response by its head.
+    pub(super) fn judge_response(&self, head: &Head<'_>) -> Result<ResponseCheck, Box<Refusal>> {
         let status = head.status();
-        let fits = |answer: &Answer| match answer.statuses {
+        let fits = |response: &Response| match response.statuses {
             Statuses::One(one) => one == status,
             Statuses::Class(class) => class == status / 100,
             Statuses::Others => true,
         };
-        let Some(at) = self.answers.iter().position(fits) else {
-            return Err(of_answer(format!("it does not name the status {status}")));
+        let Some(at) = self.responses.iter().position(fits) else {
+            return Err(of_response(format!("it does not name the status {status}")));
         };
-        let answer = &self.answers[at];
-        for header in &answer.headers {
+        let response = &self.responses[at];
+        for header in &response.headers {
             header
                 .judge_words(head, &[])
-                .map_err(|words| of_answer(format!("a header: {words}")))?;
+                .map_err(|words| of_response(format!("a header: {words}")))?;
         }
         let has_no_body = head.framing() == Framing::None;
-        if answer.media.is_empty() || has_no_body {
-            return Ok(AnswerCheck {
-                answer: at as u32,
+        if response.media.is_empty() || has_no_body {
+            return Ok(ResponseCheck {
+                response: at as u32,
                 media: None,
             });
         }
-        let told = Told::of(head).map_err(of_answer)?;
-        let found = told.content_type.and_then(|kind| answer.media.find(kind));
+        let stated = MessageBody::of(head).map_err(of_response)?;
+        let found = stated
+            .content_type
+            .and_then(|kind| response.media.find(kind));
         let Some(number) = found else {
-            return Err(of_answer("it does not name the Content-Type"));
+            return Err(of_response("it does not name the Content-Type"));
         };
-        if answer.media.is_read(number) && told.is_coded {
-            return Err(of_answer(
+        if response.media.is_read(number) && stated.is_coded {
+            return Err(of_response(
                 "the body is compressed and cannot be looked into",
             ));
         }
-        Ok(AnswerCheck {
-            answer: at as u32,
-            media: answer.media.is_read(number).then_some(number),
+        Ok(ResponseCheck {
+            response: at as u32,
+            media: response.media.is_read(number).then_some(number),
         })
     }
 
-    /// Holds an answer's body against what its head said.
-    pub(super) fn judge_answer_body(
+    /// Checks the body of a response against the schema that its head selected.
+    pub(super) fn judge_response_body(
         &self,
-        check: AnswerCheck,
+        check: ResponseCheck,
         body: &[u8],
     ) -> Result<(), Box<Refusal>> {
-        let answer = self.answers.get(check.answer as usize);
-        let Some((answer, number)) = answer.zip(check.media) else {
+        let response = self.responses.get(check.response as usize);
+        let Some((response, number)) = response.zip(check.media) else {
             return Ok(());
         };
-        answer.media.judge(number, body).map_err(of_answer)
+        response.media.judge(number, body).map_err(of_response)
     }
 }
 
-impl Answer {
-    fn compile(document: &Document, word: &str, pointer: &str) -> Result<Self, Vec<Mistake>> {
-        let one = |words: &str| vec![(pointer.to_owned(), words.to_owned())];
+impl Response {
+    fn compile(document: &Document, word: &str, pointer: &str) -> Result<Self, Vec<ConfigError>> {
         let statuses = match (word, word.as_bytes()) {
             ("default", _) => Statuses::Others,
             (_, [class @ b'1'..=b'5', b'X' | b'x', b'X' | b'x']) => {
                 Statuses::Class(u16::from(class - b'0'))
             }
             _ => {
-                let status = word.parse().ok();
-                let wrong = || one("this is not a status; write for example 200, 2XX or default");
-                Statuses::One(status.ok_or_else(wrong)?)
+                let remedy = "write for example 200, 2XX or default";
+                let wrong = |_| ConfigError::new("this is not a status", remedy).below(pointer);
+                Statuses::One(word.parse::<u16>().map_err(wrong)?)
             }
         };
         let mut headers = Vec::new();
         for (name, place) in document.entries(&format!("{pointer}/headers")) {
             if !name.eq_ignore_ascii_case("content-type") {
                 let place = document.resolve(&place);
-                let header = Parameter::of_answer(document, &place, &name);
-                headers.push(header.map_err(|wrong| vec![wrong])?);
+                headers.push(Parameter::of_response(document, &place, &name)?);
             }
         }
         Ok(Self {
             statuses,
             headers,
-            media: Media::compile(document, &format!("{pointer}/content"), Direction::Answer)?,
+            media: Media::compile(document, &format!("{pointer}/content"), Direction::Response)?,
         })
     }
 }
 
 /// The parameters of the list at a pointer.
-fn parameters(document: &Document, pointer: &str, mistakes: &mut Vec<Mistake>) -> Vec<Parameter> {
+fn parameters(
+    document: &Document,
+    pointer: &str,
+    mistakes: &mut Vec<ConfigError>,
+) -> Vec<Parameter> {
     let count = document
         .at(pointer)
         .and_then(serde_json::Value::as_array)

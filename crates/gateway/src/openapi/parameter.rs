@@ -9,11 +9,11 @@ use super::document::{Direction, Document};
 use super::json;
 use super::schema::Schema;
 use super::shape::Shape;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::message::Refusal;
 use crate::path::query;
 
-/// Where a parameter stands.
+/// The place of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Path,
@@ -22,7 +22,7 @@ enum Place {
     Cookie,
 }
 
-/// How values of several parts are written (OpenAPI 3.1 4.8.12.2).
+/// The notation of values that have several parts (OpenAPI 3.1 4.8.12.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// Commas, in paths and headers.
@@ -37,7 +37,7 @@ enum Style {
     Json,
 }
 
-/// Of two values the upstream could take the other one.
+/// Two values are refused, because the upstream could use the other one.
 const TWICE: &str = "it is there more than once";
 
 /// A parameter of an operation.
@@ -55,19 +55,18 @@ pub(super) struct Parameter {
 
 impl Parameter {
     /// The parameter at a pointer; nothing for those that say nothing (OpenAPI 3.1 4.8.12.1).
-    pub(super) fn compile(document: &Document, pointer: &str) -> Result<Option<Self>, Mistake> {
-        let wrong = |words: &str| (pointer.to_owned(), words.to_owned());
+    pub(super) fn compile(document: &Document, pointer: &str) -> Result<Option<Self>, ConfigError> {
+        let wrong = |message: &str, remedy: &str| ConfigError::new(message, remedy).below(pointer);
         let name = document.text(pointer, "name");
-        let name = name.ok_or_else(|| wrong("the parameter has no name; write one"))?;
+        let name = name.ok_or_else(|| wrong("the parameter has no name", "write one"))?;
         let place = match document.text(pointer, "in") {
             Some("path") => Place::Path,
             Some("query") => Place::Query,
             Some("header") => Place::Header,
             Some("cookie") => Place::Cookie,
             _ => {
-                return Err(wrong(
-                    "`in` is not path, query, header or cookie; write one of them",
-                ));
+                let message = "`in` is not path, query, header or cookie";
+                return Err(wrong(message, "write one of them"));
             }
         };
         const NOT_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -86,13 +85,13 @@ impl Parameter {
         }))
     }
 
-    /// A header of an answer.
-    pub(super) fn of_answer(
+    /// A header of a response.
+    pub(super) fn of_response(
         document: &Document,
         pointer: &str,
         name: &str,
-    ) -> Result<Self, Mistake> {
-        let header = Self::of_schema(document, pointer, name, Place::Header, Direction::Answer)?;
+    ) -> Result<Self, ConfigError> {
+        let header = Self::of_schema(document, pointer, name, Place::Header, Direction::Response)?;
         Ok(Self {
             is_required: document.flag(pointer, "required").unwrap_or(false),
             ..header
@@ -105,13 +104,13 @@ impl Parameter {
         name: &str,
         place: Place,
         direction: Direction,
-    ) -> Result<Self, Mistake> {
-        let wrong = |words: String| (pointer.to_owned(), words);
+    ) -> Result<Self, ConfigError> {
         let content = document.entries(&format!("{pointer}/content"));
         let (place_of_schema, style) = match content.first() {
             Some((_, media)) => (format!("{media}/schema"), Style::Json),
             None => {
-                let style = style(document.text(pointer, "style"), place).map_err(wrong)?;
+                let style = style(document.text(pointer, "style"), place)
+                    .map_err(|wrong| wrong.below(pointer))?;
                 (format!("{pointer}/schema"), style)
             }
         };
@@ -127,23 +126,21 @@ impl Parameter {
                 .flag(pointer, "explode")
                 .unwrap_or(style == Style::Form),
             shape: Shape::of(document, &place_of_schema),
-            schema: schema
-                .transpose()
-                .map_err(|words| (place_of_schema, words))?,
+            schema: schema.transpose()?,
         })
     }
 
-    /// Whether both are the same parameter, of which that of the operation counts.
+    /// Reports whether both are the same parameter, of which that of the operation counts.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
 
-    /// Its name, where it is a header.
+    /// Its name, if it is a header.
     pub(super) fn header(&self) -> Option<&str> {
         (self.place == Place::Header).then_some(self.name.as_str())
     }
 
-    /// Whether it may have several values, which are one list.
+    /// Reports whether it may have several values, which are one list.
     fn is_list(&self) -> bool {
         self.style != Style::Json && (self.shape.is_array() || self.shape.is_object())
     }
@@ -183,7 +180,7 @@ impl Parameter {
         }
     }
 
-    /// What the message says; nothing where it says nothing.
+    /// Returns the value in the message, if it is there.
     fn value(&self, head: &Head<'_>, in_path: &[(&str, &str)]) -> Result<Option<Value>, String> {
         match self.place {
             Place::Path => {
@@ -201,7 +198,7 @@ impl Parameter {
                     return Ok(None);
                 };
                 let text = std::str::from_utf8(first.value).map_err(|_| "it is not UTF-8")?;
-                // Several lines are one list (RFC 9110 5.3), where it is one.
+                // Several lines are one list (RFC 9110 5.3), if the parameter is a list.
                 let mut lines = lines.peekable();
                 if lines.peek().is_some() && !self.is_list() {
                     return Err(TWICE.into());
@@ -335,16 +332,19 @@ impl Parameter {
     }
 }
 
-fn style(word: Option<&str>, place: Place) -> Result<Style, String> {
+fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
     match (word, place) {
         (None | Some("simple"), Place::Path | Place::Header) => Ok(Style::Simple),
         (None | Some("form"), Place::Query | Place::Cookie) => Ok(Style::Form),
         (Some("spaceDelimited"), Place::Query) => Ok(Style::Blanks),
         (Some("pipeDelimited"), Place::Query) => Ok(Style::Bars),
         (Some("deepObject"), Place::Query) => Ok(Style::Deep),
-        (word, _) => Err(format!(
-            "the style {} is not supported there; leave it out, which means simple or form",
-            word.unwrap_or_default()
+        (word, _) => Err(ConfigError::new(
+            format!(
+                "the style {} is not supported there",
+                word.unwrap_or_default()
+            ),
+            "leave it out, which means simple or form",
         )),
     }
 }

@@ -1,7 +1,9 @@
-//! Which path item a path belongs to. A segment that is written out is preferred to one with a parameter
-//! (OpenAPI 3.1 4.8.8.2).
+//! Which path item a path belongs to. A segment that is written out is preferred to one with a
+//! parameter (OpenAPI 3.1 4.8.8.2).
 
 use std::collections::HashMap;
+
+use crate::config::ConfigError;
 
 /// Path templates, as a tree of segments.
 #[derive(Debug, Default)]
@@ -19,7 +21,8 @@ struct Node {
     item: Option<usize>,
 }
 
-/// A segment with parameters: text, parameter, text, and so on; `report.{format}` is `["report.", ""]`.
+/// A segment with parameters: text, parameter, text, and so on; `report.{format}` is `["report.",
+/// ""]`.
 #[derive(Debug, PartialEq, Eq)]
 struct Segment(Vec<String>);
 
@@ -39,12 +42,11 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Whether both are of the same path item.
+    /// Reports whether both are of the same path item.
     pub(super) fn is_of_item(&self, other: &Self) -> bool {
         std::ptr::eq(self.item, other.item)
     }
 
-    /// The number of the operation.
     pub(super) fn operation(&self, method: &str) -> Option<usize> {
         let mut methods = self.item.methods.iter();
         methods
@@ -65,7 +67,7 @@ impl Paths {
         &mut self,
         template: &str,
         methods: Vec<(String, usize)>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let mut names = Vec::new();
         let mut node = &mut self.root;
         for segment in template.split('/').skip(1) {
@@ -77,7 +79,10 @@ impl Paths {
         }
         let number = self.items.len();
         if node.item.replace(number).is_some() {
-            return Err("another path finds the same; remove one".into());
+            return Err(ConfigError::new(
+                "another path finds the same",
+                "remove one",
+            ));
         }
         self.items.push(Item { names, methods });
         Ok(())
@@ -139,7 +144,7 @@ impl Node {
 }
 
 impl Segment {
-    /// Takes a segment apart; no parameter is empty. Answers false where it does not fit.
+    /// Takes a segment apart; no parameter is empty. Returns false where it does not fit.
     fn take<'a>(&self, segment: &'a str, values: &mut Vec<&'a str>) -> bool {
         let (first, others) = self
             .0
@@ -170,9 +175,12 @@ impl Segment {
     }
 }
 
-/// The text around the parameters of a segment; nothing where it has none.
-fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, String> {
-    let wrong = || format!("`{segment}` is no segment of a path; write parameters as {{name}}");
+/// The text around the parameters of a segment; `None` if it has no parameters.
+fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, ConfigError> {
+    let wrong = || {
+        let message = format!("`{segment}` is no segment of a path");
+        ConfigError::new(message, "write parameters as {name}")
+    };
     let mut texts = Vec::new();
     let mut rest = segment;
     while let Some((before, after)) = rest.split_once('{') {
@@ -192,9 +200,8 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Stri
     }
     texts.push(rest.to_owned());
     if texts[1..texts.len() - 1].iter().any(String::is_empty) {
-        return Err(format!(
-            "two parameters of `{segment}` touch; put text between them"
-        ));
+        let message = format!("two parameters of `{segment}` touch");
+        return Err(ConfigError::new(message, "put text between them"));
     }
     Ok(Some(Segment(texts)))
 }
@@ -218,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_out_comes_first() {
+    fn literal_paths_precede_templates() {
         let templates = [
             "/a/{id}",
             "/a/mine",
@@ -266,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_that_cannot_be_are_refused() {
+    fn invalid_templates_are_refused() {
         let mut paths = Paths::default();
         for wrong in ["/{", "/}", "/{}", "/a{b", "/{a}{b}", "/{a{b}}"] {
             assert!(paths.add(wrong, Vec::new()).is_err(), "{wrong}");

@@ -4,14 +4,16 @@ use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
 use super::format;
+use crate::config::ConfigError;
 
-/// What the document is called by its own references.
+/// The name of the document in its own references.
 const BASE: &str = "urn:gatebench:document";
 
-/// Steps that a pattern with look-around may take on one text, so that no request can make it run for long.
+/// Steps that a pattern with look-around may take on one text, so that no request can make it run
+/// for long.
 const BACKTRACKS_MAX: usize = 10_000;
 
-/// Characters of a mistake that are told.
+/// The most characters of a mistake that are shown.
 const WORDS_MAX: usize = 300;
 
 /// Compiles schemas by their places in a document.
@@ -21,7 +23,7 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    pub(super) fn new(root: &Value, is_30: bool) -> Result<Self, String> {
+    pub(super) fn new(root: &Value, is_30: bool) -> Result<Self, ConfigError> {
         let draft = if is_30 {
             Draft::Draft4
         } else {
@@ -31,12 +33,15 @@ impl Schemas {
             .draft(draft)
             .add(BASE, root.clone())
             .and_then(|builder| builder.prepare())
-            .map_err(|error| format!("its references cannot be followed: {error}; correct them"))?;
+            .map_err(|error| {
+                let message = format!("its references cannot be followed: {error}");
+                ConfigError::new(message, "correct them")
+            })?;
         Ok(Self { registry, draft })
     }
 
     /// The schema at a pointer. Patterns are matched in linear time where they can be.
-    pub(super) fn compile(&self, pointer: &str) -> Result<Schema, String> {
+    pub(super) fn compile(&self, pointer: &str) -> Result<Schema, ConfigError> {
         let reference = json!({ "$ref": format!("{BASE}#{}", fragment(pointer)) });
         let options = || {
             let options = jsonschema::options()
@@ -57,7 +62,10 @@ impl Schemas {
         let made = linear.build(&reference);
         made.or_else(|_| options().with_pattern_options(looking).build(&reference))
             .map(|validator| Schema { validator })
-            .map_err(|error| format!("the schema cannot be used: {error}; correct it"))
+            .map_err(|error| {
+                let message = format!("the schema cannot be used: {error}");
+                ConfigError::new(message, "correct it").below(pointer)
+            })
     }
 }
 
@@ -74,7 +82,6 @@ fn fragment(pointer: &str) -> String {
     out
 }
 
-/// One schema.
 #[derive(Debug)]
 pub(super) struct Schema {
     validator: Validator,
@@ -87,11 +94,11 @@ impl Schema {
             return Ok(());
         }
         let first = self.validator.iter_errors(value).next();
-        Err(first.map_or_else(|| "it does not fit".into(), |error| told(&error)))
+        Err(first.map_or_else(|| "it does not fit".into(), |error| described(&error)))
     }
 }
 
-fn told(error: &ValidationError<'_>) -> String {
+fn described(error: &ValidationError<'_>) -> String {
     let at = error.instance_path().to_string();
     let words = error.to_string();
     let words = match words.char_indices().nth(WORDS_MAX) {

@@ -7,7 +7,7 @@ use super::document::{Document, escape};
 /// Schemas that are looked through for one shape.
 const DEPTH_MAX: usize = 16;
 
-/// What a text may stand for.
+/// The types of value that a text may represent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     is_number: bool,
@@ -15,14 +15,14 @@ pub(super) struct Shape {
     is_text: bool,
     is_array: bool,
     is_object: bool,
-    /// Of an array's items.
+    /// The shape of an array's items.
     items: Option<Box<Shape>>,
-    /// Of an object's members.
+    /// The shapes of an object's members.
     members: Vec<(String, Shape)>,
 }
 
 impl Shape {
-    /// What the schema at a pointer allows.
+    /// Returns the shape that the schema at a pointer allows.
     pub(super) fn of(document: &Document, pointer: &str) -> Self {
         let mut shape = Self::default();
         shape.read(document, pointer, DEPTH_MAX);
@@ -120,7 +120,7 @@ impl Shape {
         Ok(Value::Object(object))
     }
 
-    /// What a member may be.
+    /// Returns the shape of a member.
     pub(super) fn member(&self, name: &str) -> &Self {
         static NOTHING: Shape = Shape {
             is_number: false,

@@ -1,6 +1,7 @@
-//! Parameters of a query (`application/x-www-form-urlencoded`, as the URL standard reads it), without a heap.
+//! Parameters of a query (`application/x-www-form-urlencoded`, as the URL standard reads it),
+//! without a heap.
 
-/// What follows the first `?` of a target; nothing where there is none.
+/// Returns the text after the first `?` of a target; empty if there is none.
 pub(crate) fn query_of(target: &str) -> &str {
     target.split_once('?').map_or("", |(_, query)| query)
 }
@@ -11,8 +12,8 @@ pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Takes `+` and `%XX` apart into a buffer; a `%` that begins no such code stands for itself. The length,
-/// unless it does not fit.
+/// Decodes `+` and `%XX` into a buffer; a `%` that begins no code is a plain `%`. Returns the
+/// length, or none if the buffer is too small.
 pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     let mut bytes = written.as_bytes();
     let mut length = 0;
@@ -45,7 +46,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64)) {
+        fn encoded_text_is_decoded(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64)) {
             let written: String = bytes.iter().map(|byte| format!("%{byte:02x}")).collect();
             let mut buffer = [0; 64];
             let length = decode(&written, &mut buffer).unwrap();

@@ -1,29 +1,29 @@
-//! The ways in which upstreams are known to read a path. Which of them the one behind a route takes is
-//! not known, so all are looked at.
+//! The known ways in which upstreams read a path. It is unknown which of them the upstream of a
+//! route uses, so all are checked.
 //!
-//! - Percent-encodings are left as they are, decoded once, or decoded again where that makes new ones;
-//!   those of slashes and backslashes are decoded with the others, or stay.
+//! - Percent-encodings are kept, decoded once, or decoded again if that creates new ones; those of
+//!   slashes and backslashes are decoded with the others, or kept.
 //! - A backslash is a backslash, or a slash.
-//! - What follows `;` in a segment belongs to it, or is left out, before or after decoding.
-//! - Empty segments count, are left out before dot segments are resolved, or after.
-//! - Blanks and dots at the end of a segment belong to it, or are left out; and a path ends where it
-//!   ends, or at an encoded NUL, `?` or `#`.
-//! - Dot segments are resolved (RFC 3986 5.2.4), or are segments as others.
+//! - The text after `;` in a segment is kept, or dropped, before or after decoding.
+//! - Empty segments count, or are dropped before or after dot segments are resolved.
+//! - Blanks and dots at the end of a segment are kept, or dropped; and a path ends at its last
+//!   byte, or at an encoded NUL, `?` or `#`.
+//! - Dot segments are resolved (RFC 3986 5.2.4), or are ordinary segments.
 //!
-//! Programs do these in any order, so what one makes of a path is read again. UTF-8 that is longer than
-//! it has to be is not read at all: no path needs it, and some take it for ASCII.
+//! Programs apply these steps in any order, so each result is read again. Overlong UTF-8 is
+//! refused: no path needs it, and some programs decode it as ASCII.
 
 use std::collections::BTreeSet;
 
 use super::query::code;
 
-/// How often a path may be decoded. One that changes more often is no path that anybody means.
+/// The number of times that a path may be decoded. No legitimate path changes more often.
 const ROUNDS_MAX: usize = 3;
 
 /// Longer paths are not looked into, as each is read dozens of times.
 const BYTES_MAX: usize = 4096;
 
-/// Bytes of all readings of a path together: a path with more of them is no path that anybody means.
+/// Bytes of all readings of a path together: no legitimate path has more.
 const READ_BYTES_MAX: usize = 256 * 1024;
 
 /// A thing that programs do to a path.
@@ -45,8 +45,8 @@ const STEPS: [Step; 5] = [
     Step::Trim,
 ];
 
-/// Hands every reading of a path on, until one is found wrong. Answers whether none was; a path that
-/// cannot be read to its end is wrong as well.
+/// Hands every reading of a path on, until one is found wrong. Reports whether none was; a path
+/// that cannot be read to its end is wrong as well.
 pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     if path.len() > BYTES_MAX {
         return false;
@@ -164,8 +164,8 @@ fn decoded(text: &[u8], is_decoded: fn(u8) -> bool) -> Vec<u8> {
     out
 }
 
-/// Whether a text may hide ASCII: in UTF-8 of more bytes than a character has (RFC 3629 3), or as
-/// `%u0061`, which HTTP.sys decodes.
+/// Reports whether a text may hide ASCII: in UTF-8 of more bytes than a character has (RFC 3629 3),
+/// or as `%u0061`, which HTTP.sys decodes.
 fn hides_ascii(text: &[u8]) -> bool {
     let is_overlong = |two: &[u8]| {
         matches!(
@@ -181,7 +181,7 @@ fn hides_ascii(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// All readings; nothing where the path cannot be read to its end.
+    /// All readings; `None` if the path cannot be decoded to its end.
     fn readings(path: &str) -> Option<BTreeSet<String>> {
         let mut found = BTreeSet::new();
         let is_read = all(path.as_bytes(), |reading| {
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_path_is_read_in_one_way() {
+    fn a_plain_path_has_one_reading() {
         for path in ["/", "/a", "/a/b/", "/a.b/c-d", "/.well-known"] {
             are(path, &[path]);
         }
     }
 
     #[test]
-    fn each_manner_is_one_reading() {
+    fn each_step_gives_a_reading() {
         are("/a//b", &["/a//b", "/a/b"]);
         are("/a/../b", &["/a/../b", "/b"]);
         are("/a/./b/..", &["/a/./b/..", "/a/"]);
@@ -226,9 +226,9 @@ mod tests {
     }
 
     #[test]
-    fn programs_do_one_thing_before_another() {
+    fn steps_apply_in_any_order() {
         for (path, expected) in [
-            // Decoded but for the slash, and resolved or not.
+            // Decoded except for the slash, and resolved or not.
             ("/%61/..%2Fb", "/a/..%2Fb"),
             // Resolved, then decoded, then left alone.
             ("/x/../a%2F..%2Fb", "/a/../b"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_wrong() {
+    fn unreadable_paths_are_wrong() {
         assert_eq!(readings("/a%C0%AFb"), None);
         assert_eq!(readings("/a%E0%80%AFb"), None);
         assert_eq!(readings("/x/..%FC%80%80%80%80%AFadmin"), None);
@@ -265,7 +265,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_makes_it_panic_and_readings_are_paths(path in "/[a/.;%\\\\? 0-9A-F]{0,24}") {
+        fn no_input_panics_and_readings_are_paths(path in "/[a/.;%\\\\? 0-9A-F]{0,24}") {
             all(path.as_bytes(), |reading| {
                 assert!(reading.starts_with(b"/"), "{path}");
                 true

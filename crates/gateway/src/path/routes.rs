@@ -1,11 +1,12 @@
-//! Which route a path belongs to: the longest prefix that ends where a segment ends.
+//! The routes by their prefixes: a path belongs to the longest prefix that ends where a segment
+//! ends.
 
 use std::collections::HashMap;
 
 /// Prefixes with their routes' numbers.
 ///
-/// Paths are compared as they are: [`super`] says in which form that is. `/json` matches `/json`
-/// and `/json/x`, not `/jsonx`; `/json/` matches `/json/` and `/json/x`, not `/json`; `/` matches all.
+/// Paths are compared in the form that [`super`] describes. `/json` matches `/json` and `/json/x`,
+/// not `/jsonx`; `/json/` matches `/json/` and `/json/x`, not `/json`; `/` matches all.
 #[derive(Debug, Default)]
 pub(crate) struct RouteTable {
     by_prefix: HashMap<Box<[u8]>, usize>,
@@ -123,7 +124,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_table_finds_what_the_definition_says(
+        fn the_table_agrees_with_the_definition(
             prefixes in proptest::collection::hash_set("/([ab]{0,2}/?){0,3}", 0..6),
             path in "/([ab]{0,2}/?){0,5}",
         ) {

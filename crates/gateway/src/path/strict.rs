@@ -1,4 +1,4 @@
-//! The one way in which paths of strict routes are written, and what no target may hold.
+//! The normal form of paths of strict routes, and the characters that no target may contain.
 
 use super::Words;
 use super::query::code;
@@ -40,11 +40,11 @@ const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// What one look over a path and its query tells.
+/// The result of one pass over a path and its query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) path_bytes: usize,
-    /// The path is in its normal form, and nobody reads it otherwise.
+    /// The path is in its normal form, and all servers read it alike.
     pub(super) is_plain: bool,
 }
 
@@ -76,10 +76,10 @@ pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
     })
 }
 
-/// What a path that a strict route may take is.
+/// The form of a path that a strict route may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
-    /// It is what [`normalise`] makes of it.
+    /// The path equals its result of [`normalise`].
     pub(super) is_normal: bool,
     /// Others may read it as another path.
     pub(super) is_ambiguous: bool,
@@ -91,7 +91,7 @@ pub(super) fn judge(path: &str) -> Result<Form, Words> {
         is_normal: true,
         is_ambiguous: false,
     };
-    // What does not begin with a slash is a path of no route.
+    // A path that does not begin with a slash belongs to no route.
     let Some(path) = path.strip_prefix('/') else {
         return Ok(form);
     };
@@ -155,12 +155,13 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
         b'/' => Err("the target's path has an encoded slash; write `/`"),
         b'\\' => Err("the target's path has an encoded backslash; leave it out"),
         0..=0x1F | 0x7F => Err("the target's path has an encoded control character; leave it out"),
-        // A fragment where it is decoded, and bytes with which UTF-8 may hide ASCII.
+        // A fragment, if it is decoded, and bytes with which overlong UTF-8 may hide ASCII.
         b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => {
             form.is_ambiguous = true;
             Ok(())
         }
-        // What paths have unencoded as well, with a meaning or without: `%3A` may be a colon to others.
+        // Characters that paths also contain unencoded, with or without a meaning: other servers
+        // may read `%3A` as a colon.
         _ => {
             let is_of_paths = CLASSES[usize::from(byte)] & NOT_IN_PATH == 0;
             form.is_ambiguous |= is_of_paths && !is_unreserved(byte);
@@ -169,8 +170,8 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
     }
 }
 
-/// Writes the normal form of a path that [`judge`] found nothing wrong with: unreserved characters as
-/// they are, percent-encodings in upper case (RFC 3986 6.2.2).
+/// Writes the normal form of a path that [`judge`] found nothing wrong with: unreserved characters
+/// as they are, percent-encodings in upper case (RFC 3986 6.2.2).
 pub(super) fn normalise(path: &str, out: &mut String) {
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('%') {
@@ -188,13 +189,14 @@ pub(super) fn normalise(path: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Whether this can be the prefix of a strict route: a path in its normal form, which requests have.
+/// Reports whether this can be the prefix of a strict route: a path in its normal form, which
+/// requests have.
 pub(crate) fn is_normal(path: &str) -> bool {
     let is_path = path.starts_with('/') && !path.contains('?') && look(path.as_bytes()).is_ok();
     is_path && judge(path).is_ok_and(|form| form.is_normal)
 }
 
-/// Whether this can be the prefix of a verbatim route: a path, however it is written.
+/// Reports whether this can be the prefix of a verbatim route: any spelling of a path.
 pub(crate) fn is_path(path: &str) -> bool {
     let is_encoded = |after: &str| code(after.as_bytes()).is_some();
     path.starts_with('/')
@@ -284,7 +286,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_makes_it_panic(path in "\\PC*") {
+        fn no_input_panics(path in "\\PC*") {
             let _ = look(path.as_bytes());
             let _ = judge(&path);
             normalise(&path, &mut String::new());

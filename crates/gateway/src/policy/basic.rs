@@ -5,11 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::credential_store::CredentialStore;
 
-/// Credentials longer than this, in Base64, are nobody's.
+/// Longer credentials, in Base64, match no consumer.
 const CREDENTIALS_BYTES_MAX: usize = 1024;
 
-/// Who a request says it comes from: the consumer's number. The credentials, `user:password`, are looked
-/// up like keys, so how long that takes tells nothing about them.
+/// Returns the number of the consumer whose credentials a request carries. The credentials,
+/// `user:password`, are looked up like keys, so the duration of a look-up says nothing about them.
 pub(crate) fn consumer(value: &[u8], credentials: &CredentialStore) -> Option<u32> {
     let token = after_scheme(value, "basic")?;
     let mut decoded = [0_u8; CREDENTIALS_BYTES_MAX];
@@ -20,7 +20,8 @@ pub(crate) fn consumer(value: &[u8], credentials: &CredentialStore) -> Option<u3
     credentials.find(&decoded[..length])
 }
 
-/// What follows the name of an authentication scheme, which has no case (RFC 9110 11.1).
+/// Returns the text after the name of an authentication scheme. The case of the name does not
+/// matter (RFC 9110 11.1).
 pub(crate) fn after_scheme<'v>(value: &'v [u8], scheme: &str) -> Option<&'v [u8]> {
     let (name, rest) = value.split_at_checked(scheme.len())?;
     let rest = rest.strip_prefix(b" ")?;
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_nobodys() {
+    fn other_values_match_no_consumer() {
         for value in [
             "",
             "Basic",
@@ -68,7 +69,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_makes_it_panic(value in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+        fn no_input_panics(value in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
             let credentials = CredentialStore::new([("alice:secret", 0)]);
             consumer(&value, &credentials);
             consumer(&[&b"Basic "[..], &value].concat(), &credentials);

@@ -7,72 +7,69 @@ use gatebench_model::soap::SoapPolicy;
 
 use super::rate::RateLimiter;
 use super::{Chain, Stage, jwt};
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::message::json::Plan;
 use crate::message::{Challenge, Pages};
 use crate::openapi::Contract;
 use crate::redis::RedisLimit;
-use crate::soap::{BodyLimits, Soap, Surroundings};
+use crate::soap::{Soap, Surroundings};
 
 /// Compiles chains; numbers the caches that each worker needs.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     /// The policies that each worker keeps a cache of verified tokens for, by its number.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Only mistakes are looked for: definitions, which take long, are not compiled.
+    /// Only mistakes are reported: definitions, which take long, are not compiled.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
-    /// Bytes of a message that is kept whole.
+    /// The largest message that is kept whole, in bytes.
     pub(crate) collected_max: usize,
-    /// The name of the route at hand.
+    /// The name of the current route.
     pub(crate) route: String,
-    /// Limits that are counted in Redis, by number, with what names them there.
+    /// Limits that are counted in Redis, by number, with their names there.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
-    /// What the route at hand takes off the path.
+    /// The prefix that the current route removes from the path.
     pub(crate) stripped: Option<String>,
-    /// How many consumers there are.
     pub(crate) consumers: usize,
     pub(crate) pages: Pages,
 }
 
 impl Compiler {
-    /// The chain of a route, or everything that is wrong with its policies, each with its place below
-    /// the list of policies.
-    pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<Mistake>> {
+    /// The chain of a route, or everything that is wrong with its policies, each with its place
+    /// below the list of policies.
+    pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<ConfigError>> {
         let mut chain = Chain::default();
         let mut mistakes = Vec::new();
-        let bodies = self.bodies(policies);
         for (at, policy) in policies.iter().enumerate() {
             let added = match policy {
-                Policy::Soap(policy) => self.add_soap(at, policy, bodies, &mut chain),
+                Policy::Soap(policy) => {
+                    self.add_soap(at, policy, request_bytes(policies), &mut chain)
+                }
                 policy => self.add(at, policy, &mut chain),
             };
             if let Err(wrong) = added {
-                let kind = policy.kind();
-                let placed = wrong
-                    .into_iter()
-                    .map(|(place, message)| (format!("/{at}/{kind}{place}"), message));
-                mistakes.extend(placed);
+                let place = format!("/{at}/{}", policy.kind());
+                mistakes.extend(wrong.into_iter().map(|wrong| wrong.below(&place)));
             }
         }
-        let edits_json = !(chain.request_json.is_empty() && chain.response_json.is_empty());
-        if chain.soap.is_some() && (edits_json || !chain.response_xslt.is_empty()) {
-            let words = "`soap` has the bodies of its route to itself; use a stylesheet of its own";
-            mistakes.push((String::new(), words.into()));
+        if chain.soap.is_some() && (!chain.request_json.is_empty() || chain.edits_responses()) {
+            let message = "no other policy may edit bodies on a route with `soap`";
+            mistakes.push(ConfigError::new(message, "use a stylesheet of `soap`"));
         }
-        if !(chain.response_json.is_empty() && chain.response_xslt.is_empty()) {
-            // A compressed answer could not be edited.
+        if chain.edits_responses() {
+            // A compressed response could not be edited.
             chain.request_headers.remove("Accept-Encoding");
         }
-        if mistakes.is_empty() {
-            Ok(chain)
-        } else {
-            Err(mistakes)
-        }
+        ConfigError::unless(mistakes, chain)
     }
 
-    fn add(&mut self, at: usize, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
+    fn add(
+        &mut self,
+        at: usize,
+        policy: &Policy,
+        chain: &mut Chain,
+    ) -> Result<(), Vec<ConfigError>> {
         let stage = match policy {
             Policy::ApiKey(api_key) => {
                 chain.trust(&api_key.header);
@@ -104,12 +101,11 @@ impl Compiler {
             Policy::RedisRateLimit(limit) => {
                 limit.header.iter().for_each(|name| chain.trust(name));
                 if chain.redis.is_some() {
-                    let words = "a second one on the same route; keep one";
-                    return Err(vec![(String::new(), words.into())]);
+                    return Err(second("keep one"));
                 }
                 let place = format!("{}:{at}", self.route);
                 let made = RedisLimit::new(limit, self.redis_limits.len(), &place);
-                chain.redis = Some(made.map_err(|words| vec![("/redis".into(), words)])?);
+                chain.redis = Some(made.map_err(|wrong| wrong.below("/redis"))?);
                 self.redis_limits.push((place, (**limit).clone()));
                 return Ok(());
             }
@@ -120,12 +116,11 @@ impl Compiler {
             }
             Policy::Openapi(policy) => {
                 if chain.openapi.is_some() {
-                    let words = "a second one on the same route; keep one";
-                    return Err(vec![(String::new(), words.into())]);
+                    return Err(second("keep one"));
                 }
                 let contract = Arc::new(self.contract(policy)?);
                 if contract.are_responses {
-                    // A compressed answer could not be looked into.
+                    // A compressed response could not be checked.
                     chain.request_headers.remove("Accept-Encoding");
                 }
                 chain.trust_bodies();
@@ -139,8 +134,8 @@ impl Compiler {
         Ok(())
     }
 
-    /// What is done to messages that pass.
-    fn add_edit(&self, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
+    /// Adds a policy that edits messages.
+    fn add_edit(&self, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<ConfigError>> {
         match policy {
             Policy::RequestHeaders(edits) => chain.request_headers.then(edits),
             Policy::ResponseHeaders(edits) => chain.response_headers.then(edits),
@@ -161,16 +156,16 @@ impl Compiler {
         &self,
         at: usize,
         policy: &SoapPolicy,
-        bodies: BodyLimits,
+        request_bytes: usize,
         chain: &mut Chain,
-    ) -> Result<(), Vec<Mistake>> {
+    ) -> Result<(), Vec<ConfigError>> {
         if chain.soap.is_some() {
-            let words = "a second one on the same route; write both directions into one";
-            return Err(vec![(String::new(), words.into())]);
+            return Err(second("write both directions into one"));
         }
         let around = Surroundings {
             upstreams: &self.upstreams,
-            bodies,
+            request_bytes: request_bytes.min(self.collected_max),
+            response_bytes: self.collected_max,
             is_check: self.is_check,
         };
         chain.trust_bodies();
@@ -178,42 +173,47 @@ impl Compiler {
         Ok(())
     }
 
-    /// What the bodies of a route may unpack to: what may come as it is, so that packing is no way around a limit.
-    fn bodies(&self, policies: &[Policy]) -> BodyLimits {
-        let limits = policies.iter().filter_map(|policy| match policy {
-            Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),
-            _ => None,
-        });
-        BodyLimits {
-            request: limits.fold(self.collected_max, usize::min),
-            response: self.collected_max,
-        }
-    }
-
-    fn contract(&self, policy: &OpenapiPolicy) -> Result<Contract, Vec<Mistake>> {
-        let contract = Contract::of(&policy.document).map_err(|wrong| {
-            let told = wrong.into_iter().map(|(at, words)| {
-                let words = if at.is_empty() {
-                    words
-                } else {
-                    format!("at {at}: {words}")
-                };
-                ("/document".to_owned(), words)
-            });
-            told.collect::<Vec<_>>()
-        })?;
+    fn contract(&self, policy: &OpenapiPolicy) -> Result<Contract, Vec<ConfigError>> {
+        let placed = |wrong: ConfigError| {
+            let message = match wrong.at.as_str() {
+                "" => wrong.message,
+                at => format!("at {at}: {}", wrong.message),
+            };
+            ConfigError {
+                at: "/document".into(),
+                message,
+                ..wrong
+            }
+        };
+        let contract = Contract::of(&policy.document)
+            .map_err(|wrong| wrong.into_iter().map(placed).collect::<Vec<_>>())?;
         Ok(contract.on(self.stripped.clone(), policy.requests, policy.responses))
     }
 }
 
+/// Returns the size that requests of a route may unpack to: the limit of plain bodies, which
+/// compression must not evade.
+fn request_bytes(policies: &[Policy]) -> usize {
+    let limits = policies.iter().filter_map(|policy| match policy {
+        Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),
+        _ => None,
+    });
+    limits.min().unwrap_or(usize::MAX)
+}
+
+/// The mistake of a policy that a route may have only once.
+fn second(remedy: &str) -> Vec<ConfigError> {
+    ConfigError::new("the route has another such policy", remedy).into()
+}
+
 /// The challenge of RFC 7617 section 2.1.
-fn basic_challenge(realm: &str) -> Result<String, Vec<Mistake>> {
+fn basic_challenge(realm: &str) -> Result<String, Vec<ConfigError>> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if realm.bytes().all(is_plain) {
         Ok(format!("Basic realm=\"{realm}\", charset=\"UTF-8\""))
     } else {
-        let message =
-            "a realm is ASCII without quotes and backslashes; write for example \"gatebench\"";
-        Err(vec![("/realm".into(), message.into())])
+        let message = "a realm is ASCII without quotes and backslashes";
+        let remedy = "write for example \"gatebench\"";
+        Err(vec![ConfigError::new(message, remedy).below("/realm")])
     }
 }

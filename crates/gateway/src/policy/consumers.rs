@@ -1,11 +1,11 @@
-//! Who may call, numbered in the order of the configuration.
+//! The consumers, numbered in the order of the configuration.
 
 use std::collections::HashMap;
 
 use super::credential_store::CredentialStore;
 use crate::config::Consumer;
 
-/// Everything by which a consumer is known.
+/// The credentials and names of all consumers.
 #[derive(Debug)]
 pub(crate) struct Consumers {
     /// By API key.

@@ -1,8 +1,8 @@
-//! Which consumer a secret belongs to: an API key, or a user with a password.
+//! The consumers by their secrets: API keys, or users with passwords.
 //!
-//! A secret is found by a keyed hash (SipHash with a secret of this process), so how long a wrong one is
-//! looked for tells nothing about the right ones; a candidate of equal hash is then compared without
-//! stopping at the first difference. The length of a secret is not kept secret.
+//! A secret is found by a keyed hash (SipHash with a secret of this process), so the duration of a
+//! look-up reveals nothing about the right secrets. A candidate of equal hash is then compared
+//! without stopping at the first difference. The length of a secret is not kept secret.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -37,7 +37,7 @@ impl CredentialStore {
         Self { secret, by_hash }
     }
 
-    /// The number of the consumer who has that secret.
+    /// The number of the consumer with that secret.
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         let candidates = self.by_hash.get(&self.secret.hash_one(key))?;
         candidates
@@ -47,7 +47,7 @@ impl CredentialStore {
     }
 }
 
-/// Compares to the end, whatever differs before it.
+/// Compares all bytes, even after a difference.
 pub(crate) fn equal_in_constant_time(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
         return false;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_whole_key_is_a_key() {
+    fn only_the_whole_key_matches() {
         let keys = CredentialStore::new([("alpha", 3), ("beta", 7)]);
         assert_eq!(
             (keys.find(b"alpha"), keys.find(b"beta")),

@@ -1,6 +1,6 @@
-//! The policies of a route, ready for the loop: an ordered chain that judges requests, and what is
-//! done to messages that pass. A route without policies has empty chains and pays for nothing. It
-//! knows messages, and neither connections nor the other routes.
+//! The policies of a route, prepared for the loop: an ordered chain that judges requests, and the
+//! edits of messages that pass. A route without policies has empty chains and no cost. This module
+//! knows messages, but neither connections nor other routes.
 
 mod basic;
 mod compile;
@@ -28,11 +28,11 @@ use rate::RateLimiter;
 /// The policies of one route.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
-    /// What may refuse or answer a request, in order.
+    /// The policies that may refuse a request or respond to it, in order.
     stages: Vec<Stage>,
     pub(crate) request_headers: HeaderProgram,
     pub(crate) response_headers: HeaderProgram,
-    /// The header that tells the upstream who calls.
+    /// The header that names the consumer to the upstream.
     consumer_header: Option<String>,
     /// Fields that policies go by.
     trusted: Vec<String>,
@@ -41,11 +41,11 @@ pub(crate) struct Chain {
     pub(crate) response_xslt: Stylesheets,
     pub(crate) soap: Option<Soap>,
     pub(crate) openapi: Option<Arc<Contract>>,
-    /// Asked when nothing else is against a request, since that may take time.
+    /// Consulted last, because it may take time.
     pub(crate) redis: Option<RedisLimit>,
 }
 
-/// One policy that may refuse or answer a request.
+/// One policy that may refuse a request or respond to it.
 #[derive(Debug)]
 enum Stage {
     ApiKey {
@@ -63,32 +63,32 @@ enum Stage {
     Mock(usize),
 }
 
-/// A request that is judged by its head.
+/// A request, as far as its head is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     /// As the client sent it.
     pub(crate) head: &'a Head<'a>,
-    /// The path in the form that goes on.
+    /// The path in the form that is passed on.
     pub(crate) path: &'a str,
     pub(crate) now_ns: u64,
 }
 
-/// What a chain learns of a request on the way.
+/// The facts that a chain learns about a request.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) consumer: Option<u32>,
-    /// What the last rate limit said, for the answer's head.
+    /// The verdict of the last rate limit, for the response's head.
     pub(crate) standing: Option<Standing>,
-    /// Bytes that the body may have, where there is a limit.
+    /// The largest body allowed, in bytes, if there is a limit.
     pub(crate) body_max: Option<u64>,
-    /// What the rest of the request, and its answer, are held against.
+    /// The operation that the rest of the request and its response are checked against.
     pub(crate) operation: Option<Check>,
-    /// Why it is refused, where that needs words of its own.
+    /// The reason for a refusal, if it has a text.
     pub(crate) refusal: Option<Box<Refusal>>,
 }
 
 impl Chain {
-    /// Goes on with what rate limits had counted by the chain that the route had before.
+    /// Continues the counts of the rate limits of the route's previous chain.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
         let now = self.stages.iter_mut().filter_map(|stage| match stage {
             Stage::RateLimit(limiter) => Some(limiter),
@@ -103,7 +103,7 @@ impl Chain {
         }
     }
 
-    /// Judges a request: an answer, or nothing against it.
+    /// Judges a request. Returns the response if a policy decides it, or none if no policy objects.
     pub(crate) fn judge(
         &self,
         request: &Request<'_>,
@@ -116,8 +116,8 @@ impl Chain {
             .find_map(|stage| stage.judge(request, consumers, caches, notes))
     }
 
-    /// Why a request cannot be edited though its route edits such: nobody can say what its body is, or
-    /// look into it.
+    /// Returns the refusal of a request that the route edits but the gateway cannot: its head
+    /// contradicts itself, or its body is compressed.
     pub(crate) fn unreadable(&self, head: &Head<'_>) -> Option<Box<Refusal>> {
         if self.request_json.is_empty() || is_empty(head) {
             return None;
@@ -132,31 +132,32 @@ impl Chain {
         }
     }
 
-    /// Why an answer cannot be edited though its route edits such.
-    pub(crate) fn unreadable_answer(&self, head: &Head<'_>) -> Option<String> {
-        match self.edits_answers() && !is_empty(head) {
+    /// Returns the reason why a response that the route edits cannot be edited.
+    pub(crate) fn unreadable_response(&self, head: &Head<'_>) -> Option<String> {
+        match self.edits_responses() && !is_empty(head) {
             true => Body::of(head).err(),
             false => None,
         }
     }
 
-    /// Fields that policies go by: no other one that an upstream may take for one of them goes on.
+    /// Fields that policies rely on. The gateway removes other fields that an upstream may confuse
+    /// with them.
     pub(crate) fn trusted(&self) -> &[String] {
         &self.trusted
     }
 
-    /// Goes by that field from now on.
+    /// Relies on that field from now on.
     fn trust(&mut self, name: &str) {
         self.trusted.push(name.to_owned());
     }
 
-    /// Goes by what bodies are from now on.
+    /// Relies on the form of bodies from now on.
     fn trust_bodies(&mut self) {
         self.trust("Content-Type");
         self.trust("Content-Encoding");
     }
 
-    /// What tells the upstream who calls, as a field.
+    /// Returns the field that names the caller to the upstream.
     pub(crate) fn consumer_field<'a>(
         &'a self,
         notes: &Notes,
@@ -166,7 +167,7 @@ impl Chain {
         Some((name, consumers.name(notes.consumer?)?.as_bytes()))
     }
 
-    /// Whether a request must be whole before it goes on.
+    /// Reports whether a request must be whole before it is passed on.
     pub(crate) fn collects(&self, head: &Head<'_>, notes: &Notes) -> bool {
         let contract = self.openapi.as_ref().zip(notes.operation);
         contract.is_some_and(|(contract, check)| contract.wants_body(check))
@@ -174,11 +175,11 @@ impl Chain {
             || !self.request_json.is_empty() && !is_empty(head) && form_of(head) == Form::Json
     }
 
-    /// Whether an answer must be whole before it goes on.
-    pub(crate) fn collects_answer(&self, head: &Head<'_>) -> bool {
+    /// Reports whether a response must be whole before it is passed on.
+    pub(crate) fn collects_response(&self, head: &Head<'_>) -> bool {
         match head.framing() {
             Framing::None => false,
-            _ if self.processes_answers() => true,
+            _ if self.processes_responses() => true,
             Framing::Length(0) => false,
             _ => match form_of(head) {
                 Form::Json => !self.response_json.is_empty(),
@@ -188,26 +189,26 @@ impl Chain {
         }
     }
 
-    /// Whether answers may get another body.
-    pub(crate) fn replaces_answers(&self) -> bool {
-        self.edits_answers() || self.processes_answers()
+    /// Reports whether responses may get another body.
+    pub(crate) fn replaces_responses(&self) -> bool {
+        self.edits_responses() || self.processes_responses()
     }
 
-    /// Reports whether some responses must be whole before they go on.
-    pub(crate) fn may_collect_answers(&self) -> bool {
-        self.replaces_answers()
+    /// Reports whether some responses must be whole before they are forwarded.
+    pub(crate) fn may_collect_responses(&self) -> bool {
+        self.replaces_responses()
             || self
                 .openapi
                 .as_ref()
                 .is_some_and(|contract| contract.are_responses)
     }
 
-    fn edits_answers(&self) -> bool {
+    fn edits_responses(&self) -> bool {
         !(self.response_json.is_empty() && self.response_xslt.is_empty())
     }
 
-    /// Whether answers go along a SOAP/XML chain, which knows gzip and no other coding.
-    pub(crate) fn processes_answers(&self) -> bool {
+    /// Reports whether responses go along a SOAP/XML chain, which knows gzip and no other coding.
+    pub(crate) fn processes_responses(&self) -> bool {
         self.soap.as_ref().is_some_and(Soap::has_response)
     }
 }
@@ -278,7 +279,8 @@ impl Stage {
     }
 }
 
-/// The value of a field, if it is there once: of two credentials the upstream could believe the other one.
+/// Returns the value of a field that occurs once: of two credentials the upstream could use the
+/// other one.
 fn only<'a>(head: &Head<'a>, name: &str) -> Option<&'a [u8]> {
     let mut fields = head.fields();
     let mut values = fields

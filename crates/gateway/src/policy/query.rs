@@ -3,11 +3,11 @@
 use super::credential_store::CredentialStore;
 use crate::path::query::{decode, parameters, query_of};
 
-/// A value longer than this, as it is written, is nobody's key.
+/// A longer value, as it is written, is no key.
 const VALUE_BYTES_MAX: usize = 1024;
 
-/// Whose key the parameter of that name carries: the consumer's number. Of two keys the upstream could
-/// believe the other one, so they are nobody's.
+/// Returns the number of the consumer whose key the parameter of that name carries. Two keys are no
+/// key, because the upstream could use the other one.
 pub(crate) fn consumer(target: &str, name: &str, keys: &CredentialStore) -> Option<u32> {
     let mut buffer = [0_u8; VALUE_BYTES_MAX];
     let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));
@@ -19,7 +19,7 @@ pub(crate) fn consumer(target: &str, name: &str, keys: &CredentialStore) -> Opti
     keys.find(&buffer[..length])
 }
 
-/// Whether a name as it is written means this one.
+/// Reports whether a name as it is written means this one.
 fn is_named(written: &str, name: &str) -> bool {
     if !written.contains(['%', '+']) {
         return written == name;
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_found_however_they_are_written() {
+    fn encoded_keys_are_found() {
         for target in [
             "/a?api%20key=alpha",
             "/a?x=y&api+key=alpha&z",
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_nobodys() {
+    fn other_values_match_no_consumer() {
         for target in [
             "/a",
             "/a?",
@@ -75,7 +75,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_makes_it_panic(target in "\\PC*") {
+        fn no_input_panics(target in "\\PC*") {
             found(&target);
             found(&format!("/?api+key={target}"));
         }

@@ -1,9 +1,10 @@
-//! Rate limits: a token bucket per key, as the generic cell rate algorithm keeps it (ITU-T I.371, annex A).
+//! Rate limits: a token bucket per key, as the generic cell rate algorithm keeps it (ITU-T I.371,
+//! annex A).
 //!
-//! A bucket of `limit` tokens fills within `window`. All that is kept of it is when it will be full again:
-//! one number, changed by one compare-and-swap, for all workers together. A client gets `limit` requests
-//! at once, then one each `window / limit`; over any stretch of time t it gets at most
-//! `limit · (1 + t / window)`.
+//! A bucket of `limit` tokens fills within `window`. All that is kept of it is when it will be full
+//! again: one number, changed by one compare-and-swap, for all workers together. A client gets
+//! `limit` requests at once, then one each `window / limit`; over any stretch of time t it gets at
+//! most `limit · (1 + t / window)`.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,16 +16,16 @@ use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 use super::consumers::Consumers;
 use crate::message::Standing;
 
-/// Fractions of a nanosecond, so that a thousand million requests in any window are counted right to
-/// a few per cent, and a million to some millionths. u64 then lasts for nine years of uptime.
+/// Fractions of a nanosecond, so that a thousand million requests in any window are counted right
+/// to a few per cent, and a million to some millionths. u64 then lasts for nine years of uptime.
 const FRACTIONS: u64 = 64;
-/// Parts that values of a header are spread over, each with a lock of its own.
+/// Parts that values of a header are spread over, each with a separate lock.
 const SHARDS: usize = 16;
 /// Values of a header that one part knows at a time. More share one bucket.
 const SHARD_KEYS_MAX: usize = 8192;
 /// Longer values of a header share the bucket of those that have none.
 const KEY_BYTES_MAX: usize = 256;
-/// How often a full part is looked through for buckets that are full again, in [`FRACTIONS`].
+/// The interval at which a full part is searched for buckets that are full again, in [`FRACTIONS`].
 const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 
 /// A policy `rate_limit`, ready. Its buckets are shared by all workers.
@@ -32,9 +33,9 @@ const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 pub(crate) struct RateLimiter {
     limit: u64,
     window: u64,
-    /// What one request costs.
+    /// The cost of one request.
     cost: u64,
-    /// Whether answers tell of it.
+    /// True if responses report the limit.
     pub(crate) has_headers: bool,
     /// A reload that leaves the limit as it is leaves these to the next configuration.
     buckets: Arc<Buckets>,
@@ -44,7 +45,7 @@ pub(crate) struct RateLimiter {
 #[derive(Debug)]
 enum Buckets {
     One(AtomicU64),
-    /// By the number of the consumer; the last is everybody else's.
+    /// By the number of the consumer; the last is for all other requests.
     PerConsumer(Box<[AtomicU64]>),
     PerHeader(Box<ByHeader>),
 }
@@ -54,7 +55,7 @@ struct ByHeader {
     name: String,
     secret: RandomState,
     shards: [Mutex<Shard>; SHARDS],
-    /// Of requests without that header, and of values beyond what can be kept.
+    /// The bucket of requests without that header, and of values beyond the bound.
     others: AtomicU64,
 }
 
@@ -89,8 +90,9 @@ impl RateLimiter {
         }
     }
 
-    /// Counts on where a limiter of the configuration before left off, if it is the same limit: the same
-    /// number in the same window, counted apart by the same. Consumers are known by their names.
+    /// Counts on where a limiter of the configuration before left off, if it is the same limit: the
+    /// same number in the same window, counted apart by the same. Consumers are known by their
+    /// names.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
         if (self.limit, self.window) != (before.limit, before.window) {
             return;
@@ -179,8 +181,8 @@ impl RateLimiter {
         Ok(after)
     }
 
-    /// When a bucket is full again once a token is taken from it; `Err` with when it is without that,
-    /// where it has none.
+    /// Returns when a bucket is full again after a token is taken from it; `Err` with the time
+    /// without that if it has no token.
     fn after(&self, full_at: u64, now: u64) -> Result<u64, u64> {
         let after = full_at.max(now).saturating_add(self.cost);
         if after - now <= self.window.max(self.cost) {
@@ -206,7 +208,7 @@ impl RateLimiter {
 }
 
 impl Shard {
-    /// Whether another value may be kept; buckets that are full again need not be.
+    /// Reports whether another value may be kept; buckets that are full again need not be.
     fn has_room(&mut self, now: u64) -> bool {
         if self.full_at.len() >= SHARD_KEYS_MAX && now >= self.swept_at.saturating_add(SWEEP_EACH) {
             self.swept_at = now;
@@ -216,8 +218,8 @@ impl Shard {
     }
 }
 
-/// Copies the buckets of consumers that are still there. What requests count meanwhile, which is 50 ms at the
-/// most, is lost.
+/// Copies the buckets of consumers that still exist. Requests counted meanwhile, within at most 50
+/// ms, are lost.
 fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
     let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
         if let (Some(into), Some(from)) = (into, from) {
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_limit_at_once_then_one_each_part_of_the_window() {
+    fn a_full_burst_then_one_request_per_part_of_the_window() {
         let limiter = limiter(10, "10s", RateLimitKey::Route);
         let first = limiter.count(None, None, START);
         assert_eq!((first.limit, first.remaining, first.reset_s), (10, 9, 1));
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn consumers_are_counted_apart_and_all_others_together() {
+    fn consumers_are_counted_separately_and_others_together() {
         let limiter = limiter(1, "1h", RateLimitKey::Consumer);
         for consumer in [Some(0), Some(1), None] {
             assert!(limiter.count(consumer, None, START).is_allowed);
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted_apart_and_what_cannot_be_kept_together() {
+    fn values_are_counted_separately_and_surplus_values_together() {
         let limiter = limiter(1, "1h", RateLimitKey::Header);
         let count = |value: &str, now| limiter.count(None, Some(value.as_bytes()), now).is_allowed;
         assert!(count("a", START) && count("b", START));

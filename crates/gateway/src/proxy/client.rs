@@ -1,29 +1,28 @@
-//! One client's connection: the requests it reads and the state of the one at hand.
+//! One client's connection: the requests that it reads and the state of the current one.
 
 use std::rc::Rc;
 
 use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 use gatebench_net::http2;
 use gatebench_net::timers::Deadline;
-use gatebench_net::{ConnId, ConnMap, Io, Outbox};
+use gatebench_net::{ConnId, Io, Outbox};
 
 use super::edit::in_words_of;
 use super::exchange::{Core, PENDING_BYTES_LOW, PENDING_BYTES_MAX};
 use super::log::LogEntry;
-use super::origin::Origin;
 use crate::client_ref::ClientRef;
 use crate::compiled::ActiveConfig;
 use crate::faults::{Delays, Hold};
 use crate::message::{Choice, Collected, Form, Local, Refusal, Relay, Toward};
-use crate::openapi::AnswerCheck;
+use crate::openapi::ResponseCheck;
 use crate::policy::Notes;
 use crate::soap::{Parked, Passage};
 
-/// How long a connection lives on after its last answer, for the client to read it: closing at once
-/// could destroy it on the way (RFC 9112 9.6).
+/// The time that a connection stays open after its last response, for the client to read it:
+/// closing at once could destroy it on the way (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// Whether a connection lives on.
+/// The fate of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Keep,
@@ -42,7 +41,7 @@ pub(crate) struct Client {
     pub(crate) exchange: Exchange,
 }
 
-/// A connection but for its decoder, whose events are borrowed while this changes.
+/// A connection without its decoder, because the decoder's events are borrowed while this changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ClientRef,
@@ -52,29 +51,30 @@ pub(crate) struct Exchange {
     pub(crate) expects_continue: bool,
     /// The request's last byte has been read.
     pub(crate) is_request_done: bool,
-    /// Bytes of the request's body that were read for nothing, as the gateway will answer by itself.
+    /// Bytes of the request's body that were read for nothing, because the gateway will respond by
+    /// itself.
     pub(crate) passed_over: u64,
-    /// The answer's head has been written.
-    pub(crate) has_answer: bool,
+    /// The response's head has been written.
+    pub(crate) has_response: bool,
     pub(crate) request_relay: Relay,
-    pub(crate) answer_relay: Relay,
+    pub(crate) response_relay: Relay,
     pub(crate) origin: Option<ConnId>,
-    /// The configuration that the request at hand goes by.
+    /// The configuration of the current request.
     pub(crate) active: Rc<ActiveConfig>,
     pub(crate) route: Option<usize>,
     /// When the head of the request was read, of the monotonic clock.
     pub(crate) begun_ns: u64,
     pub(crate) status: u16,
-    /// What Redis was asked about the request, by its number.
+    /// The number of the question about the request that waits for a reply of Redis.
     pub(crate) asking: Option<u64>,
-    /// The message at hand, where a helper of Saxon's transforms it.
+    /// The current message, while a helper of Saxon transforms it.
     pub(crate) parked: Option<Parked>,
-    /// What policies learnt of the request.
+    /// The facts that policies learnt about the request.
     pub(crate) notes: Notes,
-    /// What the answer's body is held against.
-    pub(crate) answer_check: Option<AnswerCheck>,
-    /// What the answer's body is, where it is collected.
-    pub(crate) answer_form: Form,
+    /// The schema that the response's body is checked against.
+    pub(crate) response_check: Option<ResponseCheck>,
+    /// The form of the response's body, if it is collected.
+    pub(crate) response_form: Form,
     /// The upstream chosen, by the configuration's number.
     pub(crate) upstream: usize,
     /// The target chosen, by the worker's number.
@@ -83,9 +83,9 @@ pub(crate) struct Exchange {
     pub(crate) failures: usize,
     /// The request, where a policy wants it whole.
     pub(crate) collected: Collected,
-    /// The answer, where a policy wants it whole.
-    pub(crate) collected_answer: Collected,
-    /// What SOAP/XML chains know of both.
+    /// The response, where a policy wants it whole.
+    pub(crate) collected_response: Collected,
+    /// The state of SOAP/XML chains for both.
     pub(crate) passage: Passage,
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
@@ -102,22 +102,23 @@ pub(crate) struct Exchange {
     deadline: Deadline,
 }
 
-/// Where the connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Between requests, or inside a head.
     Idle,
-    /// The gateway will answer by itself when the request is whole.
+    /// The gateway will respond by itself when the request is whole.
     Local(Choice),
-    /// The request is read to its end before it goes on.
+    /// The request is read to its end before it is passed on.
     Collecting,
     /// An upstream serves the request.
     Relaying,
-    /// The answer is complete and the request is not: its rest is read and passed over.
+    /// The response is complete and the request is not: the rest of the request is read and
+    /// discarded.
     Draining,
-    /// The last answer is queued.
+    /// The last response is queued.
     Closing,
-    /// The last answer is sent, FIN too.
+    /// The last response is sent, FIN too.
     Lingering,
 }
 
@@ -133,12 +134,12 @@ impl Client {
         client
     }
 
-    /// Whether it is not known yet which protocol is spoken.
+    /// Reports whether the protocol is still unknown.
     pub(crate) fn is_unheard(&self) -> bool {
         self.is_unheard
     }
 
-    /// The first bytes of a connection: all of them once they tell which protocol it speaks.
+    /// The first bytes of a connection; all of them are passed on once they identify the protocol.
     pub(crate) fn hear(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.backlog.extend_from_slice(bytes);
         http2::Server::recognises(&self.backlog)?;
@@ -147,75 +148,62 @@ impl Client {
     }
 
     /// Bytes have come.
-    pub(crate) fn received<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-        bytes: &[u8],
-    ) -> Fate {
+    pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if matches!(self.exchange.phase, Phase::Closing | Phase::Lingering) {
             return Fate::Keep;
         }
-        if !self.backlog.is_empty() || !self.exchange.may_read(origins) {
+        if !self.backlog.is_empty() || !self.exchange.may_read(core) {
             self.backlog.extend_from_slice(bytes);
             self.exchange.pause(core);
             return Fate::Keep;
         }
-        self.read(origins, core, bytes);
-        self.settle(origins, core)
+        self.read(core, bytes);
+        self.settle(core)
     }
 
-    /// A head has come that is not read before it is known what follows it, for which the client has its time.
+    /// A head has arrived that is not read until it is known whether a body follows. The client has
+    /// a deadline for that.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;
-        let due_ns = core.now_ns + core.limits.client_idle_ns;
-        exchange.deadline.set(due_ns, exchange.id, &mut core.timers);
+        exchange.wait(core.limits.client_idle_ns, core);
     }
 
-    /// Whether bytes of the client are left unread, here or in the kernel.
+    /// Reports whether bytes of the client are left unread, here or in the kernel.
     pub(crate) fn is_waiting(&self) -> bool {
         self.exchange.is_paused || self.is_owed_reading()
     }
 
-    /// Whether an answer, or a part of it, waits to be sent.
-    pub(crate) fn has_answer_queued(&mut self) -> bool {
+    /// Reports whether a response, or a part of it, waits to be sent.
+    pub(crate) fn has_response_queued(&mut self) -> bool {
         !self.exchange.outbox.queued().is_empty()
     }
 
-    /// Whether something can be read without another byte from the client.
+    /// Reports whether something can be read without another byte from the client.
     fn is_owed_reading(&self) -> bool {
         !self.backlog.is_empty() || self.decoder.has_end()
     }
 
     /// The client will send no more: between requests that is the end, within one it has gone.
-    pub(crate) fn end_of_stream<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Fate {
+    pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.exchange.is_finished = true;
         match self.exchange.phase {
-            Phase::Idle | Phase::Closing => self.settle(origins, core),
+            Phase::Idle | Phase::Closing => self.settle(core),
             _ => Fate::Close,
         }
     }
 
-    /// Goes on with what waits, as far as it may.
-    pub(crate) fn advance<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Fate {
-        while self.is_owed_reading() && self.exchange.may_read(origins) {
+    /// Reads waiting bytes, as far as limits allow.
+    pub(crate) fn advance<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
+        while self.is_owed_reading() && self.exchange.may_read(core) {
             let backlog = std::mem::take(&mut self.backlog);
-            self.read(origins, core, &backlog);
+            self.read(core, &backlog);
         }
-        self.settle(origins, core)
+        self.settle(core)
     }
 
     /// A deadline of this connection came out of the queue.
-    pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+    pub(crate) fn due<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         if !exchange
             .deadline
@@ -229,28 +217,28 @@ impl Client {
             Phase::Idle if exchange.is_in_head && !owes_bytes => exchange.refuse(core, 408),
             Phase::Idle if !owes_bytes => exchange.phase = Phase::Closing,
             Phase::Local(_) | Phase::Collecting => exchange.refuse(core, 408),
-            Phase::Relaying if !exchange.is_request_done && !exchange.has_answer => {
-                core.cancel(origins, exchange.origin.take());
+            Phase::Relaying if !exchange.is_request_done && !exchange.has_response => {
+                core.cancel(exchange.origin.take());
                 exchange.refuse(core, 408);
             }
             _ => return Fate::Abort,
         }
-        self.settle(origins, core)
+        self.settle(core)
     }
 
-    /// Reads requests; what may not be read yet goes to the backlog.
-    fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>, bytes: &[u8]) {
+    /// Reads requests; bytes that may not be read yet go to the backlog.
+    fn read<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) {
         let mut input = bytes;
-        while self.exchange.may_read(origins) {
+        while self.exchange.may_read(core) {
             match self.decoder.next(&mut input) {
-                Ok(Some(Event::Head(head))) => self.exchange.begin(&head, origins, core),
-                Ok(Some(Event::Body(piece))) => self.exchange.pass_body(piece, origins, core),
-                Ok(Some(Event::End)) => self.exchange.end_request(origins, core),
+                Ok(Some(Event::Head(head))) => self.exchange.begin(&head, core),
+                Ok(Some(Event::Body(piece))) => self.exchange.pass_body(piece, core),
+                Ok(Some(Event::End)) => self.exchange.end_request(core),
                 // Only responses are informational.
                 Ok(Some(Event::Informational(_))) => {}
                 Ok(None) => break,
                 Err(error) => {
-                    core.cancel(origins, self.exchange.origin.take());
+                    core.cancel(self.exchange.origin.take());
                     return self.exchange.refuse_broken(core, error);
                 }
             }
@@ -258,24 +246,25 @@ impl Client {
         if self.exchange.phase != Phase::Closing {
             self.backlog.extend_from_slice(input);
         }
-        if let Some(origin) = self.exchange.origin.and_then(|id| origins.get_mut(id)) {
+        if let Some(origin) = self.exchange.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.flush(&mut core.io);
         }
     }
 
-    /// The gateway stops: the connection ends with the request under way, or with one that is on its way.
+    /// The gateway stops: the connection ends after the current request, or after one that is
+    /// already arriving.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
-        self.exchange.toward.keep_alive &= self.exchange.has_answer;
+        self.exchange.toward.keep_alive &= self.exchange.has_response;
         if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
             self.rearm(core);
         }
     }
 
-    /// Sends what is queued and decides how it goes on.
-    fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+    /// Sends queued bytes and returns the fate of the connection.
+    fn settle<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         exchange.flush(&mut core.io);
-        if exchange.is_paused && self.backlog.is_empty() && exchange.may_read(origins) {
+        if exchange.is_paused && self.backlog.is_empty() && exchange.may_read(core) {
             exchange.is_paused = false;
             core.resume(exchange.id);
         }
@@ -293,7 +282,7 @@ impl Client {
         Fate::Keep
     }
 
-    /// Sends FIN and waits for the client's; what still comes is passed over.
+    /// Sends FIN and waits for that of the client; bytes that still arrive are discarded.
     fn linger<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.phase = Phase::Lingering;
@@ -303,12 +292,10 @@ impl Client {
             exchange.is_paused = false;
             core.resume(exchange.id);
         }
-        exchange
-            .deadline
-            .set(core.now_ns + LINGER_NS, exchange.id, &mut core.timers);
+        exchange.wait(LINGER_NS, core);
     }
 
-    /// Sets the deadline for what the client owes, if it owes anything.
+    /// Sets the deadline for the next bytes from the client, if any are due.
     fn rearm<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         let limits = core.limits;
@@ -318,7 +305,7 @@ impl Client {
         exchange.is_in_head = exchange.phase == Phase::Idle && !self.decoder.is_idle();
         let wait_ns = match exchange.phase {
             Phase::Lingering => return,
-            // One deadline for the whole head, however slowly it comes.
+            // One deadline for the whole head, even if its bytes keep arriving.
             Phase::Idle if exchange.is_in_head && was_in_head => return,
             Phase::Idle if exchange.is_in_head => limits.request_head_ns,
             Phase::Idle => core.idle_ns(),
@@ -332,15 +319,13 @@ impl Client {
             _ if exchange.outbox.pending_bytes() > 0 => limits.client_idle_ns,
             _ => return exchange.deadline.clear(),
         };
-        exchange
-            .deadline
-            .set(core.now_ns + wait_ns, exchange.id, &mut core.timers);
+        exchange.wait(wait_ns, core);
     }
 }
 
 impl Exchange {
-    /// Holds the exchange back or lets it go on, and returns whether it was held back before. A client is
-    /// not late with a body that waits for others.
+    /// Pauses or resumes the exchange, and returns whether it was paused before. A client is not
+    /// late with a body that waits for others.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
         if waits {
@@ -365,9 +350,9 @@ impl Exchange {
             expects_continue: false,
             is_request_done: false,
             passed_over: 0,
-            has_answer: false,
+            has_response: false,
             request_relay: Relay::Plain,
-            answer_relay: Relay::Plain,
+            response_relay: Relay::Plain,
             origin: None,
             active,
             route: None,
@@ -376,13 +361,13 @@ impl Exchange {
             asking: None,
             parked: None,
             notes: Notes::default(),
-            answer_check: None,
-            answer_form: Form::Other,
+            response_check: None,
+            response_form: Form::Other,
             upstream: 0,
             target: 0,
             failures: 0,
             collected: Collected::default(),
-            collected_answer: Collected::default(),
+            collected_response: Collected::default(),
             passage: Passage::default(),
             delays: Delays::default(),
             hold: Hold::default(),
@@ -397,8 +382,8 @@ impl Exchange {
         }
     }
 
-    /// Whether a further byte of the client may be read now.
-    fn may_read(&self, origins: &ConnMap<Origin>) -> bool {
+    /// Reports whether a further byte of the client may be read now.
+    fn may_read<I>(&self, core: &Core<I>) -> bool {
         let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
         match self.phase {
             Phase::Idle | Phase::Draining => has_room,
@@ -406,12 +391,18 @@ impl Exchange {
             Phase::Local(_) => has_room && !self.is_request_done && !self.is_crowded,
             Phase::Collecting => has_room && !self.is_request_done && !self.is_crowded,
             Phase::Relaying => {
-                let origin = self.origin.and_then(|id| origins.get(id));
+                let origin = self.origin.and_then(|id| core.origins.get(id));
                 !self.is_request_done
                     && origin.is_some_and(|one| one.pending_bytes() <= PENDING_BYTES_MAX)
             }
             Phase::Closing | Phase::Lingering => false,
         }
+    }
+
+    /// Sets the deadline.
+    fn wait<I>(&mut self, wait_ns: u64, core: &mut Core<I>) {
+        let due_ns = core.now_ns + wait_ns;
+        self.deadline.set(due_ns, self.id, &mut core.timers);
     }
 
     fn pause<I: Io>(&mut self, core: &mut Core<I>) {
@@ -421,7 +412,7 @@ impl Exchange {
         }
     }
 
-    /// Sends what is queued, unless it is held. What a stream has queued its connection fetches.
+    /// Sends the queued bytes, unless they are held. The connection of a stream fetches its bytes.
     pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
         if !self.hold.is_held() && self.id.slot.is_none() {
             self.outbox.flush(io, self.id.conn, false);
@@ -429,10 +420,10 @@ impl Exchange {
     }
 
     /// The client has taken enough for the upstream to be read on.
-    pub(crate) fn relieve<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    pub(crate) fn relieve<I: Io>(&mut self, core: &mut Core<I>) {
         if self.outbox.pending_bytes() < PENDING_BYTES_LOW
             && !self.is_crowded
-            && let Some(origin) = self.origin.and_then(|id| origins.get_mut(id))
+            && let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id))
             && origin.is_paused
         {
             origin.resume(&mut core.io);
@@ -441,31 +432,31 @@ impl Exchange {
     }
 
     /// Reads nothing more from the upstream until [`Self::relieve`].
-    pub(crate) fn hold_off<I: Io>(&self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
-        if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+    pub(crate) fn hold_off<I: Io>(&self, core: &mut Core<I>) {
+        if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.pause(&mut core.io);
         }
     }
 
-    /// Whether no more of the answer may be read from the upstream now.
+    /// Reports whether no more of the response may be read from the upstream now.
     pub(crate) fn is_full(&self) -> bool {
         self.is_crowded || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
 
-    /// Whether a body is being kept until it is whole.
+    /// Reports whether a body is being kept until it is whole.
     pub(crate) fn keeps(&self) -> bool {
-        self.phase == Phase::Collecting || self.collected_answer.is_begun()
+        self.phase == Phase::Collecting || self.collected_response.is_begun()
     }
 
     /// Reports whether the response has not begun and may have to be kept until it is whole.
-    pub(crate) fn may_keep_answer(&self) -> bool {
+    pub(crate) fn may_keep_response(&self) -> bool {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
-        !self.has_answer && route.is_some_and(|route| route.chain.may_collect_answers())
+        !self.has_response && route.is_some_and(|route| route.chain.may_collect_responses())
     }
 
     /// Bytes of the bodies that are kept.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.collected.body().len() + self.collected_answer.body().len()
+        self.collected.body().len() + self.collected_response.body().len()
     }
 
     /// No request is awaited here now.
@@ -475,24 +466,24 @@ impl Exchange {
     }
 
     /// Responds to a request that is whole and whose response had to wait.
-    pub(crate) fn answer_late<I: Io>(&mut self, core: &mut Core<I>) {
+    pub(crate) fn response_late<I: Io>(&mut self, core: &mut Core<I>) {
         if let Phase::Local(choice) = self.phase
             && self.is_request_done
             && self.asking.is_none()
         {
-            self.answer(core, choice);
+            self.response(core, choice);
         }
     }
 
-    /// A deadline came out of the queue that nobody waits for.
+    /// Drops a deadline that is no longer needed.
     pub(crate) fn forget_deadline<I: Io>(&mut self, core: &mut Core<I>) {
         self.deadline.clear();
         self.deadline
             .expired(core.polled_ns, self.id, &mut core.timers);
     }
 
-    /// Queues an answer of the gateway's own.
-    pub(crate) fn answer<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
+    /// Queues a response of the gateway's own.
+    pub(crate) fn response<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
         let active = Rc::clone(&self.active);
         let metrics = match (choice, &active.compiled.metrics) {
             (Choice::Metrics, Some(metrics)) => metrics.text(),
@@ -512,7 +503,7 @@ impl Exchange {
         if let Some(fault) = &fault {
             local = in_words_of(local, fault);
         }
-        self.write_answer(local);
+        self.write_response(local);
         self.complete(core);
     }
 
@@ -521,7 +512,8 @@ impl Exchange {
         self.refuse_for(core, status, None);
     }
 
-    /// The same where the client broke the protocol or a limit of it: it is told which.
+    /// Does the same if the client broke the protocol or one of its limits; the response says
+    /// which.
     fn refuse_broken<I: Io>(&mut self, core: &mut Core<I>, error: ProtocolError) {
         let status = error.response_status();
         let why = Refusal::new(status, format!("the request is refused: {error}"));
@@ -529,8 +521,8 @@ impl Exchange {
     }
 
     fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
-        if self.has_answer && self.phase != Phase::Idle {
-            // Half an answer is on its way: nothing can be said any more.
+        if self.has_response && self.phase != Phase::Idle {
+            // Half a response has been sent, so no error can be reported any more.
             self.phase = Phase::Closing;
             return;
         }
@@ -540,18 +532,19 @@ impl Exchange {
             self.crowded_ns = 0;
             self.notes = Notes::default();
             self.is_request_done = false;
-            // Nothing is known of the request that was refused, least of all from the one before it.
+            // Nothing is known of the request that was refused, least of all from the one before
+            // it.
             self.toward = Toward::default();
             self.log.begin("-", "-", core.now_ns);
         }
         self.toward.keep_alive = false;
         self.notes.refusal = why;
-        self.answer(core, Choice::Error(status));
+        self.response(core, Choice::Error(status));
     }
 
-    /// The answer is queued whole.
+    /// The response is queued whole.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
-        core.totals.answers += 1;
+        core.totals.responses += 1;
         core.faults.responded(self.status);
         if let Some(metrics) = &self.active.compiled.metrics {
             let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
@@ -566,7 +559,7 @@ impl Exchange {
         self.origin = None;
         self.asking = None;
         self.parked = None;
-        // A client that still waits to be told to send its body will never send it.
+        // A client that still waits for 100 Continue will never send its body.
         let can_go_on = self.is_request_done || !self.expects_continue;
         self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {
             (false, _) => Phase::Closing,

@@ -1,9 +1,10 @@
 //! A worker that stops without losing a request.
 //!
-//! It accepts nothing any more. Requests under way are finished; their answers, as far as their heads are
-//! not sent yet, say that the connection ends. A connection between two requests is kept for a moment, since
-//! its next request may be on its way, and that is served too. HTTP/2 says both with GOAWAY (RFC 9113 6.8):
-//! first that the end comes, and when nothing is under way which requests were taken.
+//! It accepts no more connections. Pending requests are finished, and responses whose heads are not
+//! sent yet announce the end of the connection. An idle connection is kept for a moment, because
+//! its next request may be on its way; that request is served too. HTTP/2 announces both with
+//! GOAWAY (RFC 9113 6.8): first that the end comes, and, once no request is pending, which requests
+//! were accepted.
 
 use std::io;
 
@@ -14,16 +15,16 @@ use super::clients::ClientConnection;
 use super::exchange::Core;
 use super::worker::Worker;
 
-/// How long a request may be on its way that the client sent before it knew of the end.
+/// The time that a request may take to arrive if the client sent it before it knew of the end.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {
-    /// Whether the gateway stops.
+    /// Reports whether the gateway stops.
     pub(crate) fn is_draining(&self) -> bool {
         self.drain_until_ns.is_some()
     }
 
-    /// How long a client's next request is waited for.
+    /// Returns the time that the gateway waits for a client's next request.
     pub(crate) fn idle_ns(&self) -> u64 {
         match self.drain_until_ns {
             Some(_) => self.limits.client_idle_ns.min(ON_ITS_WAY_NS),
@@ -47,7 +48,7 @@ impl<I: Io> Worker<I> {
     }
 
     fn begin_drain(&mut self, listeners: &[ListenerId], events: &mut Vec<Event>) -> io::Result<()> {
-        // What the kernel has accepted by now would be reset with the listener.
+        // Closing the listener would reset connections that the kernel has already accepted.
         self.round(events, 0)?;
         for &listener in listeners {
             self.core.io.stop_listening(listener);
@@ -62,7 +63,8 @@ impl<I: Io> Worker<I> {
         Ok(())
     }
 
-    /// Resets what is left, so that half an answer is never taken for a whole one.
+    /// Resets the remaining connections, so that no client mistakes half a response for a whole
+    /// one.
     fn break_off(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
         let left: Vec<ConnId> = self.clients.iter_mut().map(|(id, _)| id).collect();
         for id in left {

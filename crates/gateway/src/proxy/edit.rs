@@ -1,4 +1,4 @@
-//! What policies do to messages that are whole.
+//! The edits that policies make to whole messages.
 
 use std::rc::Rc;
 
@@ -10,15 +10,15 @@ use crate::message::json::NotJson;
 use crate::message::{Form, Local, Refusal};
 use crate::soap::{Fault, NotTransformed};
 
-/// Why a message that was collected does not go on.
+/// The reason why a collected message is refused.
 pub(crate) enum Refused {
     /// It is not the JSON it says it is.
     NotJson,
     /// A stylesheet makes nothing of it.
     NotTransformed,
-    /// It is not what its OpenAPI document allows.
+    /// It violates its OpenAPI document.
     Contract(Box<Refusal>),
-    /// A chain has said so.
+    /// A chain reported the fault.
     Fault(Fault),
 }
 
@@ -46,18 +46,18 @@ impl From<Box<Refusal>> for Refused {
     }
 }
 
-/// How far the policies have come with a message.
+/// The progress of the policies on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Edited {
-    /// It may go on.
+    /// The message may be passed on.
     Done,
     /// A helper of Saxon's has it.
     Parked,
 }
 
 impl Exchange {
-    /// Does to a request that is whole what its policies do.
+    /// Applies the policies of a request to it once it is whole.
     pub(crate) fn edit_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -67,35 +67,35 @@ impl Exchange {
             contract.judge_body(check, self.collected.body())?;
         }
         self.collected.edit(&route.chain.request_json)?;
-        Ok(self.process_request(core)?)
+        Ok(self.process_request(None, core)?)
     }
 
-    /// Does to an answer that is whole what policies do.
-    pub(crate) fn edit_answer<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
+    /// Applies the policies to a response once it is whole.
+    pub(crate) fn edit_response<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
             return Ok(Edited::Done);
         };
         if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation)
-            && let Some(answer) = self.answer_check
+            && let Some(response) = self.response_check
         {
-            contract.judge_answer_body(check, answer, self.collected_answer.body())?;
+            contract.judge_response_body(check, response, self.collected_response.body())?;
         }
-        match self.answer_form {
-            Form::Json => self.collected_answer.edit(&route.chain.response_json)?,
+        match self.response_form {
+            Form::Json => self.collected_response.edit(&route.chain.response_json)?,
             Form::Xml => route
                 .chain
                 .response_xslt
-                .transform(&mut self.collected_answer)?,
+                .transform(&mut self.collected_response)?,
             Form::Other => {}
         }
-        Ok(self.process_answer(core)?)
+        Ok(self.process_response(None, core)?)
     }
 
     /// Puts the fault of a chain into the queue.
     pub(crate) fn write_fault(&mut self, fault: &Fault) {
         let local = Local::error(fault.status).with_standing(self.notes.standing);
-        self.write_answer(in_words_of(local, fault));
+        self.write_response(in_words_of(local, fault));
     }
 }
 

@@ -1,4 +1,4 @@
-//! A request on its way: from its head to an upstream's connection, or to an answer of our own.
+//! A request on its way: from its head to an upstream's connection, or to a response of our own.
 
 use std::io;
 use std::rc::Rc;
@@ -23,18 +23,20 @@ use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::soap::Line;
 
-/// Output of one connection beyond this stops the reading of what feeds it.
+/// Beyond this much output of one connection, its sources are not read further.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// Below this it is read again.
 pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 
-/// What all connections of a worker use.
+/// The state that all connections of a worker share.
 pub(crate) struct Core<I> {
     pub(crate) io: I,
     /// Its number.
     pub(crate) worker: usize,
     pub(crate) current: Current,
+    /// Connections to targets.
+    pub(crate) origins: ConnMap<Origin>,
     /// Connections to Redis.
     pub(crate) links: Vec<Link>,
     /// Lines to helpers of Saxon's.
@@ -43,28 +45,28 @@ pub(crate) struct Core<I> {
     pub(crate) redis_key: Vec<u8>,
     /// Memory for the normal form of a path.
     pub(crate) path: String,
-    /// Faults that were asked for.
+    /// The configured faults.
     pub(crate) faults: Injector,
-    /// Hears what an operator should know.
+    /// Takes messages for the operator.
     pub(crate) notices: Notices,
-    /// Requests that Redis was asked about.
+    /// Requests that wait for Redis.
     pub(crate) asked: u64,
     pub(crate) limits: Limits,
-    /// When the gateway stops: until when what is under way has time.
+    /// The end of the time for requests under way, if the gateway stops.
     pub(crate) drain_until_ns: Option<u64>,
     pub(crate) timers: Timers<ClientRef>,
     pub(crate) log: AccessLog,
     pub(crate) totals: Totals,
-    /// The clock as it was after the last poll: what is due by then is due. What has come since the poll
-    /// is not known yet, so nobody is late by a later time.
+    /// The clock after the last poll. Deadlines up to this time are due. A later time must not be
+    /// used, because events since the poll are not known yet.
     pub(crate) polled_ns: u64,
-    /// The clock as it was after the last poll, or after work since then that may have taken long: what
-    /// is awaited from now on has its time from there.
+    /// The clock after the last poll, or after long work since then. New deadlines count from this
+    /// time.
     pub(crate) now_ns: u64,
 }
 
 impl<I: Io> Core<I> {
-    /// Work is done that may have taken long.
+    /// Updates the clock after work that may have taken long.
     pub(crate) fn note_time(&mut self) {
         self.now_ns = self.io.now_ns();
     }
@@ -90,45 +92,35 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// A connection to a target: an idle one, else one that is being opened.
-    pub(crate) fn origin_for(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        target: usize,
-        waits: Waits,
-    ) -> io::Result<ConnId> {
+    /// A connection to a target: an idle one, or else a new one.
+    pub(crate) fn origin_for(&mut self, target: usize, waits: Waits) -> io::Result<ConnId> {
         if let Some(id) = self.current.pools.take(target)
-            && let Some(origin) = origins.get_mut(id)
+            && let Some(origin) = self.origins.get_mut(id)
         {
             origin.is_reused = true;
-            origin.has_answered = false;
+            origin.has_responded = false;
             origin.waits = waits;
             origin.expect_life(self.now_ns, &mut self.timers);
             return Ok(id);
         }
-        self.open(origins, target, waits)
+        self.open(target, waits)
     }
 
     /// Begins to open a connection to a target.
-    pub(crate) fn open(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        target: usize,
-        waits: Waits,
-    ) -> io::Result<ConnId> {
+    pub(crate) fn open(&mut self, target: usize, waits: Waits) -> io::Result<ConnId> {
         let id = self
             .io
             .connect(self.current.targets[target].address, None)?;
         let mut origin = Origin::connecting(id, target, waits);
         let due_ns = self.now_ns + waits.connect_ns;
         origin.deadline.set(due_ns, id.into(), &mut self.timers);
-        origins.insert(id, origin);
+        self.origins.insert(id, origin);
         Ok(id)
     }
 
     /// Takes a connection back that has not sent anything of its request.
-    pub(crate) fn give_back(&mut self, origins: &mut ConnMap<Origin>, id: Option<ConnId>) {
-        let Some(origin) = id.and_then(|id| origins.get_mut(id)) else {
+    pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
+        let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
         };
         let (id, target) = (origin.id, origin.target);
@@ -140,13 +132,13 @@ impl<I: Io> Core<I> {
             origin.resume(&mut self.io);
             return;
         }
-        self.cancel(origins, Some(id));
+        self.cancel(Some(id));
     }
 
-    /// Closes the connection that serves a request nobody waits for any more.
-    pub(crate) fn cancel(&mut self, origins: &mut ConnMap<Origin>, id: Option<ConnId>) {
+    /// Closes the connection of a request that no client waits for any more.
+    pub(crate) fn cancel(&mut self, id: Option<ConnId>) {
         if let Some(id) = id
-            && origins.remove(id).is_some()
+            && self.origins.remove(id).is_some()
         {
             self.io.close(id);
         }
@@ -155,12 +147,7 @@ impl<I: Io> Core<I> {
 
 impl Exchange {
     /// A head was read: chooses the route, applies its policies, sends it on.
-    pub(crate) fn begin<I: Io>(
-        &mut self,
-        head: &Head<'_>,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    pub(crate) fn begin<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) {
         self.toward = Toward {
             is_head: head.method() == "HEAD",
             is_http10: head.version_minor() == 0,
@@ -169,7 +156,7 @@ impl Exchange {
         self.expects_continue = head.expects_continue();
         self.is_request_done = false;
         self.passed_over = 0;
-        self.has_answer = false;
+        self.has_response = false;
         self.asking = None;
         self.parked = None;
         self.notes = Notes::default();
@@ -182,27 +169,22 @@ impl Exchange {
             self.active = Rc::clone(&core.current.active);
         }
         self.is_crowded = false;
-        let choice = self.choose(head, origins, core);
+        let choice = self.choose(head, core);
         match choice {
             // Sent on, or collected first.
             None => {}
-            // The client waits for a word before it sends the body, or sends one that is too long to
-            // be read for nothing.
+            // The client waits for a response before it sends the body, or the body is too long to
+            // read and discard.
             Some(choice) if self.asking.is_none() && (self.expects_continue || is_long(head)) => {
                 self.toward.keep_alive = false;
-                self.answer(core, choice);
+                self.response(core, choice);
             }
             Some(choice) => self.phase = Phase::Local(choice),
         }
     }
 
-    /// An answer of the gateway's own, or nothing where the request is on its way.
-    fn choose<I: Io>(
-        &mut self,
-        head: &Head<'_>,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Option<Choice> {
+    /// A response by the gateway itself; nothing if the request was forwarded.
+    fn choose<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) -> Option<Choice> {
         let active = Rc::clone(&self.active);
         let mut memory = std::mem::take(&mut core.path);
         self.route = None;
@@ -211,7 +193,7 @@ impl Exchange {
                 self.notes.refusal = Some(Refusal::new(400, words));
                 Some(Choice::Refused)
             }
-            Ok(Way { target, .. }) if active.compiled.answers_metrics(target.path) => {
+            Ok(Way { target, .. }) if active.compiled.responses_metrics(target.path) => {
                 Some(Choice::Metrics)
             }
             Ok(Way { route: None, .. }) => Some(Choice::Error(404)),
@@ -220,7 +202,7 @@ impl Exchange {
                 target,
             }) => {
                 self.route = Some(route);
-                self.pass_on(route, head, target, origins, core)
+                self.pass_on(route, head, target, core)
             }
         };
         core.path = memory;
@@ -233,7 +215,6 @@ impl Exchange {
         route: usize,
         head: &Head<'_>,
         target: Target<'_>,
-        origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> Option<Choice> {
         if core.faults.strays() {
@@ -241,12 +222,12 @@ impl Exchange {
         }
         let judged = self.judge(route, head, target.path, core);
         judged.or_else(|| {
-            let sent = self.send_on(route, head, target, origins, core);
+            let sent = self.send_on(route, head, target, core);
             sent.err().map(|_| Choice::Error(502))
         })
     }
 
-    /// The policies of a route: an answer, or nothing against the request.
+    /// The policies of a route: a response, or nothing against the request.
     fn judge<I: Io>(
         &mut self,
         route: usize,
@@ -273,7 +254,7 @@ impl Exchange {
             self.notes.refusal = Some(chain.unreadable(head)?);
             Some(Choice::Refused)
         });
-        // What cannot be kept whole is refused before it comes.
+        // A body that is too large to keep is refused before it arrives.
         let max_bytes = core.limits.collected_max as u64;
         let is_too_long = matches!(head.framing(), Framing::Length(length) if length > max_bytes);
         let choice = choice.or_else(|| {
@@ -288,14 +269,13 @@ impl Exchange {
         self.count(limit, head, core).or(choice)
     }
 
-    /// Writes the head to a connection of the route's upstream; or, where a policy wants the request
-    /// whole, keeps it until then.
+    /// Writes the head to a connection of the route's upstream; or, where a policy wants the
+    /// request whole, keeps it until then.
     fn send_on<I: Io>(
         &mut self,
         route: usize,
         head: &Head<'_>,
         target: Target<'_>,
-        origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> io::Result<()> {
         let active = Rc::clone(&self.active);
@@ -311,7 +291,7 @@ impl Exchange {
         let origin = if collects {
             None
         } else {
-            Some(self.take_origin(origins, core)?)
+            Some(self.take_origin(core)?)
         };
         let prefix = &route_of.prefix;
         let settings = &core.current.targets[self.target];
@@ -330,7 +310,7 @@ impl Exchange {
                 .consumer_field(&self.notes, &active.compiled.consumers),
             trusted: route_of.chain.trusted(),
             is_collected: collects,
-            is_gzip_alone: route_of.chain.processes_answers(),
+            is_gzip_alone: route_of.chain.processes_responses(),
         };
         let Some(id) = origin else {
             self.collected.begin(|out| {
@@ -340,7 +320,7 @@ impl Exchange {
             self.invite(core);
             return Ok(());
         };
-        let Some(origin) = origins.get_mut(id) else {
+        let Some(origin) = core.origins.get_mut(id) else {
             return Err(io::ErrorKind::NotFound.into());
         };
         self.request_relay = write_request(origin.outbox.queue(), head, &to);
@@ -348,21 +328,17 @@ impl Exchange {
         if origin.is_reused && may_repeat(head) {
             origin.replay.extend_from_slice(origin.outbox.queue());
         }
-        self.hold(origin, core);
+        self.hold(origin, core.now_ns, &mut core.faults);
         self.phase = Phase::Relaying;
         Ok(())
     }
 
     /// A connection to the target chosen, at work for this client.
-    fn take_origin<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> io::Result<ConnId> {
+    fn take_origin<I: Io>(&mut self, core: &mut Core<I>) -> io::Result<ConnId> {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
-        let id = core.origin_for(origins, self.target, waits)?;
-        if let Some(origin) = origins.get_mut(id) {
+        let id = core.origin_for(self.target, waits)?;
+        if let Some(origin) = core.origins.get_mut(id) {
             origin.client = Some(self.id);
             origin.decoder.expect(self.toward.is_head);
             origin.replay.clear();
@@ -372,21 +348,20 @@ impl Exchange {
         Ok(id)
     }
 
-    fn hold<I: Io>(&self, origin: &mut Origin, core: &mut Core<I>) {
+    fn hold(&self, origin: &mut Origin, now_ns: u64, faults: &mut Injector) {
         let delay_ns = self.delays.request_ns;
-        origin
-            .hold
-            .begin(delay_ns, core.now_ns, origin.id.into(), &mut core.faults);
+        let id = origin.id.into();
+        origin.hold.begin(delay_ns, now_ns, id, faults);
     }
 
-    /// Puts an answer of the gateway's own into the queue.
-    pub(crate) fn write_answer(&mut self, local: Local<'_>) {
+    /// Puts a response of the gateway's own into the queue.
+    pub(crate) fn write_response(&mut self, local: Local<'_>) {
         write_local(self.outbox.queue(), local, self.toward);
-        self.has_answer = true;
+        self.has_response = true;
         self.status = local.status;
     }
 
-    /// Tells a client that waits for it to send the body, which the gateway itself wants.
+    /// Asks a client that waits for 100 Continue to send the body, because the gateway needs it.
     fn invite<I: Io>(&mut self, core: &mut Core<I>) {
         if std::mem::take(&mut self.expects_continue) {
             self.outbox.queue().extend_from_slice(CONTINUE);
@@ -395,72 +370,63 @@ impl Exchange {
     }
 
     /// A piece of the request's body was read.
-    pub(crate) fn pass_body<I: Io>(
-        &mut self,
-        piece: &[u8],
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    pub(crate) fn pass_body<I: Io>(&mut self, piece: &[u8], core: &mut Core<I>) {
         if let Some(left) = &mut self.notes.body_max {
             match left.checked_sub(piece.len() as u64) {
                 Some(rest) => *left = rest,
-                None => return self.refuse_body(413, origins, core),
+                None => return self.refuse_body(413, core),
             }
         }
         match self.phase {
             Phase::Relaying => {
-                if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+                if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
                     relay(origin.outbox.queue(), self.request_relay, piece);
                 }
             }
             Phase::Collecting if !self.collected.add(piece, core.limits.collected_max) => {
-                self.refuse_body(413, origins, core);
+                self.refuse_body(413, core);
             }
             Phase::Local(choice) => {
                 self.passed_over += piece.len() as u64;
-                // A length would have told at the beginning that this is not read for nothing.
+                // A body with a known length would have been refused at the beginning.
                 if self.passed_over > READ_FOR_NOTHING_BYTES && self.asking.is_none() {
                     self.toward.keep_alive = false;
-                    self.answer(core, choice);
+                    self.response(core, choice);
                 }
             }
             _ => {}
         }
     }
 
-    /// The rest of the body is not wanted, whoever has had the beginning.
-    fn refuse_body<I: Io>(
-        &mut self,
-        status: u16,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    /// Refuses the rest of a body, whether the gateway or the upstream has its beginning.
+    fn refuse_body<I: Io>(&mut self, status: u16, core: &mut Core<I>) {
         self.notes.body_max = None;
         let is_awaited = matches!(
             self.phase,
             Phase::Relaying | Phase::Collecting | Phase::Local(Choice::Mock(_))
         );
         if is_awaited {
-            core.cancel(origins, self.origin.take());
+            core.cancel(self.origin.take());
             self.refuse(core, status);
         }
     }
 
     /// The request is whole.
-    pub(crate) fn end_request<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    pub(crate) fn end_request<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
-            // Redis has not said yet whether it may go on.
+            // Redis has not yet decided about the request.
             Phase::Local(_) | Phase::Collecting if self.asking.is_some() => {}
-            Phase::Local(choice) => self.answer(core, choice),
+            Phase::Local(choice) => self.response(core, choice),
             Phase::Draining => self.phase = Phase::Idle,
-            Phase::Collecting => self.send_collected(origins, core),
+            Phase::Collecting => self.send_collected(core),
             Phase::Relaying => {
-                if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+                if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
                     if self.request_relay == Relay::Chunked {
                         write_last_chunk(origin.outbox.queue());
                     }
-                    // From the last byte on the upstream has its full time, however slowly it got it.
+                    // The upstream's time starts at the last byte of the request, even if the
+                    // request arrived slowly.
                     if origin.is_connected && !origin.is_paused {
                         origin.expect_life(core.now_ns, &mut core.timers);
                     }
@@ -470,21 +436,16 @@ impl Exchange {
         }
     }
 
-    /// Edits a request that is whole, and sends it where it then goes.
-    pub(crate) fn send_collected<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    /// Edits a whole request and sends it to its target.
+    pub(crate) fn send_collected<I: Io>(&mut self, core: &mut Core<I>) {
         let edited = self.edit_request(core);
-        self.send_edited(edited, origins, core);
+        self.send_edited(edited, core);
     }
 
-    /// Sends a request where it goes, unless a policy is against it, or not done with it yet.
+    /// Sends a request to its target, unless a policy refuses it or still processes it.
     pub(crate) fn send_edited<I: Io>(
         &mut self,
         edited: Result<Edited, Refused>,
-        origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) {
         // The upstream's time begins now.
@@ -494,24 +455,24 @@ impl Exchange {
             Ok(Edited::Parked) => return,
             Err(why) => return self.refuse_collected(why, core),
         }
-        let sent = self.take_origin(origins, core);
-        let Some(origin) = sent.ok().and_then(|id| origins.get_mut(id)) else {
+        let sent = self.take_origin(core);
+        let Some(origin) = sent.ok().and_then(|id| core.origins.get_mut(id)) else {
             self.collected.clear();
-            return self.answer(core, Choice::Error(502));
+            return self.response(core, Choice::Error(502));
         };
         self.collected.write(origin.outbox.queue());
         self.request_relay = Relay::Plain;
-        self.hold(origin, core);
+        self.hold(origin, core.now_ns, &mut core.faults);
         self.phase = Phase::Relaying;
     }
 
     fn refuse_collected<I: Io>(&mut self, why: Refused, core: &mut Core<I>) {
         self.collected.clear();
         match why {
-            Refused::NotJson | Refused::NotTransformed => self.answer(core, Choice::Error(400)),
+            Refused::NotJson | Refused::NotTransformed => self.response(core, Choice::Error(400)),
             Refused::Contract(refusal) => {
                 self.notes.refusal = Some(refusal);
-                self.answer(core, Choice::Refused);
+                self.response(core, Choice::Refused);
             }
             Refused::Fault(fault) => {
                 self.write_fault(&fault);
@@ -528,8 +489,7 @@ fn is_long(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::Length(length) if length > READ_FOR_NOTHING_BYTES)
 }
 
-/// Whether sending a request twice does what sending it once does (RFC 9110 9.2.2), and it is whole
-/// with its head.
+/// Reports whether a request is idempotent (RFC 9110 9.2.2) and has no body after its head.
 fn may_repeat(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::None | Framing::Length(0))
         && matches!(

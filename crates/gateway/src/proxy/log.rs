@@ -1,19 +1,19 @@
-//! The access log: a line per request to standard output, in pieces of at least half a second or
-//! half the buffer. A reader that does not read stops the worker; that is what a log costs.
+//! The access log: a line per request to standard output, written every half second or when the
+//! buffer is half full. If its reader stops reading, the worker blocks.
 
 use std::io::Write;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const FLUSH_NS: u64 = 500_000_000;
 
-/// The log of one worker; nothing at all when it is off.
+/// The log of one worker; without a buffer if it is off.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
     buffer: Option<Vec<u8>>,
     flushed_ns: u64,
 }
 
-/// What is noted of a request until its line is written.
+/// The part of a request that is kept until its line is written.
 #[derive(Debug, Default)]
 pub(crate) struct LogEntry {
     request_line: Vec<u8>,
@@ -31,7 +31,7 @@ impl LogEntry {
         self.begun_ns = now_ns;
     }
 
-    /// What would end the quotes, or mean something to a terminal, is written as `\xHH`.
+    /// Adds a byte. A byte that would end the quotes or control a terminal is written as `\xHH`.
     fn note(&mut self, byte: u8) {
         if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\') {
             self.request_line.push(byte);
@@ -80,7 +80,7 @@ impl AccessLog {
     pub(crate) fn flush(&mut self, now_ns: u64) {
         self.flushed_ns = now_ns;
         if let Some(buffer) = &mut self.buffer {
-            // A log that nobody takes is no reason to stop serving.
+            // A blocked or closed log is no reason to stop serving.
             let _ = std::io::stdout().lock().write_all(buffer);
             let _ = std::io::stdout().lock().flush();
             buffer.clear();
@@ -105,12 +105,12 @@ mod tests {
         );
         entry.begin("GET", "/\"\\\u{9b}", 3_500_000);
         log.line(&entry, "json", 200, 3_500_000);
-        let told = br#"json 200 0 "GET /\x22\x5C\xC2\x9B""#;
+        let escaped = br#"json 200 0 "GET /\x22\x5C\xC2\x9B""#;
         assert!(
             log.buffer
                 .as_ref()
                 .unwrap()
-                .ends_with(&[&told[..], b"\n"].concat())
+                .ends_with(&[&escaped[..], b"\n"].concat())
         );
         let mut off = AccessLog::new(false);
         off.line(&entry, "json", 200, 3_500_000);

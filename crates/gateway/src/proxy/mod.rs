@@ -1,11 +1,11 @@
-//! What happens on connections: one loop for each worker, clients on one side of it, targets on the
-//! other, and between them one exchange for each request. Its files know each other, because an
-//! event on one side ends in an action on the other: a client's head opens a connection to a
-//! target, a target's answer lets the client be read on, and either waits for Redis or for a
-//! helper. What they share is the worker's core.
+//! The connections: one loop for each worker, clients on one side, targets on the other, and one
+//! exchange between them for each request. Its files depend on each other, because an event on one
+//! side ends in an action on the other: a client's head opens a connection to a target, a target's
+//! response resumes the reading of the client, and either waits for Redis or for a helper. They
+//! share the worker's core.
 //!
-//! What is right for a request is decided below, by the compiled configuration and its policies:
-//! this module knows when.
+//! The compiled configuration and its policies decide which requests are allowed; this module
+//! decides when they proceed.
 
 mod client;
 mod clients;

@@ -5,7 +5,7 @@ use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 use gatebench_net::{ConnId, Io, Outbox};
 
-use super::clients::Clients;
+use super::clients::{Clients, exchange_mut};
 use crate::client_ref::ClientRef;
 use crate::compiled::Waits;
 use crate::faults::Hold;
@@ -17,25 +17,25 @@ pub(crate) struct Origin {
     /// Its target's number.
     pub(crate) target: usize,
     pub(crate) decoder: Decoder,
-    /// What is said to the target; on its way out at once, or in TLS first.
+    /// The bytes for the target, sent as they are or through TLS.
     pub(crate) outbox: Outbox,
     tls: Option<Box<Tls>>,
-    /// Whose request it serves; none while idle.
+    /// The client whose request it serves; none while idle.
     pub(crate) client: Option<ClientRef>,
-    /// How long the target has for the request at hand.
+    /// The time that the target has for the current request.
     pub(crate) waits: Waits,
     /// It can carry a request: connected, and with its handshake done.
     pub(crate) is_connected: bool,
     /// It served a request before this one, so the target may have closed it meanwhile.
     pub(crate) is_reused: bool,
-    /// Something came back for the request at hand.
-    pub(crate) has_answered: bool,
+    /// Bytes of the response to the current request have arrived.
+    pub(crate) has_responded: bool,
     pub(crate) is_paused: bool,
-    /// It is not known yet whether the request at hand may go on.
+    /// The request waits for a verdict of Redis.
     pub(crate) is_gated: bool,
     pub(crate) hold: Hold,
     pub(crate) deadline: Deadline,
-    /// The request at hand, where it may be sent again; else empty.
+    /// The current request, if it may be sent again; otherwise empty.
     pub(crate) replay: Vec<u8>,
 }
 
@@ -45,18 +45,18 @@ struct Tls {
     session: Session,
     /// Encrypted bytes.
     wire: Outbox,
-    /// What one receive said.
+    /// The plain text of one receive.
     plain: Vec<u8>,
 }
 
-/// What a receive did to a connection.
+/// The result of a receive over TLS.
 #[derive(Debug, Default)]
 pub(crate) struct Unsealed {
-    /// What it said; to be given back for its memory.
+    /// The plain text. The caller gives it back for its memory.
     pub(crate) plain: Vec<u8>,
     /// The handshake is done now.
     pub(crate) is_ready: bool,
-    /// The target will say no more.
+    /// The target sends no more.
     pub(crate) is_end: bool,
 }
 
@@ -73,7 +73,7 @@ impl Origin {
             waits,
             is_connected: false,
             is_reused: false,
-            has_answered: false,
+            has_responded: false,
             is_paused: false,
             is_gated: false,
             hold: Hold::default(),
@@ -99,12 +99,12 @@ impl Origin {
         Ok(())
     }
 
-    /// Whether what arrives has to go through [`Self::unseal`] first.
+    /// Reports whether received bytes must pass through [`Self::unseal`] first.
     pub(crate) fn is_sealed(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Takes what arrived out of TLS.
+    /// Decrypts received bytes.
     pub(crate) fn unseal<I: Io>(
         &mut self,
         bytes: &[u8],
@@ -117,7 +117,7 @@ impl Origin {
         plain.clear();
         let heard = |said: &[u8]| plain.extend_from_slice(said);
         let taken = tls.session.receive(bytes, tls.wire.queue(), heard);
-        // Also after an error, when it tells the target why.
+        // Also after an error, because an alert then informs the target.
         tls.wire.flush(io, self.id, false);
         taken?;
         let is_ready = !self.is_connected && !tls.session.is_handshaking();
@@ -139,14 +139,14 @@ impl Origin {
         }
     }
 
-    /// Whether the end of the connection is one that the target meant: over TLS anybody on the way could
+    /// Reports whether the target itself ended the connection: over TLS anyone on the path could
     /// cut it off.
     pub(crate) fn may_end(&self) -> bool {
         let tls = self.tls.as_ref();
         tls.is_none_or(|tls| tls.session.end_of_stream().is_ok())
     }
 
-    /// Sends what is queued, unless it is held or the connection is not open yet.
+    /// Sends the queued bytes, unless they are held or the connection is not open yet.
     pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
         if !self.is_connected || self.is_gated || self.hold.is_held() {
             return;
@@ -156,14 +156,15 @@ impl Origin {
         };
         let plain = self.outbox.queue();
         if !plain.is_empty() {
-            // Where the keys are used up the target is told, and closes: then the request fails.
+            // If the keys are used up, the target receives an alert and closes: then the request
+            // fails.
             let _ = tls.session.send(plain, tls.wire.queue());
             plain.clear();
         }
         tls.wire.flush(io, self.id, false);
     }
 
-    /// Takes back the vector of a send that is done, and goes on sending.
+    /// Takes back the vector of a finished send, and sends more.
     pub(crate) fn sent<I: Io>(&mut self, bytes: Vec<u8>, io: &mut I) {
         match &mut self.tls {
             None => self.outbox.sent(bytes),
@@ -181,23 +182,23 @@ impl Origin {
         self.outbox.pending_bytes() + sealed
     }
 
-    /// From now on the target has its full time for a sign of life.
+    /// Gives the target its full time for the next sign of life, from now on.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         let due_ns = now_ns + self.waits.upstream_ns;
         self.deadline.set(due_ns, self.id.into(), timers);
     }
 
-    /// Whether it has taken all it was given of a request that is still coming: then it is the client
-    /// whose time runs.
-    pub(crate) fn owes_nothing(&self, clients: &Clients) -> bool {
-        let client = self.client.and_then(|id| clients.client(id));
+    /// Reports whether it has taken all it was given of a request that is still coming: then it is
+    /// the client whose time runs.
+    pub(crate) fn owes_nothing(&self, clients: &mut Clients) -> bool {
+        let exchange = self.client.and_then(|id| exchange_mut(clients, id));
         self.is_connected
             && self.pending_bytes() == 0
-            && client.is_some_and(|client| !client.exchange.is_request_done)
+            && exchange.is_some_and(|exchange| !exchange.is_request_done)
     }
 
-    /// Receives nothing more until [`Self::resume`]. A connection that is being made is paused at its first
-    /// bytes.
+    /// Receives nothing more until [`Self::resume`]. A connection that is being made is paused at
+    /// its first bytes.
     pub(crate) fn pause<I: Io>(&mut self, io: &mut I) {
         if self.is_connected && !self.is_paused {
             self.is_paused = true;
@@ -206,7 +207,7 @@ impl Origin {
         }
     }
 
-    /// Lets received bytes come again after a pause.
+    /// Resumes receiving after a pause.
     pub(crate) fn resume<I: Io>(&mut self, io: &mut I) {
         if self.is_paused {
             self.is_paused = false;

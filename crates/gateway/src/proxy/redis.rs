@@ -1,21 +1,22 @@
-//! Counting in Redis: requests that wait for it, or counts that are exchanged with it from time to time.
+//! Counting in Redis: requests that wait for it, or counts that are exchanged with it from time to
+//! time.
 //!
-//! Redis is spoken over the worker's own loop, one connection a worker, opened when it is first needed. The
-//! first request of a window opens it (INCRBY, then PEXPIRE with NX, which needs Redis 7), and Redis ends
-//! it. A request that waits has its upstream's connection chosen, and what it says queued, meanwhile.
+//! The worker's own loop serves one connection to Redis, which is opened when it is first needed.
+//! The first request of a window begins the window (INCRBY, then PEXPIRE with NX, which needs Redis
+//! 7), and Redis ends it. While a request waits, its upstream connection is already chosen, and its
+//! bytes are queued there.
 
 use gatebench_model::policy::{RedisCounting, WithoutRedis};
 use gatebench_net::http1::Head;
-use gatebench_net::{ConnId, ConnMap, Event, Io};
+use gatebench_net::{ConnId, Event, Io};
 
 use super::client::{Client, Exchange, Fate, Phase};
 use super::exchange::Core;
-use super::origin::Origin;
 use super::worker::Worker;
 use crate::message::{Choice, Standing};
 use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
 
-/// What a limit says of a request.
+/// The verdict of a limit on a request.
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     Known(Standing),
@@ -24,7 +25,8 @@ enum Verdict {
 }
 
 impl Exchange {
-    /// Counts a request; an answer where that is against it. It may be against it later, too.
+    /// Counts a request. Returns a response if the limit refuses the request; it may also be
+    /// refused later.
     pub(crate) fn count<I: Io>(
         &mut self,
         limit: &RedisLimit,
@@ -43,7 +45,7 @@ impl Exchange {
         self.note(verdict?)
     }
 
-    /// Asks Redis; a verdict at once where it cannot be had.
+    /// Asks Redis. Returns a verdict at once if Redis is unavailable.
     fn ask<I: Io>(
         &mut self,
         limit: &RedisLimit,
@@ -54,16 +56,14 @@ impl Exchange {
         let serial = core.asked;
         let at = core.link(limit);
         let (links, mut base) = links_of(core);
-        let asker = Asker::Request(self.id, serial);
-        let question = (asker, limit.number, limit.timeout_ns);
-        if !links[at].ask(&mut base, key, 1, limit.window_ms, question) {
+        if !links[at].ask(&mut base, limit, key, 1, Asker::Request(self.id, serial)) {
             return Some(Verdict::Unknown(limit.without));
         }
         self.asking = Some(serial);
         None
     }
 
-    /// Takes a verdict down; an answer where it is against the request.
+    /// Notes a verdict. Returns a response if it refuses the request.
     fn note(&mut self, verdict: Verdict) -> Option<Choice> {
         match verdict {
             Verdict::Known(standing) => {
@@ -75,33 +75,27 @@ impl Exchange {
         }
     }
 
-    /// Redis has said what a request waits for.
-    fn counted<I: Io>(
-        &mut self,
-        serial: u64,
-        verdict: Verdict,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    /// Redis has replied about a waiting request.
+    fn counted<I: Io>(&mut self, serial: u64, verdict: Verdict, core: &mut Core<I>) {
         if self.asking != Some(serial) {
             return;
         }
         self.asking = None;
         if let Some(choice) = self.note(verdict) {
-            core.give_back(origins, self.origin.take());
+            core.give_back(self.origin.take());
             self.collected.clear();
             self.toward.keep_alive &= self.is_request_done;
-            return self.answer(core, choice);
+            return self.response(core, choice);
         }
         match self.phase {
             // Else it follows as soon as there is room.
             Phase::Local(choice) if self.is_request_done && !self.is_crowded => {
-                self.answer(core, choice);
+                self.response(core, choice);
             }
-            Phase::Collecting if self.is_request_done => self.send_collected(origins, core),
+            Phase::Collecting if self.is_request_done => self.send_collected(core),
             _ => {}
         }
-        if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+        if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.is_gated = false;
             origin.flush(&mut core.io);
             // Its time begins with the request, not with the wait for Redis.
@@ -130,7 +124,8 @@ impl<I: Io> Core<I> {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
         if self.links[at].is_gone() {
-            // By what it is told next it is seen whether Redis is back; others may have found it gone.
+            // The next counts that are sent show whether Redis is back; others may have found it
+            // gone.
             if !counts.has_news() {
                 counts.count(limit, key, self.now_ns);
             }
@@ -139,7 +134,7 @@ impl<I: Io> Core<I> {
         Verdict::Known(counts.count(limit, key, self.now_ns))
     }
 
-    /// Once a round: tells Redis what was counted without waiting.
+    /// Once a round: sends Redis the counts of requests that did not wait.
     pub(crate) fn tell_redis(&mut self) {
         if self.current.active.compiled.tellers.is_empty() {
             return;
@@ -162,8 +157,7 @@ impl<I: Io> Core<I> {
             let (links, mut base) = links_of(self);
             counts.tell(|key, amount| {
                 let asker = Asker::Counts(key.into(), amount);
-                let question = (asker, limit.number, limit.timeout_ns);
-                if !links[at].ask(&mut base, key, amount, limit.window_ms, question) {
+                if !links[at].ask(&mut base, limit, key, amount, asker) {
                     lost.push((Box::<[u8]>::from(key), amount));
                 }
             });
@@ -189,10 +183,10 @@ impl<I: Io> Worker<I> {
             Event::Connected { .. } => link.connected(base.io),
             Event::Sent { bytes, .. } => link.sent(bytes, base.io),
             Event::Received { bytes, .. } => {
-                let mut answered = Vec::new();
-                let heard = |question, said| answered.push((question, said));
+                let mut replies = Vec::new();
+                let heard = |question, said| replies.push((question, said));
                 let is_fine = link.received(&mut base, &bytes, heard);
-                for (question, said) in answered {
+                for (question, said) in replies {
                     self.redis_said(question, said);
                 }
                 if !is_fine {
@@ -217,12 +211,12 @@ impl<I: Io> Worker<I> {
     pub(crate) fn link_due(&mut self, at: usize) {
         let (links, mut base) = links_of(&mut self.core);
         if links[at].is_due(&mut base) {
-            links[at].complain("it does not answer in time; look at its load, or raise `timeout`");
+            links[at].complain("it does not reply in time; look at its load, or raise `timeout`");
             self.link_broke(at);
         }
     }
 
-    /// Nobody will answer what was asked over a link.
+    /// No reply will come to the questions of a link.
     fn link_broke(&mut self, at: usize) {
         if let Some(words) = self.core.links[at].take_trouble() {
             (self.core.notices)(&words);
@@ -250,15 +244,14 @@ impl<I: Io> Worker<I> {
                     Said::Nothing => counts.lost(&key, amount),
                 }
             }
-            Asker::Request(client_ref, serial) => self
-                .with_client(client_ref, |client, origins, core| {
-                    client.redis_said(serial, said, origins, core)
-                }),
+            Asker::Request(client_ref, serial) => self.with_client(client_ref, |client, core| {
+                client.redis_said(serial, said, core)
+            }),
         }
     }
 }
 
-/// The links of a worker, and what they need of it.
+/// The links of a worker, with the parts of the worker that they need.
 fn links_of<I>(core: &mut Core<I>) -> (&mut Vec<Link>, Base<'_, I>) {
     let base = Base {
         io: &mut core.io,
@@ -270,13 +263,7 @@ fn links_of<I>(core: &mut Core<I>) -> (&mut Vec<Link>, Base<'_, I>) {
 }
 
 impl Client {
-    fn redis_said<I: Io>(
-        &mut self,
-        serial: u64,
-        said: Said,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Fate {
+    fn redis_said<I: Io>(&mut self, serial: u64, said: Said, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         let active = std::rc::Rc::clone(&exchange.active);
         let route = exchange.route.map(|route| &active.compiled.routes[route]);
@@ -285,8 +272,8 @@ impl Client {
                 Said::Count { count, left_ms } => Verdict::Known(limit.standing(count, left_ms)),
                 Said::Nothing => Verdict::Unknown(limit.without),
             };
-            exchange.counted(serial, verdict, origins, core);
+            exchange.counted(serial, verdict, core);
         }
-        self.advance(origins, core)
+        self.advance(core)
     }
 }

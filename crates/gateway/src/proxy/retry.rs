@@ -1,6 +1,6 @@
-//! A request whose connection to a target broke: sent again where that is harmless.
+//! Retries a request whose connection to a target broke, if that is harmless.
 
-use gatebench_net::{ConnMap, Io};
+use gatebench_net::Io;
 
 use super::client::Exchange;
 use super::exchange::Core;
@@ -11,39 +11,34 @@ use crate::message::Choice;
 const ATTEMPTS_MAX: usize = 8;
 
 impl Exchange {
-    /// Sends a request again, over a connection that is opened for it; answers whether that could be
-    /// begun.
+    /// Sends a request again, over a connection that is opened for it; reports whether that could
+    /// be begun.
     pub(crate) fn try_again<I: Io>(
         &mut self,
         failed: &Origin,
         why: Choice,
-        origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> bool {
         if !failed.is_connected {
-            return self.try_another(failed, origins, core);
+            return self.try_another(failed, core);
         }
         if failed.is_gated && self.failures < ATTEMPTS_MAX {
-            // A kept connection that closed while the request waited for Redis: nothing of it was sent.
+            // A kept connection that closed while the request waited for Redis: nothing of it was
+            // sent.
             self.failures += 1;
             let begun = failed.outbox.queued();
-            return self.begin_again(failed, failed.target, begun, origins, core);
+            return self.begin_again(failed, failed.target, begun, core);
         }
-        let may_repeat = !failed.has_answered && !failed.replay.is_empty();
+        let may_repeat = !failed.has_responded && !failed.replay.is_empty();
         if why != Choice::Error(502) || !may_repeat {
             return false;
         }
         core.totals.retries += 1;
-        self.begin_again(failed, failed.target, &failed.replay, origins, core)
+        self.begin_again(failed, failed.target, &failed.replay, core)
     }
 
-    /// Nothing was sent: whatever the request is, another target can have it.
-    fn try_another<I: Io>(
-        &mut self,
-        failed: &Origin,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> bool {
+    /// Tries another target. Nothing was sent, so this is safe for any request.
+    fn try_another<I: Io>(&mut self, failed: &Origin, core: &mut Core<I>) -> bool {
         self.failures += 1;
         let targets = self.active.compiled.upstreams[self.upstream].weights.len();
         if self.failures >= targets.min(ATTEMPTS_MAX) {
@@ -58,7 +53,7 @@ impl Exchange {
         }
         self.target = next;
         core.totals.retries += 1;
-        self.begin_again(failed, next, failed.outbox.queued(), origins, core)
+        self.begin_again(failed, next, failed.outbox.queued(), core)
     }
 
     fn begin_again<I: Io>(
@@ -66,13 +61,12 @@ impl Exchange {
         failed: &Origin,
         target: usize,
         bytes: &[u8],
-        origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> bool {
-        let Ok(id) = core.open(origins, target, failed.waits) else {
+        let Ok(id) = core.open(target, failed.waits) else {
             return false;
         };
-        let Some(origin) = origins.get_mut(id) else {
+        let Some(origin) = core.origins.get_mut(id) else {
             return false;
         };
         origin.outbox.queue().extend_from_slice(bytes);

@@ -1,21 +1,20 @@
 //! Messages that helpers of Saxon's transform.
 //!
-//! A message waits parked in its exchange, and its worker goes on with others. What a worker orders in one
-//! round leaves together, and so do the answers that a helper has ready within four milliseconds; and a worker
-//! with helpers waits for its turn, in case they work on its core. So each goes on for many messages, and finds
-//! the core's caches as it left them.
+//! A message waits in its exchange while the worker serves others. The orders of one round are sent
+//! together, and so are the responses that a helper finishes within four milliseconds. A worker
+//! with helpers waits for its turn, because they may use its core. Each of them thus processes many
+//! messages in a row and finds the core's caches as it left them.
 //!
-//! A helper that ends costs the message that it was at. The others that were ordered from it are ordered from
-//! another one.
+//! A helper that ends costs the message that it was at. The others that were ordered from it are
+//! ordered from another one.
 
 use std::sync::Arc;
 
 use gatebench_net::turns::preempt_on_wakeup;
-use gatebench_net::{ConnId, ConnMap, Event, Io};
+use gatebench_net::{ConnId, Event, Io};
 
-use super::client::{Client, Exchange, Fate, Phase};
+use super::client::{Exchange, Phase};
 use super::exchange::Core;
-use super::origin::Origin;
 use super::worker::Worker;
 use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 
@@ -23,7 +22,8 @@ use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {
-    /// Orders a transformation and waits for it; or answers how to go on where there is no helper.
+    /// Orders a transformation and waits for it. Without a helper, returns the error to continue
+    /// with.
     pub(crate) fn park<I: Io>(
         &mut self,
         paused: Paused,
@@ -43,33 +43,27 @@ impl Exchange {
         None
     }
 
-    /// A helper has said what a message waits for.
-    fn transformed<I: Io>(
-        &mut self,
-        number: u64,
-        made: Made,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    /// A helper has finished the work for a message.
+    fn transformed<I: Io>(&mut self, number: u64, made: Made, core: &mut Core<I>) {
         let Some(parked) = self.parked.take_if(|parked| parked.number == number) else {
             return;
         };
         let waited = Some((parked.paused, made));
         if self.phase == Phase::Collecting {
-            let processed = self.go_on_with_request(waited, core);
-            self.send_edited(processed.map_err(Into::into), origins, core);
-            if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+            let processed = self.process_request(waited, core);
+            self.send_edited(processed.map_err(Into::into), core);
+            if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
                 origin.flush(&mut core.io);
             }
         } else {
-            let processed = self.go_on_with_answer(waited, core);
-            self.finish_answer(processed, core);
+            let processed = self.process_response(waited, core);
+            self.finish_response(processed, core);
         }
     }
 }
 
 impl<I: Io> Core<I> {
-    /// Gives an order to a helper; it comes back where there is none.
+    /// Passes an order to a helper; returns it if there is no helper.
     fn order(&mut self, asked: Asked) -> Result<(), Asked> {
         let saxon = Arc::clone(asked.order.saxon());
         let Some(engine) = saxon.engine(self.worker) else {
@@ -91,14 +85,14 @@ impl<I: Io> Core<I> {
         Ok(())
     }
 
-    /// Lets helpers work on as long as there are any: a worker that took the core from them for every byte
-    /// that comes would have them begin anew with cold caches after each.
+    /// Gives helpers time to work, if there are any. If the worker took the core from them for
+    /// every received byte, they would restart with cold caches each time.
     fn mind_helpers(&self) {
         // Where the kernel refuses, all is well but slower.
         let _ = preempt_on_wakeup(self.lines.is_empty());
     }
 
-    /// Once a round: what was ordered leaves.
+    /// Sends the orders of this round.
     pub(crate) fn send_orders(&mut self) {
         for line in &mut self.lines {
             line.flush(&mut self.io);
@@ -126,13 +120,13 @@ impl<I: Io> Worker<I> {
             Event::Connected { .. } => line.connected(io),
             Event::Sent { bytes, .. } => line.sent(bytes, io),
             Event::Received { bytes, .. } => {
-                let mut answered = Vec::new();
-                let is_fine = line.received(&bytes, |asked, made| answered.push((asked, made)));
+                let mut replies = Vec::new();
+                let is_fine = line.received(&bytes, |asked, made| replies.push((asked, made)));
                 line.expect_life(*now_ns, timers);
                 if !is_fine {
                     self.line_broke(at);
                 }
-                for (asked, made) in answered {
+                for (asked, made) in replies {
                     self.made(&asked, made);
                 }
             }
@@ -154,8 +148,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A helper has ended, or does not answer any more: the message that it was at has its error, and
-    /// the others are ordered again.
+    /// A helper has ended, or does not respond any more: the message that it was at has its error,
+    /// and the others are ordered again.
     fn line_broke(&mut self, at: usize) {
         let line = self.core.lines.swap_remove(at);
         self.core.mind_helpers();
@@ -176,21 +170,10 @@ impl<I: Io> Worker<I> {
     }
 
     fn made(&mut self, asked: &Asked, made: Made) {
-        self.with_client(asked.client_ref, |client, origins, core| {
-            client.transformed(asked.order.number(), made, origins, core)
+        self.with_client(asked.client_ref, |client, core| {
+            let number = asked.order.number();
+            client.exchange.transformed(number, made, core);
+            client.advance(core)
         });
-    }
-}
-
-impl Client {
-    fn transformed<I: Io>(
-        &mut self,
-        number: u64,
-        made: Made,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Fate {
-        self.exchange.transformed(number, made, origins, core);
-        self.advance(origins, core)
     }
 }

@@ -11,38 +11,10 @@ use crate::compiled::ActiveConfig;
 use crate::message::Choice;
 use crate::soap::{Fault, Made, Passed, Paused, Progress, Soap, take_over};
 
-/// How far a message has come on its chain.
-enum Walked {
-    /// There is none.
-    NoChain,
-    /// It is through.
-    Through(Passed),
-    /// A helper of Saxon's has it.
-    Parked,
-}
-
-impl Walked {
-    /// What that means, where a message that is through is passed on by `pass`.
-    fn then(self, pass: impl FnOnce(Passed)) -> Edited {
-        match self {
-            Self::NoChain => Edited::Done,
-            Self::Through(passed) => {
-                pass(passed);
-                Edited::Done
-            }
-            Self::Parked => Edited::Parked,
-        }
-    }
-}
-
 impl Exchange {
-    /// Takes a request along its SOAP/XML chain.
-    pub(crate) fn process_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Fault> {
-        self.go_on_with_request(None, core)
-    }
-
-    /// Takes a request further along its chain with what a helper has made.
-    pub(super) fn go_on_with_request<I: Io>(
+    /// Processes a request along its SOAP/XML chain, from the beginning or from the step that
+    /// waited for a helper.
+    pub(super) fn process_request<I: Io>(
         &mut self,
         waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
@@ -51,10 +23,13 @@ impl Exchange {
         let Some(soap) = self.soap(&active) else {
             return Ok(Edited::Done);
         };
-        let walked = self.walk(waited, core, |it, waited| {
+        let (edited, passed) = self.walk(waited, core, |it, waited| {
             soap.process_request(&it.collected, &it.passage, waited)
         })?;
-        Ok(walked.then(|passed| self.pass_request(soap, passed, core)))
+        if let Some(passed) = passed {
+            self.pass_request(soap, passed, core);
+        }
+        Ok(edited)
     }
 
     fn pass_request<I>(&mut self, soap: &Soap, passed: Passed, core: &mut Core<I>) {
@@ -68,13 +43,8 @@ impl Exchange {
         }
     }
 
-    /// As [`Self::process_request`], of an answer.
-    pub(crate) fn process_answer<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Fault> {
-        self.go_on_with_answer(None, core)
-    }
-
-    /// As [`Self::go_on_with_request`], of an answer.
-    pub(super) fn go_on_with_answer<I: Io>(
+    /// Does the same with a response.
+    pub(super) fn process_response<I: Io>(
         &mut self,
         waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
@@ -83,27 +53,31 @@ impl Exchange {
         let Some(soap) = self.soap(&active) else {
             return Ok(Edited::Done);
         };
-        let walked = self.walk(waited, core, |it, waited| {
-            soap.process_response(&it.collected_answer, it.status, &it.passage, waited)
+        let (edited, passed) = self.walk(waited, core, |it, waited| {
+            soap.process_response(&it.collected_response, it.status, &it.passage, waited)
         })?;
-        Ok(walked.then(|passed| take_over(&mut self.collected_answer, passed)))
+        if let Some(passed) = passed {
+            take_over(&mut self.collected_response, passed);
+        }
+        Ok(edited)
     }
 
-    /// Goes along a chain until it ends or waits. Where there is no helper it does not wait, and goes on with that.
+    /// Processes a chain until it ends or waits. If there is no helper, it continues with that
+    /// error instead of waiting.
     fn walk<I: Io>(
         &mut self,
         mut waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
         on: impl Fn(&Self, Option<(Paused, Made)>) -> Result<Option<Progress>, Fault>,
-    ) -> Result<Walked, Fault> {
+    ) -> Result<(Edited, Option<Passed>), Fault> {
         loop {
             match on(self, waited.take())? {
-                None => return Ok(Walked::NoChain),
-                Some(Progress::Done(passed)) => return Ok(Walked::Through(passed)),
+                None => return Ok((Edited::Done, None)),
+                Some(Progress::Done(passed)) => return Ok((Edited::Done, Some(passed))),
                 Some(Progress::Waits(paused, order)) => waited = self.park(paused, order, core),
             }
             if waited.is_none() {
-                return Ok(Walked::Parked);
+                return Ok((Edited::Parked, None));
             }
         }
     }
@@ -112,7 +86,8 @@ impl Exchange {
         active.compiled.routes[self.route?].chain.soap.as_ref()
     }
 
-    /// What a SOAP client is told where the gateway, or a policy that knows nothing of SOAP, refuses.
+    /// Returns the fault for a SOAP client if the gateway, or a policy other than SOAP, refuses its
+    /// request.
     pub(crate) fn fault_for(&self, choice: Choice, status: u16) -> Option<Fault> {
         if !matches!(
             choice,

@@ -1,5 +1,7 @@
-//! Stands in for SOAP/XML chains within an exchange in a build without the feature `soap`: no
-//! message has one.
+//! Replaces SOAP/XML chains within an exchange in a build without the feature `soap`: no message
+//! has one.
+
+use std::convert::Infallible;
 
 use gatebench_net::{ConnId, Event, Io};
 
@@ -11,11 +13,19 @@ use crate::message::Choice;
 use crate::soap::Fault;
 
 impl Exchange {
-    pub(crate) fn process_request<I: Io>(&mut self, _: &mut Core<I>) -> Result<Edited, Fault> {
+    pub(super) fn process_request<I: Io>(
+        &mut self,
+        _waited: Option<Infallible>,
+        _: &mut Core<I>,
+    ) -> Result<Edited, Fault> {
         Ok(Edited::Done)
     }
 
-    pub(crate) fn process_answer<I: Io>(&mut self, _: &mut Core<I>) -> Result<Edited, Fault> {
+    pub(super) fn process_response<I: Io>(
+        &mut self,
+        _waited: Option<Infallible>,
+        _: &mut Core<I>,
+    ) -> Result<Edited, Fault> {
         Ok(Edited::Done)
     }
 

@@ -9,43 +9,42 @@ use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
 use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
 
 use super::client::{Client, Fate};
-use super::clients::{ClientConnection, Clients};
+use super::clients::{ClientConnection, Clients, exchange_mut};
 use super::exchange::Core;
 use super::http2::Multiplexed;
 use super::log::AccessLog;
-use super::origin::Origin;
 use crate::client_ref::ClientRef;
 use crate::compiled::{CompiledConfig, Current};
 use crate::faults::{Faults, Injector};
 use crate::message::Choice;
 
-/// What a gateway did from start to stop, over all workers.
+/// The work of a gateway from start to stop, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Answers given to clients, the gateway's own among them.
-    pub answers: u64,
+    /// Responses given to clients, the gateway's own among them.
+    pub responses: u64,
     /// Requests sent a second time because a kept connection had been closed by the upstream.
     pub retries: u64,
-    /// Requests that failed for the upstream: answered with 502 or 504, or broken off.
+    /// Requests that failed for the upstream: those that got 502 or 504, or were broken off.
     pub upstream_failures: u64,
     /// Connections that were broken off since the time for a graceful stop was up.
     pub cut_off: u64,
 }
 
-/// Hears what an operator should know, from any worker, seldom.
+/// Takes rare messages for the operator, from any worker.
 pub(crate) type Notices = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What the workers share.
+/// The state that the workers share.
 pub(crate) struct Gateway {
     pub(crate) notices: Notices,
     pub(crate) faults: Faults,
     compiled: Mutex<Arc<CompiledConfig>>,
     /// Counts the configurations, so that a worker sees a new one without a lock.
     generation: AtomicU64,
-    /// No connection is accepted any more, and those that there are end with the request under way.
+    /// No connection is accepted any more, and existing ones end with their current request.
     is_draining: AtomicBool,
     pub(crate) workers: usize,
-    /// Those with nothing left to do.
+    /// The number of workers with nothing left to do.
     drained: AtomicUsize,
     totals: Mutex<Totals>,
 }
@@ -68,13 +67,13 @@ impl Gateway {
         Arc::clone(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lets every worker go by another configuration, each after what it is at.
+    /// Gives every worker another configuration, which it uses after its current round.
     pub(crate) fn replace(&self, compiled: CompiledConfig) {
         *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Lets every worker end once nothing is under way, within its time for that.
+    /// Ends every worker once no request is pending, within the time allowed for that.
     pub(crate) fn drain(&self) {
         self.is_draining.store(true, Ordering::Release);
     }
@@ -86,7 +85,7 @@ impl Gateway {
     /// Once a worker, at its end.
     fn add(&self, totals: Totals) {
         let mut sum = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        sum.answers += totals.answers;
+        sum.responses += totals.responses;
         sum.retries += totals.retries;
         sum.upstream_failures += totals.upstream_failures;
         sum.cut_off += totals.cut_off;
@@ -126,9 +125,8 @@ impl Service for Gateway {
 pub(crate) struct Worker<I> {
     pub(crate) core: Core<I>,
     pub(crate) clients: Clients,
-    pub(crate) origins: ConnMap<Origin>,
-    /// The operator was told that there are too many connections.
-    has_told_full: bool,
+    /// The notice about too many connections was given.
+    has_reported_full: bool,
 }
 
 impl<I: Io> Worker<I> {
@@ -143,6 +141,7 @@ impl<I: Io> Worker<I> {
             log: AccessLog::new(compiled.access_log),
             drain_until_ns: None,
             current: Current::new(compiled),
+            origins: ConnMap::default(),
             links: Vec::new(),
             lines: Vec::new(),
             redis_key: Vec::new(),
@@ -156,18 +155,17 @@ impl<I: Io> Worker<I> {
         Self {
             core,
             clients: Clients::default(),
-            origins: ConnMap::default(),
-            has_told_full: false,
+            has_reported_full: false,
         }
     }
 
-    /// Goes by another configuration from now on; requests on their way keep theirs.
+    /// Uses another configuration from now on; requests under way keep theirs.
     fn replace(&mut self, compiled: Arc<CompiledConfig>) {
         self.core.limits = compiled.limits;
-        self.has_told_full = false;
+        self.has_reported_full = false;
         let replaced = self.core.current.replace(compiled);
         for id in replaced.idle {
-            self.origins.remove(id);
+            self.core.origins.remove(id);
             self.core.io.close(id);
         }
         for link in &mut self.core.links {
@@ -175,7 +173,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Waits for so long at most, then handles what happened and what is due.
+    /// Waits for at most `wait_ns`, then handles events and due deadlines.
     pub(crate) fn round(&mut self, events: &mut Vec<Event>, wait_ns: u64) -> io::Result<()> {
         let core = &mut self.core;
         let wakes = [core.timers.next_ns(), core.faults.sleep_until_ns()];
@@ -203,7 +201,7 @@ impl<I: Io> Worker<I> {
 
     fn handle(&mut self, event: Event) {
         let id = event.conn();
-        let is_client = self.clients.connection(id).is_some();
+        let is_client = self.clients.get(id).is_some();
         if !is_client && let Some(link) = self.core.link_of(id) {
             return self.handle_link(link, event);
         }
@@ -224,9 +222,9 @@ impl<I: Io> Worker<I> {
             Event::Sent { bytes, .. } => self.origin_sent(id, bytes),
             Event::Connected { .. } => self.origin_connected(id),
             Event::EndOfStream { .. } if is_client => {
-                self.with_connection(id, |connection, origins, core| match connection {
-                    ClientConnection::Http1(client) => client.end_of_stream(origins, core),
-                    ClientConnection::Http2(connection) => connection.end_of_stream(origins, core),
+                self.with_connection(id, |connection, core| match connection {
+                    ClientConnection::Http1(client) => client.end_of_stream(core),
+                    ClientConnection::Http2(connection) => connection.end_of_stream(core),
                 })
             }
             Event::EndOfStream { .. } => self.origin_ended(id),
@@ -240,7 +238,7 @@ impl<I: Io> Worker<I> {
     /// Closes a connection that is one too many.
     fn turn_away(&mut self, id: ConnId) {
         self.core.io.close(id);
-        if !std::mem::replace(&mut self.has_told_full, true) {
+        if !std::mem::replace(&mut self.has_reported_full, true) {
             let count = self.core.limits.connections_max;
             (self.core.notices)(&format!(
                 "gateway: clients have {count} connections open at one worker, so it closes new ones; \
@@ -249,29 +247,29 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Lets a client's connection do something and draws the consequence.
+    /// Runs an action on a client's connection and applies its result.
     fn with_connection(
         &mut self,
         id: ConnId,
-        act: impl FnOnce(&mut ClientConnection, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+        act: impl FnOnce(&mut ClientConnection, &mut Core<I>) -> Fate,
     ) {
-        if let Some(connection) = self.clients.connection(id) {
-            let fate = act(connection, &mut self.origins, &mut self.core);
+        if let Some(connection) = self.clients.get_mut(id) {
+            let fate = act(connection, &mut self.core);
             self.obey(id.into(), fate);
         }
     }
 
-    /// Lets a client do something and draws the consequence.
+    /// Runs an action on a client and applies its result.
     pub(crate) fn with_client(
         &mut self,
         client_ref: ClientRef,
-        act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+        act: impl FnOnce(&mut Client, &mut Core<I>) -> Fate,
     ) {
-        self.with_connection(client_ref.conn, |connection, origins, core| {
+        self.with_connection(client_ref.conn, |connection, core| {
             match (connection, client_ref.slot) {
-                (ClientConnection::Http1(client), None) => act(client, origins, core),
+                (ClientConnection::Http1(client), None) => act(client, core),
                 (ClientConnection::Http2(connection), Some(slot)) => {
-                    connection.with_stream(slot, origins, core, act)
+                    connection.with_stream(slot, core, act)
                 }
                 _ => Fate::Keep,
             }
@@ -284,17 +282,17 @@ impl<I: Io> Worker<I> {
             return;
         }
         if client_ref.slot.is_some() {
-            return self.with_client(client_ref, |_, _, _| fate);
+            return self.with_client(client_ref, |_, _| fate);
         }
         let id = client_ref.conn;
         match self.clients.remove(id) {
             None => return,
             Some(ClientConnection::Http1(client)) => {
-                self.core.cancel(&mut self.origins, client.exchange.origin);
+                self.core.cancel(client.exchange.origin);
             }
             Some(ClientConnection::Http2(connection)) => {
                 for origin in connection.origins() {
-                    self.core.cancel(&mut self.origins, Some(origin));
+                    self.core.cancel(Some(origin));
                 }
             }
         }
@@ -305,12 +303,12 @@ impl<I: Io> Worker<I> {
     }
 
     fn due(&mut self, client_ref: ClientRef) {
-        self.with_connection(client_ref.conn, |connection, origins, core| {
+        self.with_connection(client_ref.conn, |connection, core| {
             match (connection, client_ref.slot) {
-                (ClientConnection::Http1(client), None) => client.due(origins, core),
-                (ClientConnection::Http2(connection), None) => connection.due(origins, core),
+                (ClientConnection::Http1(client), None) => client.due(core),
+                (ClientConnection::Http2(connection), None) => connection.due(core),
                 (ClientConnection::Http2(connection), Some(slot)) => {
-                    connection.stream_due(slot, origins, core)
+                    connection.stream_due(slot, core)
                 }
                 (ClientConnection::Http1(_), Some(_)) => Fate::Keep,
             }
@@ -322,12 +320,12 @@ impl<I: Io> Worker<I> {
         if let Some(line) = self.core.line_of(id) {
             return self.line_due(line);
         }
-        if let Some(origin) = self.origins.get_mut(id)
+        if let Some(origin) = self.core.origins.get_mut(id)
             && origin
                 .deadline
                 .expired(self.core.polled_ns, client_ref, &mut self.core.timers)
         {
-            if origin.owes_nothing(&self.clients) {
+            if origin.owes_nothing(&mut self.clients) {
                 origin.expect_life(self.core.now_ns, &mut self.core.timers);
             } else {
                 self.origin_broke(id, Choice::Error(504));
@@ -335,35 +333,35 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A hold has ended: what it kept leaves.
+    /// A hold has ended: the held bytes are sent.
     fn release(&mut self, client_ref: ClientRef) {
-        let Core { io, now_ns, .. } = &mut self.core;
-        if let Some(origin) = self.origins.get_mut(client_ref.conn)
-            && origin.hold.release(*now_ns)
+        let now_ns = self.core.now_ns;
+        if let Some(origin) = self.core.origins.get_mut(client_ref.conn)
+            && origin.hold.release(now_ns)
         {
-            origin.flush(io);
+            origin.flush(&mut self.core.io);
         }
-        let client = self.clients.client_mut(client_ref);
-        if client.is_some_and(|client| client.exchange.hold.release(*now_ns)) {
+        let exchange = exchange_mut(&mut self.clients, client_ref);
+        if exchange.is_some_and(|exchange| exchange.hold.release(now_ns)) {
             self.with_client(client_ref, Client::advance);
         }
     }
 
     fn client_received(&mut self, id: ConnId, bytes: &[u8]) {
-        if let Some(ClientConnection::Http1(client)) = self.clients.connection(id)
+        if let Some(ClientConnection::Http1(client)) = self.clients.get_mut(id)
             && client.is_unheard()
         {
             return self.first_received(id, bytes);
         }
-        self.with_connection(id, |connection, origins, core| match connection {
-            ClientConnection::Http1(client) => client.received(origins, core, bytes),
-            ClientConnection::Http2(connection) => connection.received(origins, core, bytes),
+        self.with_connection(id, |connection, core| match connection {
+            ClientConnection::Http1(client) => client.received(core, bytes),
+            ClientConnection::Http2(connection) => connection.received(core, bytes),
         });
     }
 
     /// The first bytes of a connection say which protocol it speaks, unless TLS has agreed on one.
     fn first_received(&mut self, id: ConnId, bytes: &[u8]) {
-        let Some(ClientConnection::Http1(client)) = self.clients.connection(id) else {
+        let Some(ClientConnection::Http1(client)) = self.clients.get_mut(id) else {
             return;
         };
         let Some(greeting) = client.hear(bytes) else {
@@ -383,13 +381,13 @@ impl<I: Io> Worker<I> {
     }
 
     fn client_sent(&mut self, id: ConnId, bytes: Vec<u8>) {
-        self.with_connection(id, |connection, origins, core| match connection {
+        self.with_connection(id, |connection, core| match connection {
             ClientConnection::Http1(client) => {
                 client.exchange.outbox.sent(bytes);
-                client.exchange.relieve(origins, core);
-                client.advance(origins, core)
+                client.exchange.relieve(core);
+                client.advance(core)
             }
-            ClientConnection::Http2(connection) => connection.sent(origins, core, bytes),
+            ClientConnection::Http2(connection) => connection.sent(core, bytes),
         });
     }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use gatebench_model::policy::{RateLimitKey, RedisCounting, RedisRateLimitPolicy, WithoutRedis};
 use gatebench_net::http1::Head;
 
+use crate::config::ConfigError;
 use crate::message::Standing;
 
 /// Longer values of a header are counted with requests that have none.
@@ -14,17 +15,17 @@ const VALUE_BYTES_MAX: usize = 256;
 /// Keys that one worker counts by itself at a time. More share one count.
 const KEYS_MAX: usize = 65_536;
 
-/// Which Redis a limit is counted in.
+/// The Redis that a limit is counted in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) password: Option<String>,
 }
 
-/// A policy `redis_rate_limit`, ready.
+/// A compiled policy `redis_rate_limit`.
 #[derive(Debug)]
 pub(crate) struct RedisLimit {
-    /// Its number among those of the compiled.
+    /// Its number among all limits of the configuration.
     pub(crate) number: usize,
     pub(crate) server: Server,
     limit: u64,
@@ -36,7 +37,7 @@ pub(crate) struct RedisLimit {
     pub(crate) interval_ns: u64,
     pub(crate) timeout_ns: u64,
     pub(crate) without: WithoutRedis,
-    /// What all its keys begin with.
+    /// The prefix of all its keys.
     prefix: Vec<u8>,
 }
 
@@ -46,11 +47,13 @@ impl RedisLimit {
         policy: &RedisRateLimitPolicy,
         number: usize,
         place: &str,
-    ) -> Result<Self, String> {
-        let written = policy.redis.as_deref();
-        let written = written.ok_or("no Redis is named; write redis: \"127.0.0.1:6379\"")?;
+    ) -> Result<Self, ConfigError> {
+        let written = policy.redis.as_deref().ok_or_else(|| {
+            ConfigError::new("no Redis is named", "write redis: \"127.0.0.1:6379\"")
+        })?;
         let address = written.parse().map_err(|_| {
-            format!("\"{written}\" is not an IP address with a port; write it as 127.0.0.1:6379")
+            let message = format!("\"{written}\" is not an IP address with a port");
+            ConfigError::new(message, "write it as 127.0.0.1:6379")
         })?;
         Ok(Self {
             number,
@@ -92,7 +95,7 @@ impl RedisLimit {
         }
     }
 
-    /// What a count means; `left_ms` is what is left of the window.
+    /// Returns the verdict for a count; `left_ms` is the rest of the window.
     pub(crate) fn standing(&self, count: u64, left_ms: u64) -> Standing {
         let reset_s = left_ms.div_ceil(1000);
         Standing {
@@ -106,42 +109,39 @@ impl RedisLimit {
     }
 }
 
-/// What one worker has counted by itself, and what Redis last said of it.
+/// The counts of one worker, and the last totals from Redis.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     buckets: HashMap<Box<[u8]>, Bucket>,
     /// Keys with something that Redis does not know.
     dirty: Vec<Box<[u8]>>,
     pub(crate) sent_at_ns: u64,
-    /// There is a key of which it is not known what others have counted: Redis is asked at once.
+    /// Redis must get the counts at once, because the total of a key is unknown.
     pub(crate) is_urgent: bool,
 }
 
 #[derive(Debug, Default)]
 struct Bucket {
-    /// Not told to Redis yet.
+    /// Not sent to Redis yet.
     fresh: u64,
-    /// Told, and not answered yet.
-    told: u64,
-    /// Of all gateways and workers, as Redis last said.
+    /// Sent, and without a reply yet.
+    sent: u64,
+    /// The last total from Redis, over all gateways and workers.
     total: u64,
-    /// When Redis forgets it.
+    /// The time when Redis forgets the key.
     ends_at_ns: u64,
 }
 
 impl Counts {
     /// Counts a request that does not wait.
     pub(crate) fn count(&mut self, limit: &RedisLimit, key: &[u8], now_ns: u64) -> Standing {
-        let key = if self.buckets.len() >= KEYS_MAX && !self.buckets.contains_key(key) {
+        let mut key = key;
+        if self.buckets.len() >= KEYS_MAX && !self.buckets.contains_key(key) {
             self.buckets.retain(|_, bucket| bucket.is_live(now_ns));
             if self.buckets.len() >= KEYS_MAX {
-                &limit.prefix
-            } else {
-                key
+                key = &limit.prefix;
             }
-        } else {
-            key
-        };
+        }
         if !self.buckets.contains_key(key) {
             self.buckets.insert(key.into(), Bucket::default());
         }
@@ -151,7 +151,7 @@ impl Counts {
         if bucket.ends_at_ns <= now_ns {
             bucket.total = 0;
         }
-        let count = bucket.total + bucket.told + bucket.fresh + 1;
+        let count = bucket.total + bucket.sent + bucket.fresh + 1;
         let left_ms = match bucket.ends_at_ns.saturating_sub(now_ns) / 1_000_000 {
             0 => limit.window_ms,
             left_ms => left_ms,
@@ -160,42 +160,42 @@ impl Counts {
         if standing.is_allowed {
             if bucket.fresh == 0 {
                 self.dirty.push(key.into());
-                self.is_urgent |= bucket.told == 0 && bucket.ends_at_ns <= now_ns;
+                self.is_urgent |= bucket.sent == 0 && bucket.ends_at_ns <= now_ns;
             }
             bucket.fresh += 1;
         }
         standing
     }
 
-    /// Whether Redis will be told something.
+    /// Reports whether there are counts that Redis does not know.
     pub(crate) fn has_news(&self) -> bool {
         !self.dirty.is_empty()
     }
 
-    /// What Redis is to be told: keys with amounts.
+    /// Passes to `tell` the counts that Redis does not know: keys with amounts.
     pub(crate) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
         for key in self.dirty.drain(..) {
             if let Some(bucket) = self.buckets.get_mut(&key) {
                 let amount = std::mem::take(&mut bucket.fresh);
-                bucket.told += amount;
+                bucket.sent += amount;
                 tell(&key, amount);
             }
         }
     }
 
-    /// Redis has said how many there were, and how long it will know.
+    /// Takes the total of a key from Redis, and the rest of its window.
     pub(crate) fn heard(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
-            bucket.told = bucket.told.saturating_sub(amount);
+            bucket.sent = bucket.sent.saturating_sub(amount);
             bucket.total = total;
             bucket.ends_at_ns = now_ns + left_ms * 1_000_000;
         }
     }
 
-    /// Redis will not answer: what it was told is told again.
+    /// Redis will not reply: counts that were sent are sent again.
     pub(crate) fn lost(&mut self, key: &[u8], amount: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
-            bucket.told = bucket.told.saturating_sub(amount);
+            bucket.sent = bucket.sent.saturating_sub(amount);
             if bucket.fresh == 0 {
                 self.dirty.push(key.into());
             }
@@ -206,7 +206,7 @@ impl Counts {
 
 impl Bucket {
     fn is_live(&self, now_ns: u64) -> bool {
-        self.fresh + self.told > 0 || self.ends_at_ns > now_ns
+        self.fresh + self.sent > 0 || self.ends_at_ns > now_ns
     }
 }
 
@@ -216,16 +216,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_redis_says_counts_with_what_it_does_not_know_yet() {
+    fn counts_of_redis_and_unreported_requests_add_up() {
         let policy = serde_json::json!({"limit": 10, "window": "1s", "redis": "127.0.0.1:1", "headers": true});
         let policy = serde_json::from_value(policy).unwrap();
         let limit = RedisLimit::new(&policy, 0, "r:0").unwrap();
         let mut counts = Counts::default();
         let allowed = |counts: &mut Counts, now_ns| counts.count(&limit, b"k", now_ns).is_allowed;
         assert!((0..4).all(|_| allowed(&mut counts, 1)));
-        let mut told = Vec::new();
-        counts.tell(|key, amount| told.push((key.to_vec(), amount)));
-        assert_eq!(told, [(b"k".to_vec(), 4)]);
+        let mut sent = Vec::new();
+        counts.tell(|key, amount| sent.push((key.to_vec(), amount)));
+        assert_eq!(sent, [(b"k".to_vec(), 4)]);
         // Another gateway has counted three.
         counts.heard(b"k", 4, 7, 500, 1);
         let third = (0..3)
@@ -237,7 +237,7 @@ mod tests {
             (0, 1, true)
         );
         assert!(!allowed(&mut counts, 1));
-        // The window ends; what Redis was not told is of the next one.
+        // The window ends; counts that Redis does not know belong to the next one.
         assert!(allowed(&mut counts, 500_000_002));
         counts.tell(|_, amount| assert_eq!(amount, 4));
         counts.lost(b"k", 4);

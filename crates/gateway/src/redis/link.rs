@@ -6,28 +6,29 @@ use std::io;
 use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::{ConnId, Io, Outbox};
 
-use super::limit::Server;
+use super::limit::{RedisLimit, Server};
 use super::resp::{self, Reply};
 use crate::client_ref::ClientRef;
+use crate::message::Digits;
 
-/// How long a Redis that could not be had is left alone.
+/// The time after a failure during which no connection to Redis is tried.
 const RETRY_NS: u64 = 500_000_000;
 
-/// Bytes of questions that may wait to be sent. Beyond, Redis is as good as gone.
+/// Bytes of questions that may wait to be sent. Beyond this, Redis counts as unreachable.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
 
-/// Who waits for an answer.
+/// The asker that waits for a reply.
 #[derive(Clone, Debug)]
 pub(crate) enum Asker {
     /// A request, by its number, of the limit of that number.
     Request(ClientRef, u64),
     /// A worker's own counts of a key.
     Counts(Box<[u8]>, u64),
-    /// Nobody: AUTH.
+    /// No request: this is the reply to AUTH.
     Greeting,
 }
 
-/// Something that Redis was asked.
+/// A command that was sent to Redis.
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) asker: Asker,
@@ -35,7 +36,7 @@ pub(crate) struct Question {
     due_ns: u64,
 }
 
-/// What Redis said of a key, or that it cannot be had.
+/// The reply of Redis about a key, or its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Count { count: u64, left_ms: u64 },
@@ -52,13 +53,13 @@ pub(crate) struct Link {
     /// Received and not read yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
-    /// Replies to the question at hand.
+    /// Replies to the current question.
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
-    /// It did not answer when it was last asked. What was wrong was told then.
+    /// It did not reply to the last question. The trouble was reported then.
     is_gone: bool,
-    /// What is to be told.
+    /// A message for the operator.
     trouble: Option<String>,
 }
 
@@ -83,17 +84,17 @@ impl Link {
         self.conn == Some(conn)
     }
 
-    /// Whether an answer is owed.
+    /// Reports whether a response is owed.
     pub(crate) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// Whether it did not answer when it was last asked.
+    /// Reports whether it did not reply to the last question.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_gone
     }
 
-    /// Limits have other numbers now, by their old ones; those that are gone have none.
+    /// Applies the new numbers of limits, indexed by their old numbers; removed limits have none.
     pub(crate) fn renumber(&mut self, limits: &[Option<usize>]) {
         for question in &mut self.asked {
             let number = limits.get(question.limit).copied().flatten();
@@ -101,32 +102,27 @@ impl Link {
         }
     }
 
-    /// Counts so many of a key; answers false where Redis cannot be had.
+    /// Adds `amount` to the count of a key; returns false if Redis is unavailable.
     pub(crate) fn ask<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
+        limit: &RedisLimit,
         key: &[u8],
         amount: u64,
-        window_ms: u64,
-        question: (Asker, usize, u64),
+        asker: Asker,
     ) -> bool {
-        let (asker, limit, timeout_ns) = question;
         if self.outbox.pending_bytes() > QUEUED_BYTES_MAX || self.open(core).is_err() {
             return false;
         }
-        let mut number = Vec::with_capacity(20);
-        resp::write_number(&mut number, amount);
-        let mut window = Vec::with_capacity(20);
-        resp::write_number(&mut window, window_ms);
+        let (number, window) = (Digits::new(amount), Digits::new(limit.window_ms));
         let out = self.outbox.queue();
-        resp::write_command(out, &[b"INCRBY", key, &number]);
-        resp::write_command(out, &[b"PEXPIRE", key, &window, b"NX"]);
+        resp::write_command(out, &[b"INCRBY", key, number.bytes()]);
+        resp::write_command(out, &[b"PEXPIRE", key, window.bytes(), b"NX"]);
         resp::write_command(out, &[b"PTTL", key]);
-        let due_ns = core.now_ns + timeout_ns;
         self.asked.push_back(Question {
             asker,
-            limit,
-            due_ns,
+            limit: limit.number,
+            due_ns: core.now_ns + limit.timeout_ns,
         });
         self.arm(core);
         self.flush(core.io);
@@ -155,7 +151,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sets the deadline to when the oldest question must be answered.
+    /// Sets the deadline to when the oldest question must have its reply.
     fn arm<I: Io>(&mut self, core: &mut Base<'_, I>) {
         let oldest = self.asked.iter().map(|question| question.due_ns);
         match (self.conn, oldest.clone().take(2).min()) {
@@ -182,7 +178,7 @@ impl Link {
         self.flush(io);
     }
 
-    /// Whether its deadline has passed.
+    /// Reports whether its deadline has passed.
     pub(crate) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
         let conn = self.conn.map(ClientRef::from);
         conn.is_some_and(|client_ref| {
@@ -191,8 +187,8 @@ impl Link {
         })
     }
 
-    /// Takes what was received; `heard` is told each answer. Answers false where that is no Redis, or one
-    /// that does not do as asked.
+    /// Takes received bytes and passes each reply to `heard`. Returns false if the peer is not a
+    /// Redis or reports an error.
     pub(crate) fn received<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
@@ -211,7 +207,7 @@ impl Link {
                 }
                 Ok(None) => break true,
                 Err(resp::NotResp) => {
-                    self.complain("what it answers is not RESP; name the port of a Redis");
+                    self.complain("its replies are not RESP; name the port of a Redis");
                     break false;
                 }
             }
@@ -262,7 +258,7 @@ impl Link {
         true
     }
 
-    /// Notes what is wrong with it, once; again only after it was well.
+    /// Reports a problem once, and again only after the link has worked in between.
     pub(crate) fn complain(&mut self, words: &str) {
         if !self.is_gone {
             let address = self.server.address;
@@ -270,12 +266,12 @@ impl Link {
         }
     }
 
-    /// What is to be told, once.
+    /// Takes the message for the operator.
     pub(crate) fn take_trouble(&mut self) -> Option<String> {
         self.trouble.take()
     }
 
-    /// Gives the connection up: what was asked, which nobody will answer.
+    /// Gives the connection up: returns the questions, which will have no reply.
     pub(crate) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
         if let Some(conn) = self.conn.take() {
             core.io.close(conn);
@@ -285,13 +281,13 @@ impl Link {
         self.input.clear();
         self.replies.clear();
         self.retry_at_ns = core.now_ns + RETRY_NS;
-        // One that closes an idle connection is not gone.
+        // A Redis that closes an idle connection is not lost.
         self.is_gone |= !self.asked.is_empty();
         std::mem::take(&mut self.asked)
     }
 }
 
-/// What a link needs of its worker.
+/// The parts of its worker that a link uses.
 pub(crate) struct Base<'c, I> {
     pub(crate) io: &'c mut I,
     pub(crate) timers: &'c mut Timers<ClientRef>,

@@ -1,6 +1,5 @@
-//! Limits that are counted in Redis: what a worker counts by itself, its connections, and the
-//! protocol. It knows neither the requests that are counted nor the worker whose loop it is spoken
-//! on.
+//! Limits that are counted in Redis: the counts of a worker, its connections, and the protocol. It
+//! knows neither the requests nor the worker whose loop serves the connections.
 
 mod limit;
 mod link;

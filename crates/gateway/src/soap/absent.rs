@@ -1,5 +1,5 @@
-//! Stands in for the SOAP/XML policies in a build without the feature `soap`: a configuration with
-//! one is refused, so none is ever made.
+//! Replaces the SOAP/XML policies in a build without the feature `soap`. A configuration with such
+//! a policy is refused, so none exists.
 
 use std::io;
 
@@ -7,14 +7,14 @@ use gatebench_model::policy::XsltPolicy;
 use gatebench_model::soap::SoapPolicy;
 use gatebench_net::http1::Head;
 
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::message::Collected;
 
 /// The mistake of a configuration with such a policy.
-fn refused<T>() -> Result<T, Vec<Mistake>> {
-    let words = "this gatebench was built without the feature `soap`, which SOAP and XML need; \
-                 build it with its default features";
-    Err(vec![(String::new(), words.into())])
+fn refused<T>() -> Result<T, Vec<ConfigError>> {
+    let message = "this gatebench was built without the feature `soap`, which SOAP and XML need";
+    let remedy = "build it with its default features";
+    Err(vec![ConfigError::new(message, remedy)])
 }
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Soap {
         _at: usize,
         _: &SoapPolicy,
         _: &Surroundings<'_>,
-    ) -> Result<Self, Vec<Mistake>> {
+    ) -> Result<Self, Vec<ConfigError>> {
         refused()
     }
 
@@ -37,20 +37,15 @@ impl Soap {
         false
     }
 
-    pub(crate) fn problems(&self) -> impl Iterator<Item = Mistake> {
+    pub(crate) fn problems(&self) -> impl Iterator<Item = ConfigError> {
         std::iter::empty()
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BodyLimits {
-    pub(crate) request: usize,
-    pub(crate) response: usize,
-}
-
 pub(crate) struct Surroundings<'a> {
     pub(crate) upstreams: &'a [String],
-    pub(crate) bodies: BodyLimits,
+    pub(crate) request_bytes: usize,
+    pub(crate) response_bytes: usize,
     pub(crate) is_check: bool,
 }
 
@@ -77,7 +72,7 @@ pub(crate) struct NotTransformed;
 pub(crate) struct Stylesheets {}
 
 impl Stylesheets {
-    pub(crate) fn add(&mut self, _: &XsltPolicy, _bytes: usize) -> Result<(), Vec<Mistake>> {
+    pub(crate) fn add(&mut self, _: &XsltPolicy, _bytes: usize) -> Result<(), Vec<ConfigError>> {
         refused()
     }
 

@@ -1,4 +1,5 @@
-//! The SOAP/XML chains of a route: compiled from their settings, and laid over messages that are whole.
+//! The SOAP/XML chains of a route: compiled from their settings, and laid over messages that are
+//! whole.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use gatebench_xml::soap::{
 use gatebench_xml::{Files, Limits};
 
 use super::helpers;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::message::Collected;
 
 /// Both chains of a route.
@@ -22,13 +23,13 @@ pub(crate) struct Soap {
     at: usize,
     request: Option<Arc<SoapPolicy>>,
     response: Option<Arc<SoapPolicy>>,
-    /// Where requests go, by the number of the target.
+    /// The destinations of requests, by the number of the target.
     targets: Vec<Redirect>,
-    /// Faults for what other policies and the gateway refuse tell details.
+    /// Faults for refusals by other policies and the gateway contain details.
     is_verbose: bool,
 }
 
-/// Where a request goes by what it holds.
+/// The destination that the content of a request selects.
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) path: String,
@@ -36,7 +37,7 @@ pub(crate) struct Redirect {
     pub(crate) upstream: Option<usize>,
 }
 
-/// What the heads of a request and of its answer say to the chains.
+/// The parts of the heads of a request and its response that the chains use.
 #[derive(Debug, Default)]
 pub(crate) struct Passage {
     /// In whose language faults are.
@@ -46,34 +47,33 @@ pub(crate) struct Passage {
     soap_action: Option<String>,
 }
 
-/// Bytes that bodies may have once they are unpacked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BodyLimits {
-    pub(crate) request: usize,
-    pub(crate) response: usize,
-}
-
-/// What a chain's policy is compiled with, beside its own settings.
+/// The surroundings that a chain's policy is compiled with, in addition to its settings.
 pub(crate) struct Surroundings<'a> {
     /// The names of the upstreams.
     pub(crate) upstreams: &'a [String],
-    pub(crate) bodies: BodyLimits,
+    /// The most bytes that requests may have once they are unpacked.
+    pub(crate) request_bytes: usize,
+    /// The same for responses.
+    pub(crate) response_bytes: usize,
     /// Only mistakes are looked for, so nothing is compiled.
     pub(crate) is_check: bool,
 }
 
 impl Soap {
-    /// The chains of the policy that stands `at` that place of its route; without compiling where only
-    /// mistakes are looked for.
+    /// Compiles the chains of the policy at that place of its route; only checks them if `is_check`
+    /// is set.
     pub(crate) fn new(
         at: usize,
         policy: &settings::SoapPolicy,
         around: &Surroundings<'_>,
-    ) -> Result<Self, Vec<Mistake>> {
+    ) -> Result<Self, Vec<ConfigError>> {
         let mut mistakes = Vec::new();
         for (direction, chain) in policy.chains() {
-            let wrong = wrong_settings(chain).into_iter();
-            mistakes.extend(wrong.map(|(place, words)| (format!("/{direction}{place}"), words)));
+            if chain.cache_ttl.as_nanos() == 0 {
+                let message = "definitions would be compiled all the time";
+                let mistake = ConfigError::new(message, "write for example \"1h\"");
+                mistakes.push(mistake.below(format!("/{direction}/cache_ttl")));
+            }
         }
         let targets = redirects(policy, around.upstreams, &mut mistakes);
         if !mistakes.is_empty() {
@@ -83,29 +83,27 @@ impl Soap {
             let chain = chain.as_ref().filter(|_| !around.is_check)?;
             let options = options(chain, body_bytes);
             let compiled = match chain.xslt_library {
-                XsltLibrary::Libxslt => SoapPolicy::compile(options, Arc::new(OnDisk)),
-                XsltLibrary::Saxon => helpers::helpers().and_then(|saxon| {
+                XsltLibrary::Libxslt => Ok(options),
+                XsltLibrary::Saxon => helpers::helpers().map(|saxon| {
                     let saxon = Some(saxon);
-                    SoapPolicy::compile(Options { saxon, ..options }, Arc::new(OnDisk))
+                    Options { saxon, ..options }
                 }),
             };
-            compiled
-                .map_err(|why| mistakes.push((format!("/{direction}"), why)))
-                .ok()
-                .map(Arc::new)
+            let compiled = compiled
+                .and_then(|options| {
+                    SoapPolicy::compile(options, Arc::new(OnDisk)).map_err(ConfigError::from)
+                })
+                .map_err(|wrong| mistakes.push(wrong.below(format!("/{direction}"))));
+            compiled.ok().map(Arc::new)
         };
         let made = Self {
             at,
-            request: compile("request", &policy.request, around.bodies.request),
-            response: compile("response", &policy.response, around.bodies.response),
+            request: compile("request", &policy.request, around.request_bytes),
+            response: compile("response", &policy.response, around.response_bytes),
             targets,
             is_verbose: policy.chains().any(|(_, chain)| chain.verbose),
         };
-        if mistakes.is_empty() {
-            Ok(made)
-        } else {
-            Err(mistakes)
-        }
+        ConfigError::unless(mistakes, made)
     }
 
     pub(crate) fn has_request(&self) -> bool {
@@ -121,20 +119,21 @@ impl Soap {
         self.request.iter().chain(&self.response)
     }
 
-    /// What is wrong with the definitions, each with its place below the list of policies.
-    pub(crate) fn problems(&self) -> impl Iterator<Item = Mistake> {
+    /// Returns the mistakes in the definitions, each with its place below the list of policies.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = ConfigError> {
         let request = self.request.iter().map(|policy| ("request", policy));
         let both = request.chain(self.response.iter().map(|policy| ("response", policy)));
         both.flat_map(move |(direction, policy)| {
             let problems = policy.problems().into_iter();
             problems.map(move |(name, why)| {
                 let place = format!("/{}/soap/{direction}/{name}", self.at);
-                (place, format!("it cannot be used: {why}"))
+                ConfigError::unusable(why).below(place)
             })
         })
     }
 
-    /// Takes a request along its chain, from the beginning or from where it waited; nothing where it has none.
+    /// Processes a request along its chain, from the beginning or from the step that waited; `None`
+    /// if it has no chain.
     pub(crate) fn process_request(
         &self,
         request: &Collected,
@@ -157,7 +156,7 @@ impl Soap {
         progress.map(Some)
     }
 
-    /// Makes a request what it is at the end of its chain; answers where it goes if not its usual way.
+    /// Applies the result of a chain to a request; returns its new target, if the chain changes it.
     pub(crate) fn pass_request(
         &self,
         request: &mut Collected,
@@ -170,10 +169,10 @@ impl Soap {
         target
     }
 
-    /// Takes an answer of that status along its chain, as [`Self::process_request`] does.
+    /// Takes a response of that status along its chain, as [`Self::process_request`] does.
     pub(crate) fn process_response(
         &self,
-        answer: &Collected,
+        collected: &Collected,
         status: u16,
         passage: &Passage,
         waited: Option<(Paused, Made)>,
@@ -185,7 +184,7 @@ impl Soap {
             status,
             content_type: passage.content_type.as_deref(),
             content_encoding: passage.content_encoding.as_deref(),
-            body: answer.body(),
+            body: collected.body(),
             client: passage.client,
         };
         let progress = match waited {
@@ -195,8 +194,8 @@ impl Soap {
         progress.map(Some)
     }
 
-    /// What is answered to a client of this passage where something else failed with that status; nothing
-    /// for those who do not speak SOAP.
+    /// Returns the fault for a client if something else failed with that status; none
+    /// if the client does not use SOAP.
     pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
         Fault::of_status(status, passage.client, self.is_verbose, None)
     }
@@ -210,7 +209,7 @@ impl Passage {
         self.client = Client::of(self.content_type.as_deref());
     }
 
-    /// Its answer has begun.
+    /// Its response has begun.
     pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.note(head);
     }
@@ -221,8 +220,8 @@ impl Passage {
     }
 }
 
-/// What a head says under a name. Several lines are one list (RFC 9110 5.3), so that nobody is shown the first of them and
-/// the upstream the second.
+/// Returns the value of a field. Several lines are one list (RFC 9110 5.3); otherwise a chain would
+/// see the first of them and the upstream the second.
 fn text(head: &Head<'_>, name: &str) -> Option<String> {
     let lines = head.fields();
     let mut lines = lines.filter(|field| field.name.eq_ignore_ascii_case(name));
@@ -235,7 +234,7 @@ fn text(head: &Head<'_>, name: &str) -> Option<String> {
     Some(text)
 }
 
-/// Makes a message what it is at the end of its chain.
+/// Applies the result of a chain to a message.
 pub(crate) fn take_over(message: &mut Collected, passed: Passed) {
     if let Some(body) = passed.body {
         message.replace_body(body);
@@ -245,22 +244,10 @@ pub(crate) fn take_over(message: &mut Collected, passed: Passed) {
     }
 }
 
-fn wrong_settings(chain: &SoapChain) -> Vec<Mistake> {
-    let mut wrong = Vec::new();
-    let mut add = |place: &str, words: &str| wrong.push((place.into(), words.into()));
-    if chain.cache_ttl.as_nanos() == 0 {
-        add(
-            "/cache_ttl",
-            "definitions would be compiled all the time; write for example \"1h\"",
-        );
-    }
-    wrong
-}
-
 fn redirects(
     policy: &settings::SoapPolicy,
     upstreams: &[String],
-    mistakes: &mut Vec<Mistake>,
+    mistakes: &mut Vec<ConfigError>,
 ) -> Vec<Redirect> {
     let mut redirects = Vec::new();
     let targets = policy.request.iter();
@@ -270,11 +257,9 @@ fn redirects(
         let upstream = target.upstream.as_ref().map(number);
         if upstream == Some(None) {
             let place = format!("/request/route_xpath_targets/{at}/upstream");
-            let words = format!(
-                "there is none of that name; write one of: {}",
-                upstreams.join(", ")
-            );
-            mistakes.push((place, words));
+            let remedy = format!("write one of: {}", upstreams.join(", "));
+            let mistake = ConfigError::new("there is none of that name", remedy);
+            mistakes.push(mistake.below(place));
         }
         redirects.push(Redirect {
             path: target.path.clone(),
@@ -319,8 +304,8 @@ fn options(chain: &SoapChain, body_bytes: usize) -> Options {
     }
 }
 
-/// The files that a configuration names, and that its definitions import, which are read while they are
-/// compiled. Nothing comes over the network.
+/// The files that a configuration names, and that its definitions import, which are read while they
+/// are compiled. Nothing comes over the network.
 pub(super) struct OnDisk;
 
 impl Files for OnDisk {

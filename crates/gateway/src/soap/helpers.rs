@@ -5,31 +5,33 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use gatebench_xml::saxon::{Bounds, Saxon};
 
+use crate::config::ConfigError;
+
 /// More are of no use: a worker keeps one busy, and no machine has more workers than it has cores.
 const HELPERS_MAX: usize = 16;
 
 /// Returns the helpers, which end with the last policy that uses them.
-pub(crate) fn helpers() -> Result<Arc<Saxon>, String> {
+pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
     static SHARED: Mutex<Weak<Saxon>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(running) = shared.upgrade() {
         return Ok(running);
     }
     let folder = folder().filter(|folder| folder.is_dir()).ok_or_else(|| {
-        "saxon is not supported here, since SaxonC-HE is not installed; install it: make saxon"
-            .to_owned()
+        let message = "saxon is not supported here, since SaxonC-HE is not installed";
+        ConfigError::new(message, "install it: make saxon")
     })?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // One more than there are workers, so that one which is started anew is not missed.
+    // One more than there are workers, so that a helper that restarts is not missed.
     let count = (cores + 1).min(HELPERS_MAX);
     let started = Saxon::start(folder, Bounds::default(), count)
-        .map_err(|why| format!("saxon: {why}; install it again: make saxon"))?;
+        .map_err(|why| ConfigError::new(format!("saxon: {why}"), "install it again: make saxon"))?;
     *shared = Arc::downgrade(&started);
     Ok(started)
 }
 
-/// Where `make saxon` installs the Python package: `gatebench/saxonche` in XDG_DATA_HOME, which is
-/// `~/.local/share` where it is not set.
+/// The directory into which `make saxon` installs the Python package: `gatebench/saxonche` in
+/// XDG_DATA_HOME [default: `~/.local/share`].
 fn folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);

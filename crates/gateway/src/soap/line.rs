@@ -6,16 +6,16 @@ use std::sync::{Arc, Weak};
 
 use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::{ConnId, Io, Outbox};
-use gatebench_xml::saxon::{Engine, Made, Order, Saxon, next_answer};
+use gatebench_xml::saxon::{Engine, Made, Order, Saxon, next_response};
 use gatebench_xml::soap::Paused;
 
 use crate::client_ref::ClientRef;
 
-/// An order on its way, and who waits for it.
+/// A pending order, and the client that waits for it.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) client_ref: ClientRef,
-    /// Kept until it is answered: a helper that ends takes others' orders with it.
+    /// Kept until its response arrives: a helper that ends takes others' orders with it.
     pub(crate) order: Order,
     /// Helpers that have ended while they had it.
     pub(crate) losses: u32,
@@ -91,13 +91,13 @@ impl Line {
         self.flush(io);
     }
 
-    /// Takes what the helper has said: `heard` is told each order with its answer. Answers false where
-    /// nothing was asked.
+    /// Takes bytes from the helper and passes each order with its result to `heard`. Returns false
+    /// if no order was pending.
     pub(crate) fn received(&mut self, bytes: &[u8], mut heard: impl FnMut(Asked, Made)) -> bool {
         self.input.extend_from_slice(bytes);
         let mut said = self.input.as_slice();
         let mut is_fine = true;
-        while let Some(made) = next_answer(&mut said) {
+        while let Some(made) = next_response(&mut said) {
             match self.asked.pop_front() {
                 Some(asked) => heard(asked, made),
                 None => is_fine = false,
@@ -108,7 +108,7 @@ impl Line {
         is_fine
     }
 
-    /// From now on the helper has its full time for the next answer, if it owes one.
+    /// From now on the helper has its full time for the next response, if it owes one.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         match self.asked.is_empty() {
             true => self.deadline.clear(),
@@ -119,12 +119,12 @@ impl Line {
         }
     }
 
-    /// Whether its deadline has passed.
+    /// Reports whether its deadline has passed.
     pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) -> bool {
         self.deadline.expired(now_ns, self.conn.into(), timers)
     }
 
-    /// What was asked over it and not answered.
+    /// Returns the orders without a response.
     pub(crate) fn into_asked(self) -> VecDeque<Asked> {
         self.asked
     }

@@ -1,4 +1,4 @@
-//! The SOAP/XML policies: chains that messages go along, stylesheets that answers in XML go
+//! The SOAP/XML policies: chains that messages go along, stylesheets that responses in XML go
 //! through, and the lines to the helpers that run XSLT 2.0 and 3.0. It knows messages that are
 //! whole, and neither the connections that they come over nor the other policies.
 //!
@@ -12,7 +12,7 @@ mod stylesheets;
 
 use std::io;
 
-pub(crate) use chains::{BodyLimits, Passage, Soap, Surroundings, take_over};
+pub(crate) use chains::{Passage, Soap, Surroundings, take_over};
 pub(crate) use gatebench_xml::saxon::{Made, Order, Saxon};
 pub(crate) use gatebench_xml::soap::{Fault, Passed, Paused, Progress, Refresher};
 pub(crate) use line::{Asked, Line, Parked};
@@ -24,7 +24,8 @@ pub fn library_versions() -> Vec<(&'static str, String)> {
     gatebench_xml::library_versions().into()
 }
 
-/// Starts what compiles the definitions of chains again in time; nothing where there are none.
+/// Starts the thread that recompiles the definitions of chains when they expire; nothing if there
+/// are no definitions.
 pub(crate) fn refresher<'s>(
     chains: impl Iterator<Item = &'s Soap>,
 ) -> io::Result<Option<Refresher>> {

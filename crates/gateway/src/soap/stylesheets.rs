@@ -1,13 +1,13 @@
-//! Stylesheets that answers in XML go through.
+//! Stylesheets that responses in XML go through.
 
 use gatebench_model::policy::XsltPolicy;
 use gatebench_xml::Transform;
 
 use super::chains::OnDisk;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::message::Collected;
 
-/// Why an answer does not go on: a stylesheet makes nothing of it.
+/// A stylesheet failed on a response.
 #[derive(Debug)]
 pub(crate) struct NotTransformed;
 
@@ -16,16 +16,16 @@ pub(crate) struct NotTransformed;
 pub(crate) struct Stylesheets(Vec<Transform>);
 
 impl Stylesheets {
-    /// Adds the stylesheet of a policy, for answers of this number of bytes.
+    /// Adds the stylesheet of a policy, for responses of this number of bytes.
     pub(crate) fn add(
         &mut self,
         policy: &XsltPolicy,
         body_bytes: usize,
-    ) -> Result<(), Vec<Mistake>> {
+    ) -> Result<(), Vec<ConfigError>> {
         let params = policy.params.iter();
         let params = params.map(|(name, value)| (name.as_str(), value.as_str()));
         let compiled = Transform::compile(&policy.stylesheet, params, &OnDisk)
-            .map_err(|why| vec![("/stylesheet".into(), format!("it cannot be used: {why}"))])?;
+            .map_err(|why| ConfigError::unusable(why).below("/stylesheet"))?;
         self.0.push(compiled.for_bodies_of(body_bytes));
         Ok(())
     }
@@ -34,17 +34,17 @@ impl Stylesheets {
         self.0.is_empty()
     }
 
-    /// Takes an answer through all of them, one after the other.
-    pub(crate) fn transform(&self, answer: &mut Collected) -> Result<(), NotTransformed> {
+    /// Takes a response through all of them, one after the other.
+    pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), NotTransformed> {
         if self.is_empty() {
             return Ok(());
         }
-        let made = Transform::apply_all(&self.0, answer.body()).map_err(|_| NotTransformed)?;
-        answer.replace_body(made.body);
+        let made = Transform::apply_all(&self.0, response.body()).map_err(|_| NotTransformed)?;
+        response.replace_body(made.body);
         if made.media_type.is_some() || made.charset.is_some() {
-            let before = answer.field("Content-Type").unwrap_or_default();
+            let before = response.field("Content-Type").unwrap_or_default();
             let now = content_type(before, made.media_type.as_deref(), made.charset.as_deref());
-            answer.set_field("Content-Type", &now);
+            response.set_field("Content-Type", &now);
         }
         Ok(())
     }
@@ -70,21 +70,16 @@ mod tests {
     use super::content_type;
 
     #[test]
-    fn what_a_stylesheet_does_not_say_stays() {
+    fn settings_that_a_stylesheet_omits_are_kept() {
         let latin = "text/xml; charset=\"ISO-8859-1\"";
         let html = Some("text/html");
-        assert_eq!(content_type("text/xml", html, None), "text/html");
-        assert_eq!(
-            content_type(latin, html, None),
-            "text/html; charset=ISO-8859-1"
-        );
-        assert_eq!(
-            content_type(latin, None, Some("UTF-8")),
-            "text/xml; charset=UTF-8"
-        );
-        assert_eq!(
-            content_type("", html, Some("UTF-8")),
-            "text/html; charset=UTF-8"
-        );
+        for (before, media_type, charset, expected) in [
+            ("text/xml", html, None, "text/html"),
+            (latin, html, None, "text/html; charset=ISO-8859-1"),
+            (latin, None, Some("UTF-8"), "text/xml; charset=UTF-8"),
+            ("", html, Some("UTF-8"), "text/html; charset=UTF-8"),
+        ] {
+            assert_eq!(content_type(before, media_type, charset), expected);
+        }
     }
 }

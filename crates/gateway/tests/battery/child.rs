@@ -1,7 +1,7 @@
-//! The gateway as a process of its own: this program, started again to run one test, which serves.
+//! Runs the gateway as a separate process: this program, started again to run one test that serves.
 //!
-//! Both ends hold a connection. The child ends when its parent closes it, so that none is left
-//! behind whatever becomes of the parent.
+//! Both ends hold a connection. The child ends when its parent closes it, so no child survives its
+//! parent.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Names the parent's address to the child.
 pub const PARENT: &str = "GATEBENCH_BATTERY_PARENT";
 
-/// How long a process may take to start, and to end.
+/// The time that a process may take to start, and to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Gateway {
@@ -57,7 +57,7 @@ impl Gateway {
         }
     }
 
-    /// Whether the process has ended, which nobody told it to.
+    /// Reports whether the process has ended by itself.
     pub fn has_crashed(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
@@ -86,7 +86,7 @@ impl Gateway {
         TICK * (ticks() + ticks())
     }
 
-    /// Bytes of memory in use, and the most that ever were.
+    /// Bytes of memory in use, and their peak.
     pub fn memory(&self) -> (u64, u64) {
         let status = self.proc("status");
         let kib = |name: &str| -> u64 {
@@ -104,7 +104,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Fails where it has ended, which is what is wanted.
+        // Fails if the child has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -128,7 +128,7 @@ fn accept(listener: &TcpListener, child: &mut Child) -> TcpStream {
     }
 }
 
-/// Serves what the parent orders, until it closes the connection.
+/// Serves the configurations that the parent sends, until it closes the connection.
 pub fn serve(parent: &str) {
     let stream = TcpStream::connect(parent).unwrap();
     let mut orders = BufReader::new(stream.try_clone().unwrap());

@@ -1,4 +1,4 @@
-//! Clients: one that sends vectors, and its neighbour.
+//! Clients: one sends vectors, and another one (the neighbour) sends ordinary requests.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use crate::vector::position;
 /// gateways under test.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 
-/// How bytes are sent.
+/// The way in which bytes are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Whole,
@@ -23,16 +23,16 @@ pub enum Manner {
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
     /// The final responses, in their order.
-    pub answers: Vec<Answer>,
+    pub responses: Vec<Response>,
     /// It ended the connection or a stream instead of a response.
     pub is_cut: bool,
     pub hangs: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
-    /// The target that the origin says it was asked for.
+    /// The target of the request, as the origin reports it.
     pub target: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub fn connect(address: SocketAddr) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// Sends a vector. The gateway may have heard enough before it was given all.
+/// Sends a vector. The gateway may close the connection before it has received all of it.
 pub fn send(stream: &mut TcpStream, bytes: &[u8], manner: Manner, seed: usize) {
     let mut rest = bytes;
     for cut in cuts(bytes.len(), manner, seed) {
@@ -59,7 +59,7 @@ pub fn send(stream: &mut TcpStream, bytes: &[u8], manner: Manner, seed: usize) {
     let _ = stream.write_all(rest);
 }
 
-/// The lengths of the pieces but for the last one.
+/// The lengths of all pieces except the last one.
 fn cuts(length: usize, manner: Manner, seed: usize) -> Vec<usize> {
     match manner {
         Manner::Whole => Vec::new(),
@@ -100,17 +100,17 @@ pub fn rest(stream: &mut TcpStream, said: &mut Vec<u8>) -> bool {
 pub fn hear(stream: &mut TcpStream) -> Heard {
     let mut said = Vec::new();
     let has_ended = rest(stream, &mut said);
-    let answers = answers(&said);
+    let responses = responses(&said);
     Heard {
-        is_cut: answers.is_empty() && has_ended,
-        answers,
+        is_cut: responses.is_empty() && has_ended,
+        responses,
         hangs: !has_ended,
     }
 }
 
-/// Responses one behind the other. What is none has status 0.
-fn answers(said: &[u8]) -> Vec<Answer> {
-    let mut answers = Vec::new();
+/// Consecutive responses. Bytes that are not a response have status 0.
+fn responses(said: &[u8]) -> Vec<Response> {
+    let mut responses = Vec::new();
     let mut rest = said;
     while !rest.is_empty() {
         let end = position(rest, b"\r\n\r\n");
@@ -118,8 +118,8 @@ fn answers(said: &[u8]) -> Vec<Answer> {
         let line = head.strip_prefix("HTTP/1.1 ");
         let status: Option<u16> = line.and_then(|line| line.get(..3)?.parse().ok());
         let (Some(end), Some(status)) = (end, status) else {
-            answers.push(Answer::default());
-            return answers;
+            responses.push(Response::default());
+            return responses;
         };
         rest = &rest[end + 4..];
         if status < 200 {
@@ -135,12 +135,12 @@ fn answers(said: &[u8]) -> Vec<Answer> {
             rest = rest.get(length.unwrap_or(0)..).unwrap_or_default();
         }
         let target = field("T: ");
-        answers.push(Answer { status, target });
+        responses.push(Response { status, target });
     }
-    answers
+    responses
 }
 
-/// Another client, who does no harm and keeps its connection.
+/// Another client, which sends only valid requests and keeps its connection.
 pub struct Neighbour {
     address: SocketAddr,
     stream: Option<TcpStream>,
@@ -158,7 +158,7 @@ impl Neighbour {
         }
     }
 
-    /// Asks for its own, and notes how long that took.
+    /// Sends an ordinary request and records its duration.
     pub fn ask(&mut self) {
         let begun = Instant::now();
         if let Err(said) = self.try_ask() {

@@ -1,5 +1,5 @@
-//! Contracts (OpenAPI) and edits of JSON: they must judge and edit what the upstream reads. Of what
-//! is there twice the upstream could read the other one.
+//! Contracts (OpenAPI) and edits of JSON: they must judge and edit what the upstream reads. Of a
+//! duplicate the upstream could read the other one.
 
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ enum Fate {
     Either,
 }
 
-/// A request, what the origin reads of it if it passes, and what follows it.
+/// A request, the origin's reading of it if it passes, and the following bytes.
 fn vector(request: &str, seen: Seen, fate: Fate) -> Vector {
     let requests = vec![seen, Seen::after()];
     let expect = match fate {
@@ -208,8 +208,8 @@ fn bodies() -> Vec<Vector> {
     vectors
 }
 
-/// Fields that say how a body is to be read: here good JSON, with an amount that is too high
-/// where it must be refused.
+/// Fields that determine how a body is read. The body here is valid JSON, with an excessive amount
+/// if it must be refused.
 fn types() -> Vec<Vector> {
     let (good, high) = (br#"{"amount":5}"#, br#"{"amount":500}"#);
     let mut vectors = Vec::new();
@@ -290,7 +290,7 @@ fn parameters() -> Vec<Vector> {
         let head = format!("GET /api{target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{lines}\r\n");
         let mut seen = Seen::new(target, "");
         if target.contains('%') {
-            // What is decoded may go on decoded.
+            // The gateway may forward decoded text decoded.
             seen.target = None;
         }
         vector(&head, seen, fate)

@@ -1,10 +1,10 @@
-//! Frames of HTTP/2 and header blocks, written by hand: what is wrong with them is meant to be.
+//! Frames of HTTP/2 and header blocks, written by hand: their mistakes are deliberate.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 
-use crate::client::{Answer, Heard};
+use crate::client::{Heard, Response};
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
@@ -107,7 +107,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Takes what was received, and holds what is not whole.
+    /// Takes received bytes, and keeps an incomplete frame.
     pub fn take(&mut self, received: &[u8]) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.extend_from_slice(received);
@@ -119,7 +119,7 @@ impl Said {
         self.bytes = rest.to_vec();
     }
 
-    /// Whether nothing more is to come on the streams of a vector.
+    /// Reports whether nothing more is to come on the streams of a vector.
     fn is_over(&self) -> bool {
         [STREAM, AFTER_STREAM]
             .iter()
@@ -145,7 +145,7 @@ impl Said {
                 }
             }
             RST_STREAM => {
-                // A server may ask so for the rest of a request that it has answered (RFC 9113
+                // A server may ask so for the rest of a request that it has responded to (RFC 9113
                 // 8.1).
                 self.resets += usize::from(code(0) != 0);
                 self.over.push(stream);
@@ -168,7 +168,7 @@ struct Frame<'b> {
     payload: &'b [u8],
 }
 
-/// The frame at the front, and what follows it; nothing where it is not whole.
+/// The frame at the front and the bytes after it; `None` if the frame is incomplete.
 fn first_frame(bytes: &[u8]) -> Option<(Frame<'_>, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<9>()?;
     let [l0, l1, l2, kind, flags, stream @ ..] = *head;
@@ -238,12 +238,12 @@ pub fn hear(stream: &mut TcpStream) -> Heard {
             },
         }
     }
-    let answers = said.statuses.values().map(|&status| Answer {
+    let responses = said.statuses.values().map(|&status| Response {
         status,
         target: None,
     });
     Heard {
-        answers: answers.collect(),
+        responses: responses.collect(),
         is_cut: has_ended || said.resets > 0 || said.go_away.is_some_and(|code| code != 0),
         hangs,
     }

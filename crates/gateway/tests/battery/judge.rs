@@ -1,4 +1,5 @@
-//! The judge: what the client heard and what the origin read, against what must come of a vector.
+//! The judge compares the responses that the client received and the requests that the origin read
+//! with the expectation of a vector.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use crate::origin::Record;
 use crate::reader;
 use crate::vector::{Expect, Seen, Vector, marked};
 
-/// Statuses by which the gateway itself refuses what a client sent. 502 and 504 are not among them:
-/// they say that the origin got what it could not read.
+/// Statuses with which the gateway itself refuses a client's input. 502 and 504 are not among them:
+/// they show that the origin received something it could not read.
 const REFUSALS: [u16; 12] = [400, 401, 403, 404, 405, 408, 413, 414, 415, 431, 501, 505];
 
 /// The result of a vector.
@@ -95,7 +96,7 @@ impl Tally {
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     whole: Vec<Seen>,
-    /// Beginnings of requests, and what is none.
+    /// Beginnings of requests, and of other bytes.
     cut: Vec<String>,
     unreadable: Vec<String>,
 }
@@ -146,7 +147,7 @@ pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Ve
     if found.cut.iter().any(is_hidden) {
         return wrong("a hidden request went on");
     }
-    let statuses = || heard.answers.iter().map(|answer| answer.status);
+    let statuses = || heard.responses.iter().map(|response| response.status);
     let is_good = |status: &u16| (200..300).contains(status);
     if let Some(other) = statuses().find(|it| !is_good(it) && !REFUSALS.contains(it)) {
         return wrong(&format!("status {other}"));
@@ -187,7 +188,7 @@ pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Ve
     }
 }
 
-/// Whether each of the first is one of the second, and none of those serves for two.
+/// Reports whether each of the first is one of the second, and none of those serves for two.
 fn is_among(some: &[Seen], all: &[Seen]) -> bool {
     let mut left: Vec<&Seen> = all.iter().collect();
     some.iter().all(|one| {
@@ -204,11 +205,11 @@ fn is_all(expected: &[Seen], found: &[Seen]) -> bool {
     expected.len() == found.len() && is_among(found, expected)
 }
 
-/// Whether each answer is to the request whose turn it is, where the client can tell.
+/// Reports whether the responses match the requests in order, as far as the client can see that.
 fn are_in_order(expected: &[Seen], heard: &Heard) -> bool {
-    let mut pairs = expected.iter().zip(&heard.answers);
-    pairs.all(|(seen, answer)| {
-        let asked = seen.target.as_ref().zip(answer.target.as_ref());
+    let mut pairs = expected.iter().zip(&heard.responses);
+    pairs.all(|(seen, response)| {
+        let asked = seen.target.as_ref().zip(response.target.as_ref());
         asked.is_none_or(|(asked, answered)| asked == answered)
     })
 }
@@ -216,15 +217,15 @@ fn are_in_order(expected: &[Seen], heard: &Heard) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Answer;
+    use crate::client::Response;
 
     fn heard(statuses: &[u16]) -> Heard {
-        let answer = |&status: &u16| Answer {
+        let response = |&status: &u16| Response {
             status,
             target: None,
         };
         Heard {
-            answers: statuses.iter().map(answer).collect(),
+            responses: statuses.iter().map(response).collect(),
             is_cut: statuses.is_empty(),
             hangs: false,
         }
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_origin_reads_decides() {
+    fn the_reading_of_the_origin_decides() {
         let both = [Seen::vector("hello"), Seen::after()];
         let hidden = [
             Seen::vector("hello"),
@@ -284,20 +285,20 @@ mod tests {
     }
 
     #[test]
-    fn answers_come_in_the_order_of_the_requests() {
+    fn responses_come_in_the_order_of_the_requests() {
         let mut said = heard(&[204, 204]);
-        for (answer, target) in said.answers.iter_mut().zip(["/after", "/v"]) {
-            answer.target = Some(target.into());
+        for (response, target) in said.responses.iter_mut().zip(["/after", "/v"]) {
+            response.target = Some(target.into());
         }
         let vector = Vector::new("v", "", Expect::passed(""));
         let both = found(&[Seen::vector(""), Seen::after()]);
         assert!(is_wrong(&judge(&vector, 0, &said, &both)));
-        said.answers.reverse();
+        said.responses.reverse();
         assert_eq!(judge(&vector, 0, &said, &both), Verdict::Passed);
     }
 
     #[test]
-    fn a_number_stands_in_for_each_mark() {
+    fn marks_are_replaced_by_numbers() {
         assert_eq!(marked(b"VVVVV a VVVVVVVVVV", 42), b"00042 a 0004200042");
     }
 }

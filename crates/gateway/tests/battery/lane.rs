@@ -12,10 +12,10 @@ use crate::judge::{Tally, judge, sorted};
 use crate::origin::{Origin, echo};
 use crate::vector::{Vector, marked};
 
-/// Vectors, the gateway that they are sent to, and how what it says is understood.
+/// Vectors, the gateway that receives them, and the function that reads its responses.
 pub struct Battery {
     pub name: &'static str,
-    /// But for what is found out when it starts.
+    /// Without the values that are known only after the start.
     pub config: Value,
     pub vectors: Vec<Vector>,
     pub hear: fn(&mut TcpStream) -> Heard,
@@ -40,7 +40,7 @@ impl Battery {
     }
 }
 
-/// Of so many vectors one is sent a byte at a time, unless it is longer than this.
+/// One vector in this number is sent a byte at a time, unless it is longer than this.
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 

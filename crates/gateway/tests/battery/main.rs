@@ -1,10 +1,10 @@
-//! The batteries: tables of what clients may send to a gateway, each entry with the verdict that
-//! the standards ask for, and one judge. The gateway is a process of its own, so that a crash is
-//! seen and its memory and processor time are nobody else's; what it passes on is read by a reader
-//! of HTTP/1.1 that shares no code with it.
+//! The batteries: tables of input that clients may send to a gateway, each entry with the verdict
+//! that the standards require, and one judge. The gateway runs in a separate process, so that a
+//! crash is seen and its memory and processor time are measured alone. A reader of HTTP/1.1 that
+//! shares no code with the gateway reads its output.
 //!
-//! A binary of its own, since how long another client waits is bounded: no other test of this crate
-//! runs meanwhile.
+//! A separate binary, because the waiting time of another client is bounded: no other test of this
+//! crate may run meanwhile.
 //!
 //! Vectors are written from the RFCs. Which shapes are worth a try is known from public lists:
 //! - the mutations of smuggler, <https://github.com/defparam/smuggler>
@@ -21,7 +21,7 @@
 //! Nothing of them is copied.
 // A table of cases is as long as it has cases.
 #![allow(clippy::too_many_lines)]
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod child;
 mod client;
@@ -47,11 +47,11 @@ use std::time::Duration;
 
 use judge::Tally;
 
-/// How long another client may wait for its answer meanwhile, also where a machine has few cores and
-/// tests of other programs run on them.
+/// The time that another client may wait for its response meanwhile, also where a machine has few
+/// cores and tests of other programs run on them.
 const NEIGHBOUR_WAITS_MAX: Duration = Duration::from_secs(1);
 
-/// Held by the battery that runs: what a neighbour waits for is not the work of another one.
+/// The running battery holds it, so that no other battery delays its neighbour.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other battery runs, though the last one may have failed.
@@ -59,7 +59,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints the line of a battery and holds it to what it must be.
+/// Prints the result of a battery and compares it with the expected one.
 fn hold(tally: &Tally, tried_min: usize) {
     tally.print();
     assert!(
@@ -97,13 +97,13 @@ fn no_request_hides_in_a_stream() {
 }
 
 #[test]
-fn floods_end_and_harm_nobody() {
+fn floods_end_and_affect_no_other_client() {
     let _alone = alone();
     hold(&floods::run(), 19);
 }
 
 #[test]
-fn nobody_gets_in_with_a_forged_token() {
+fn forged_tokens_are_refused() {
     let _alone = alone();
     let battery = tokens::battery();
     assert!(battery.vectors.len() >= 60, "{}", battery.vectors.len());
@@ -118,7 +118,7 @@ fn contracts_and_edits_see_what_the_upstream_sees() {
     hold(&lane::run(&battery), 2 * battery.vectors.len());
 }
 
-/// The gateway's process, which the batteries start: it does nothing where nobody has.
+/// The gateway's process, which the batteries start. Run directly, it does nothing.
 #[test]
 fn in_the_child() {
     if let Ok(parent) = std::env::var(child::PARENT) {

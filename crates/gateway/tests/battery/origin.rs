@@ -1,4 +1,4 @@
-//! An origin that reads requests with its own reader, keeps them, and answers.
+//! An origin that reads requests with its own reader, keeps them, and responds.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::reader::{self, Request};
 
-/// A request as it came, or the bytes that are none.
+/// A received request, or bytes that are not a request.
 #[derive(Clone, Debug)]
 pub enum Record {
     Whole(Request),
@@ -18,8 +18,8 @@ pub enum Record {
     Unreadable(Vec<u8>, String),
 }
 
-/// How a request is answered.
-pub type Answer = fn(&Request) -> Vec<u8>;
+/// The response to a request.
+pub type Response = fn(&Request) -> Vec<u8>;
 
 pub struct Origin {
     pub address: SocketAddr,
@@ -37,7 +37,7 @@ const FENCE: &[u8] = b"GET /fence HTTP/1.1\r\nHost: h\r\n\r\n";
 
 impl Origin {
     /// It ends with the process.
-    pub fn start(answer: Answer) -> Self {
+    pub fn start(response: Response) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
@@ -49,7 +49,7 @@ impl Origin {
                 };
                 shared.open.fetch_add(1, Ordering::AcqRel);
                 std::thread::spawn(move || {
-                    converse(stream, &shared.records, answer);
+                    converse(stream, &shared.records, response);
                     shared.open.fetch_sub(1, Ordering::AcqRel);
                 });
             }
@@ -78,7 +78,7 @@ impl Origin {
     }
 }
 
-/// Says in the answer what was asked, so that a client sees whose answer it got.
+/// Repeats the target in the response, so that a client can match responses to requests.
 pub fn echo(request: &Request) -> Vec<u8> {
     let number = request.field("v").unwrap_or(b"-");
     let head = &b"HTTP/1.1 204 No Content\r\nT: "[..];
@@ -92,7 +92,7 @@ pub fn echo(request: &Request) -> Vec<u8> {
     .concat()
 }
 
-fn converse(mut stream: TcpStream, records: &Mutex<Vec<Record>>, answer: Answer) {
+fn converse(mut stream: TcpStream, records: &Mutex<Vec<Record>>, response: Response) {
     let mut bytes = Vec::new();
     let mut piece = [0; 16 * 1024];
     while let Ok(length @ 1..) = stream.read(&mut piece) {
@@ -102,7 +102,7 @@ fn converse(mut stream: TcpStream, records: &Mutex<Vec<Record>>, answer: Answer)
                 Ok(None) => break,
                 Ok(Some((request, length))) => {
                     bytes.drain(..length);
-                    let said = answer(&request);
+                    let said = response(&request);
                     records.lock().unwrap().push(Record::Whole(request));
                     if stream.write_all(&said).is_err() {
                         return;

@@ -1,6 +1,6 @@
-//! A reader of requests that shares no code with the gateway, not even the library which that reads
-//! heads with. It takes what RFC 9112 allows a proxy to send and nothing else, so that all readers
-//! agree on what it took.
+//! A reader of requests that shares no code with the gateway, not even the library that reads
+//! heads. It accepts only what RFC 9112 allows a proxy to send, so that all readers agree on its
+//! input.
 
 use crate::vector::{MARK, position};
 
@@ -35,13 +35,13 @@ impl Request {
     }
 }
 
-/// How a body is framed.
+/// The framing of a body.
 enum Framing {
     Length(usize),
     Chunked,
 }
 
-/// Takes a request off the front, and says how long it was; nothing where its end has not come.
+/// Takes a request off the front and returns its length; `None` if its end has not arrived.
 pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     let Some(end) = position(bytes, b"\r\n\r\n") else {
         return Ok(None);
@@ -121,11 +121,11 @@ fn field(line: &[u8]) -> Result<(String, Vec<u8>), String> {
     Ok((name, value.trim_ascii().to_vec()))
 }
 
-/// How the body is framed, and whether any reader could take it to be framed otherwise.
+/// Returns the framing of the body, and whether a reader could take it for another framing.
 fn framing(request: &Request) -> Result<Framing, String> {
     const OF_CONNECTIONS: [&str; 5] =
         ["te", "upgrade", "keep-alive", "proxy-connection", "trailer"];
-    // Those that frame the body, and what the gateway says of the consumer.
+    // The fields that frame the body, and the one with which the gateway names the consumer.
     const OWN: [&str; 3] = ["content-length", "transfer-encoding", "x-consumer"];
     for (name, value) in &request.fields {
         // CGI and its kin read both as one (RFC 3875 4.1.18).
@@ -198,7 +198,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_reader_takes_what_is_unmistakable_and_nothing_else() {
+fn the_reader_accepts_only_unambiguous_messages() {
     let head = "POST /v HTTP/1.1\r\nHost: h\r\nV: 00012\r\n";
     let taken = |rest: &str| read(format!("{head}{rest}").as_bytes());
     let body = |rest: &str| taken(rest).unwrap().map(|(request, _)| request.body);

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Stands for the number of the vector in what is sent and in what is expected: as long as any
-/// number.
+/// The placeholder for the number of the vector in the bytes sent and expected. It is as long as
+/// any number.
 pub const MARK: &str = "VVVVV";
 
 /// The request behind most vectors: it shows where the gateway takes them to end.
 pub const AFTER: &str = "GET /after HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\nConnection: close\r\n\r\n";
 
-/// A request that nobody may see but as a part of a body.
+/// A request that may be read only as a part of a body.
 pub const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";
 
 /// One thing to send.
@@ -26,20 +26,20 @@ pub struct Vector {
 /// The verdict on a vector. The list holds the requests that the origin may read because of it.
 #[derive(Clone, Debug)]
 pub enum Expect {
-    /// The origin reads these, and each is answered.
+    /// The origin reads these, and each gets a response.
     Passed(Vec<Seen>),
-    /// The client is told, or its connection ends, and the origin reads none but these.
+    /// The client gets an error, or its connection ends, and the origin reads only these.
     Refused(Vec<Seen>),
     /// The standards allow both. Of the list the first is the request that is refused then.
     Either(Vec<Seen>),
-    /// The mistake comes after the request, which may have been answered before it comes.
+    /// The mistake comes after the request, which may have its response before the mistake comes.
     Late(Vec<Seen>),
 }
 
 /// A request as the origin reads it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Nothing where the gateway may choose how to write it.
+    /// `None` if the gateway may choose the form.
     pub target: Option<String>,
     pub body: Vec<u8>,
 }
@@ -54,7 +54,7 @@ impl Vector {
         }
     }
 
-    /// The same as one that ends too early.
+    /// The same for a request that ends too early.
     pub fn waiting(self) -> Self {
         Self {
             waits: true,
@@ -90,7 +90,7 @@ impl fmt::Debug for Seen {
 }
 
 impl Expect {
-    /// The vector with that body, and what follows it.
+    /// The vector with that body and the following bytes.
     pub fn passed(body: impl Into<Vec<u8>>) -> Self {
         Self::Passed(vec![Seen::vector(body), Seen::after()])
     }
@@ -105,7 +105,7 @@ impl Expect {
         Self::Refused(Vec::new())
     }
 
-    /// Refused where it is known to end, so that what follows may be served.
+    /// Refused, with a known end, so the following request may be served.
     pub fn declined() -> Self {
         Self::Refused(vec![Seen::after()])
     }
@@ -132,7 +132,7 @@ pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
     marked
 }
 
-/// Where one text begins in another.
+/// The position of one text in another.
 pub fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|it| it == wanted)
 }

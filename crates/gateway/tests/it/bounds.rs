@@ -1,4 +1,4 @@
-//! What clients may make a worker keep, and whose time runs while it works.
+//! The bytes that clients may make a worker keep, and the deadlines that run while it works.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -45,7 +45,7 @@ fn long_work(count: usize) -> (Value, String) {
     (policies, body)
 }
 
-/// An origin that lets those wait for 100 ms who send no body.
+/// An origin that delays the responses to requests without a body by 100 ms.
 fn unhurried() -> SocketAddr {
     scripted(|_, mut peer| {
         loop {
@@ -70,7 +70,7 @@ fn request(body: &str) -> String {
 }
 
 #[test]
-fn nobodys_time_runs_while_the_worker_works() {
+fn deadlines_pause_while_the_worker_is_busy() {
     for backend in backends() {
         let origin = unhurried();
         let more = |wait_ms: u64| {
@@ -93,7 +93,7 @@ fn nobodys_time_runs_while_the_worker_works() {
         let wait_ms = took.as_millis() as u64 / 3;
         let gateway = serve(backend, &configuration(origin, &policies, &more(wait_ms)));
         let mut client = gateway.client();
-        // Over a new connection to the upstream, and over one that is kept.
+        // Over a new connection to the upstream, and over a kept one.
         for _ in 0..3 {
             assert_eq!(
                 client.ask(&request(&body)).status,
@@ -101,7 +101,7 @@ fn nobodys_time_runs_while_the_worker_works() {
                 "within {wait_ms} ms of {took:?}"
             );
         }
-        // A neighbour whose answer comes meanwhile.
+        // A neighbour whose response comes meanwhile.
         let request = request(&body);
         let (most, last) = request.as_bytes().split_at(request.len() - 1);
         client.send(most);
@@ -110,12 +110,12 @@ fn nobodys_time_runs_while_the_worker_works() {
         neighbour.send(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
         std::thread::sleep(Duration::from_millis(20));
         client.send(last);
-        assert_eq!(neighbour.answer(false).status, 200);
-        assert_eq!(client.answer(false).status, 200);
+        assert_eq!(neighbour.response(false).status, 200);
+        assert_eq!(client.response(false).status, 200);
     }
 }
 
-/// A gateway, and what it has for its operator.
+/// A gateway and its notices for the operator.
 fn with_notices(
     backend: Backend,
     config: &Value,
@@ -127,14 +127,14 @@ fn with_notices(
     let gateway = Gateway::new(&config).unwrap();
     let gateway = gateway.with_notices(move |words| noted.lock().unwrap().push(words.to_owned()));
     let stop = Arc::new(AtomicBool::new(false));
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         let stopped = Arc::clone(&stop);
         let serving = scope.spawn(|| {
-            let told = |bound: &[SocketAddr]| tell.send(bound[0]).unwrap();
-            gateway.serve(&[], Some(backend), stopped, told)
+            let announce = |bound: &[SocketAddr]| sender.send(bound[0]).unwrap();
+            gateway.serve(&[], Some(backend), stopped, announce)
         });
-        let address = told.recv().unwrap();
+        let address = receiver.recv().unwrap();
         let outcome = std::panic::catch_unwind(|| act(address));
         stop.store(true, Ordering::Relaxed);
         serving.join().unwrap().unwrap();
@@ -146,7 +146,7 @@ fn with_notices(
     heard.clone()
 }
 
-/// Whether the gateway serves on a new connection, which is kept then.
+/// Reports whether the gateway serves on a new connection, which is kept then.
 fn served(address: SocketAddr) -> Option<Client> {
     let mut client = Client::connect(address);
     let asked = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -170,10 +170,11 @@ fn served(address: SocketAddr) -> Option<Client> {
 }
 
 #[test]
-fn a_worker_has_so_many_connections_and_no_more() {
+fn a_worker_limits_its_connections() {
     for backend in backends() {
         let (origin, _) = noting();
-        // An address of its own: another test may still connect to a port that this gateway now has.
+        // A separate address, because another test may still connect to a port that this gateway
+        // now has.
         let more = json!({"listen": ["127.0.0.9:0"], "connections_max": 3});
         let config = configuration(origin, &json!([]), &more);
         let heard = with_notices(backend, &config, |address| {
@@ -188,7 +189,7 @@ fn a_worker_has_so_many_connections_and_no_more() {
                     "those that are there are served as ever"
                 );
             }
-            // Who goes makes room.
+            // A client that leaves makes room.
             drop(clients.pop());
             let begun = Instant::now();
             while served(address).is_none() {
@@ -209,7 +210,7 @@ struct Windows {
     input: Vec<u8>,
     initial: i64,
     of_connection: i64,
-    /// What was added for each stream, less what was sent.
+    /// The bytes that each stream may still send.
     of_streams: BTreeMap<u32, i64>,
     answered: BTreeSet<u32>,
     sent: usize,
@@ -262,7 +263,7 @@ impl Windows {
         self.frame(HEADERS, 4, stream, &block);
     }
 
-    /// How much of so many bytes the windows allow in a frame.
+    /// Returns the part of `wanted` bytes that the windows allow in a frame.
     fn allowed(&self, stream: u32, bytes: usize) -> usize {
         let of_stream = self.initial + self.of_streams[&stream];
         let window = of_stream.min(self.of_connection).max(0) as usize;
@@ -277,7 +278,7 @@ impl Windows {
         self.frame(DATA, ends.into(), stream, bytes);
     }
 
-    /// Reads what has come; answers whether anything has.
+    /// Reads available bytes; reports whether there were any.
     fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         let length = match self.socket.read(&mut bytes) {
@@ -330,8 +331,8 @@ impl Windows {
         }
     }
 
-    /// Sends of each body what the windows allow until nothing more goes, or all are answered. The last
-    /// byte is kept back unless `ends`.
+    /// Sends each body as far as the windows allow, until nothing more can be sent or all requests
+    /// have responses. The last byte is sent only if `ends`.
     fn send_all(&mut self, left: &mut BTreeMap<u32, usize>, length: usize, ends: bool) {
         let begun = Instant::now();
         let patience = if ends { 100 } else { 8 };
@@ -382,7 +383,8 @@ fn the_bodies_of_one_connection_share_their_memory() {
             left.insert(2 * number + 1, LENGTH);
         }
         windows.send_all(&mut left, LENGTH, false);
-        // What is kept, what each stream may send until it is held and ahead, and the body that goes on.
+        // The kept bytes, those that each stream may send before it is paused, and the body that is
+        // still read.
         let most = (4 << 20) + STREAMS as usize * (192 << 10) + (2 << 20);
         let sent = windows.sent;
         assert!(
@@ -390,7 +392,7 @@ fn the_bodies_of_one_connection_share_their_memory() {
             "{sent} bytes of {}",
             LENGTH * STREAMS as usize
         );
-        // A neighbour is served as ever, and so are all of these in the end.
+        // Another client is served as usual, and in the end so are all of these.
         assert_eq!(gateway.client().get("/a").status, 200);
         windows.send_all(&mut left, LENGTH, true);
         assert_eq!(windows.answered.len(), STREAMS as usize);
@@ -399,18 +401,18 @@ fn the_bodies_of_one_connection_share_their_memory() {
 }
 
 #[test]
-fn the_answers_of_one_connection_share_their_memory_and_all_come() {
+fn the_responses_of_one_connection_share_their_memory_and_all_arrive() {
     let policies = json!([{"response_json": {"add": {"/a": 1}}}]);
     let body = format!("[\"{}\"]", "x".repeat(900_000));
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
     for backend in backends() {
-        let answer = answer.clone();
+        let response = response.clone();
         let origin = scripted(move |_, mut peer| {
             while !peer.head().is_empty() {
-                peer.send(answer.as_bytes());
+                peer.send(response.as_bytes());
             }
         });
         let more = json!({"connection_collected_bytes_max": 1 << 20});
@@ -420,8 +422,8 @@ fn the_answers_of_one_connection_share_their_memory_and_all_come() {
             .map(|_| connection.ask("GET", "/policies", &[], b""))
             .collect();
         for stream in streams {
-            let answer = connection.answer(stream);
-            assert_eq!((answer.status, answer.body.len()), (200, body.len()));
+            let response = connection.response(stream);
+            assert_eq!((response.status, response.body.len()), (200, body.len()));
         }
     }
 }

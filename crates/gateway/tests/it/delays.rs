@@ -1,4 +1,5 @@
-//! The delays that proofs are made with: never less than asked for, on the side asked for.
+//! The configured delays that proofs use: never shorter than configured, and on the configured
+//! side.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,16 +9,16 @@ use gatebench_net::trace::{NONCE_HEADER, TIMES_HEADER, Times};
 use gatebench_upstream::Kind;
 use serde_json::json;
 
-/// From sending to t1, and from t2 to the whole answer, in nanoseconds.
+/// From sending to t1, and from t2 to the whole response, in nanoseconds.
 fn halves(client: &mut crate::common::Client) -> (u64, u64) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let nonce = NEXT.fetch_add(1, Ordering::Relaxed);
     let request = format!("GET /ping HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: {nonce:016x}\r\n\r\n");
     let sent_ns = clock::now_ns();
-    let answer = client.ask(&request);
+    let response = client.ask(&request);
     let done_ns = clock::now_ns();
-    assert_eq!(answer.status, 200);
-    let times = Times::parse(answer.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
+    assert_eq!(response.status, 200);
+    let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
     (
         times.received_ns - sent_ns,
         done_ns - times.received_ns - times.service_ns,
@@ -25,7 +26,7 @@ fn halves(client: &mut crate::common::Client) -> (u64, u64) {
 }
 
 #[test]
-fn each_side_is_delayed_by_what_was_asked() {
+fn each_side_has_its_configured_delay() {
     let route =
         |delay| json!([{"name": "all", "path": "/", "upstream": "origin", "test_delay": delay}]);
     for backend in backends() {

@@ -33,7 +33,7 @@ fn mistakes(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn yaml_is_read_and_so_is_json() {
+fn yaml_and_json_are_read() {
     let config = Document::read("g.yaml", GOOD).unwrap().config;
     assert_eq!((config.timeouts.connect_ms, config.routes.len()), (500, 1));
     assert_eq!(config.routes[0].policies.len(), 3);
@@ -48,7 +48,7 @@ fn yaml_is_read_and_so_is_json() {
 }
 
 #[test]
-fn mistakes_of_form_and_meaning_come_together() {
+fn mistakes_of_form_and_meaning_are_reported_together() {
     let text = GOOD
         .replace("upstream: origin", "upstream: orgin")
         .replace("window: 1m", "window: soon")
@@ -61,7 +61,7 @@ fn mistakes_of_form_and_meaning_come_together() {
         ("api_kee", "15:9"),
         ("window", "17:41"),
         ("connct_ms", "19:3"),
-        // What has not its form hides nothing of the rest.
+        // A mistake of form does not hide the others.
         ("there is no upstream \"orgin\"", "13:15"),
         ("a timeout of 0", "19:14"),
     ] {
@@ -82,7 +82,7 @@ fn mistakes_of_form_and_meaning_come_together() {
     assert_eq!(found.len(), 5, "{found:#?}");
     assert!(found[0].starts_with("2:10: \"localhost\" is not an IP address with a port; write it"));
     assert!(found[1].starts_with("13:15: there is no upstream \"orgin\"; write one of: origin"));
-    assert!(found[2].starts_with("17:41: a window of nothing; write"));
+    assert!(found[2].starts_with("17:41: the window is zero; write"));
     assert!(
         found[3].contains("did you mean `connect_ms`?"),
         "{found:#?}"
@@ -94,20 +94,20 @@ fn mistakes_of_form_and_meaning_come_together() {
 }
 
 #[test]
-fn what_shows_when_it_is_made_ready_has_its_place_too() {
+fn mistakes_found_in_preparation_have_a_place() {
     let text = GOOD.replace("address: 127.0.0.1", "address: no-such-host.invalid");
     let document = Document::read("g.yaml", &text).unwrap();
     let wrong = Gateway::new(&document.config).err().unwrap();
-    let told = document.mistakes(&wrong).unwrap().all()[0].to_string();
+    let line = document.mistakes(&wrong).unwrap().all()[0].to_string();
     assert!(
-        told.starts_with("g.yaml:7:19: \"no-such-host.invalid\""),
-        "{told}"
+        line.starts_with("g.yaml:7:19: \"no-such-host.invalid\""),
+        "{line}"
     );
-    assert!(told.ends_with("write an IP address"), "{told}");
+    assert!(line.ends_with("write an IP address"), "{line}");
 }
 
 #[test]
-fn a_check_tells_what_shows_when_it_is_made_ready_with_the_rest() {
+fn a_check_reports_mistakes_found_in_preparation() {
     let text = GOOD
         .replace("address: 127.0.0.1", "address: no-such-host.invalid")
         .replace("connect_ms: 500", "conect_ms: 0")

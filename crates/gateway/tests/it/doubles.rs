@@ -1,5 +1,5 @@
-//! Requests that say a thing twice, or in a name or a target that others take for another one: what a
-//! policy judged is what the upstream gets, or nothing goes on.
+//! Requests that state something twice, or have a name or a target that others mistake for another
+//! one: the upstream gets what a policy judged, or nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// Heads with their bodies.
 type Requests = Arc<Mutex<Vec<(String, String)>>>;
 
-/// An origin that notes all it gets, and answers 200.
+/// An origin that notes all it gets, and responds with 200.
 fn recording() -> (SocketAddr, Requests) {
     let seen = Requests::default();
     let noted = Arc::clone(&seen);
@@ -40,7 +40,8 @@ fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Tota
     gateway(backend, &[origin], json!([route]))
 }
 
-/// Runs `act` on each event loop, with a gateway that has these policies and all that its origin gets.
+/// Runs `act` on each event loop, with a gateway that has these policies and all that its origin
+/// gets.
 fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     for backend in backends() {
         let (origin, seen) = recording();
@@ -48,7 +49,7 @@ fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     }
 }
 
-/// The status of a request, and whether it went on.
+/// The status of a request, and whether it was forwarded.
 fn asked(
     gateway: &Server<Totals>,
     seen: &Requests,
@@ -58,10 +59,10 @@ fn asked(
 ) -> (u16, bool) {
     let before = seen.lock().unwrap().len();
     let length = body.len();
-    let answer = gateway.client().ask(&format!(
+    let response = gateway.client().ask(&format!(
         "POST {target} HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {length}\r\n\r\n{body}"
     ));
-    (answer.status, seen.lock().unwrap().len() > before)
+    (response.status, seen.lock().unwrap().len() > before)
 }
 
 fn contract(schema: &Value) -> Value {
@@ -100,7 +101,7 @@ const GZIP: &str = "Content-Encoding: gzip\r\n";
 const IDENTITY: &str = "Content-Encoding: identity\r\n";
 
 #[test]
-fn of_two_values_a_contract_takes_neither() {
+fn a_contract_refuses_a_doubled_value() {
     let json = "Content-Type: application/json\r\n";
     let bytes = "Content-Type: application/octet-stream\r\n";
     let list = "Content-Type: application/octet-stream, application/json\r\n";
@@ -116,7 +117,7 @@ fn of_two_values_a_contract_takes_neither() {
         ("/a?json={%22b%22:1,%22b%22:2}", 400),
         ("/a?json=%7B%22b%22:1%7D", 200),
         ("/a?json=%7B%22b%22:1,%22b%22:2%7D", 400),
-        // What follows `;` some leave out: then it would be another operation.
+        // Some upstreams drop the text after `;`, which gives another operation.
         ("/a/7;b=c", 200),
         ("/a/mine;b=c", 400),
         ("/a/x;/b", 404),
@@ -207,7 +208,7 @@ fn bodies() -> Vec<String> {
     bodies
 }
 
-/// What Python's `json` says of texts: whether each is JSON without a member that is there twice.
+/// Asks Python's `json` whether each text is JSON without a repeated member.
 fn python_says(texts: &[String]) -> Vec<bool> {
     let script = r#"
 import json, sys
@@ -246,7 +247,7 @@ fn members_that_python_finds_twice_are_refused() {
             !is_fine || serde_json::from_str::<Value>(text).is_ok(),
             "{text}"
         );
-        // An empty body is none.
+        // An empty body is not JSON.
         let is_fine = is_fine || text.is_empty();
         let status = if is_fine { 200 } else { 400 };
         let found = asked(&gateway, &seen, "/a", json, text);
@@ -255,7 +256,7 @@ fn members_that_python_finds_twice_are_refused() {
 }
 
 #[test]
-fn no_contradiction_takes_a_request_past_its_edits() {
+fn contradictory_requests_do_not_bypass_edits() {
     let policies = json!([{"request_json": {"remove": ["/admin"]}}]);
     let json = "Content-Type: application/json\r\n";
     let suffix = "Content-Type: application/a+json\r\n";
@@ -300,7 +301,7 @@ fn no_contradiction_takes_a_request_past_its_edits() {
 }
 
 #[test]
-fn answers_that_say_two_things_are_not_edited_and_not_shown() {
+fn contradictory_responses_are_neither_edited_nor_forwarded() {
     let policies = json!([{"response_json": {"remove": ["/secret"]}}]);
     for backend in backends() {
         let origin = scripted(|_, mut peer| {
@@ -321,16 +322,16 @@ fn answers_that_say_two_things_are_not_edited_and_not_shown() {
         });
         let gateway = before(backend, origin, &policies);
         for (path, status) in [("/a", 200), ("/twice", 502), ("/member", 502)] {
-            let answer = gateway.client().get(path);
-            let body = String::from_utf8_lossy(&answer.body).into_owned();
-            assert_eq!(answer.status, status, "{path}: {body}");
+            let response = gateway.client().get(path);
+            let body = String::from_utf8_lossy(&response.body).into_owned();
+            assert_eq!(response.status, status, "{path}: {body}");
             assert!(!body.contains("secret"), "{path}: {body}");
         }
     }
 }
 
 #[test]
-fn of_two_keys_in_a_query_none_is_believed() {
+fn two_keys_in_a_query_are_refused() {
     let policies = json!([{"api_key_query": {"name": "key"}}]);
     on_each_backend(&policies, |gateway, seen| {
         for (target, status) in [
@@ -346,7 +347,7 @@ fn of_two_keys_in_a_query_none_is_believed() {
 }
 
 #[test]
-fn twins_of_trusted_fields_stay_behind() {
+fn lookalikes_of_trusted_fields_are_removed() {
     let policies = json!([
         {"api_key": {"header": "X-Api-Key"}},
         {"consumer_header": {"header": "X-Consumer"}},
@@ -385,7 +386,7 @@ fn twins_of_trusted_fields_stay_behind() {
         ];
         all.extend(twins.map(|name| (name, "root")));
         let stream = connection.ask("GET", "/a", &all, b"");
-        assert_eq!(connection.answer(stream).status, 200);
+        assert_eq!(connection.response(stream).status, 200);
         let seen = seen.lock().unwrap();
         assert_eq!(seen.len(), 2);
         for (head, _) in seen.iter() {
@@ -440,7 +441,7 @@ const NO_HOSTS: [&str; 14] = [
 ];
 
 #[test]
-fn what_is_no_target_and_no_host_is_refused() {
+fn invalid_targets_and_hosts_are_refused() {
     on_each_backend(&json!([]), |gateway, seen| {
         let status = |line: &str, host: &str| {
             let request = format!("GET {line} HTTP/1.1\r\nHost: {host}\r\n\r\n");
@@ -460,10 +461,10 @@ fn what_is_no_target_and_no_host_is_refused() {
             let mut connection = Connection::open(gateway.address, Settings::default());
             let block = Block::request("GET", "http", authority, path);
             let stream = connection.client.request(&block, b"", &mut connection.out);
-            let answer = connection.answer(stream.unwrap());
+            let response = connection.response(stream.unwrap());
             assert!(
-                answer.status == 400 || answer.is_reset,
-                "{authority:?} {path:?}: {answer:?}"
+                response.status == 400 || response.is_reset,
+                "{authority:?} {path:?}: {response:?}"
             );
         };
         for target in NO_TARGETS {

@@ -1,4 +1,4 @@
-//! A gateway that is told to stop: what is under way is finished, whatever protocol it came over.
+//! A gateway that stops: it finishes pending requests over every protocol.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -38,7 +38,7 @@ fn until_closed(address: SocketAddr) {
     }
 }
 
-/// An origin that counts requests, and answers those for `/slow` when it is let go.
+/// An origin that counts requests, and responds to those for `/slow` when it is released.
 struct Gate {
     address: SocketAddr,
     asked: Arc<AtomicUsize>,
@@ -85,7 +85,7 @@ impl Gate {
 }
 
 #[test]
-fn requests_under_way_and_on_their_way_are_answered() {
+fn pending_and_arriving_requests_get_responses() {
     for backend in backends() {
         let origin = Gate::new();
         let config = config(origin.address, &json!({}));
@@ -102,11 +102,11 @@ fn requests_under_way_and_on_their_way_are_answered() {
             until_closed(address);
             half.send(b"half");
             origin.open();
-            let answers = [late, half.answer(false), slow.answer(false)];
-            for (at, answer) in answers.iter().enumerate() {
-                assert_eq!(answer.status, 200, "{answer:?}");
-                // The first came perhaps before the worker had heard of the end.
-                assert!(at == 0 || answer.field("Connection") == Some("close"));
+            let responses = [late, half.response(false), slow.response(false)];
+            for (at, response) in responses.iter().enumerate() {
+                assert_eq!(response.status, 200, "{response:?}");
+                // The first request may have arrived before the worker learned of the stop.
+                assert!(at == 0 || response.field("Connection") == Some("close"));
             }
             for mut client in [slow, idle, half] {
                 assert_eq!(client.rest().unwrap(), b"");
@@ -117,7 +117,7 @@ fn requests_under_way_and_on_their_way_are_answered() {
 }
 
 #[test]
-fn streams_of_http2_are_answered_before_the_connection_ends() {
+fn http2_streams_get_responses_before_the_connection_ends() {
     for backend in backends() {
         let origin = Gate::new();
         let config = config(origin.address, &json!({}));
@@ -130,7 +130,7 @@ fn streams_of_http2_are_answered_before_the_connection_ends() {
             until_closed(address);
             origin.open();
             for stream in slow {
-                assert_eq!(connection.answer(stream).status, 200);
+                assert_eq!(connection.response(stream).status, 200);
             }
             assert!(connection.is_ending, "GOAWAY");
             let mut rest = Vec::new();
@@ -140,7 +140,7 @@ fn streams_of_http2_are_answered_before_the_connection_ends() {
     }
 }
 
-/// Clients ask as fast as they can until they are told that their connection ends.
+/// Clients send requests as fast as they can until the gateway ends their connection.
 #[test]
 fn under_load_no_request_is_lost() {
     for backend in backends() {
@@ -153,10 +153,10 @@ fn under_load_no_request_is_lost() {
                     scope.spawn(|| {
                         let mut client = Client::connect(address);
                         loop {
-                            let answer = client.get("/size/350B");
-                            assert_eq!((answer.status, answer.body.len()), (200, 350));
+                            let response = client.get("/size/350B");
+                            assert_eq!((response.status, response.body.len()), (200, 350));
                             answered.fetch_add(1, Ordering::Relaxed);
-                            if answer.field("Connection") == Some("close") {
+                            if response.field("Connection") == Some("close") {
                                 break;
                             }
                         }
@@ -168,8 +168,8 @@ fn under_load_no_request_is_lost() {
                             let streams =
                                 [(); 5].map(|()| connection.ask("GET", "/size/350B", &[], b""));
                             for stream in streams {
-                                let answer = connection.answer(stream);
-                                assert_eq!((answer.status, answer.body.len()), (200, 350));
+                                let response = connection.response(stream);
+                                assert_eq!((response.status, response.body.len()), (200, 350));
                             }
                             answered.fetch_add(5, Ordering::Relaxed);
                         }
@@ -187,7 +187,7 @@ fn under_load_no_request_is_lost() {
 }
 
 #[test]
-fn over_tls_too() {
+fn draining_works_over_tls() {
     let certificates = Certificates::new("drain");
     let (certificate, key) = certificates.make("gateway", "IP:127.0.0.1");
     for backend in backends() {
@@ -217,7 +217,7 @@ fn over_tls_too() {
 }
 
 #[test]
-fn what_takes_longer_than_it_may_is_reset() {
+fn requests_over_the_drain_time_are_reset() {
     for backend in backends() {
         let origin = Gate::new();
         let config = config(origin.address, &json!({"timeouts": {"drain_ms": 100}}));

@@ -1,4 +1,4 @@
-//! What the gateway does when a side misbehaves, over real sockets, on both event loops.
+//! The gateway's behaviour when a side misbehaves, over real sockets, on both event loops.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -10,7 +10,7 @@ use crate::common::{Client, all, backends, gateway, gateway_with, scripted, upst
 use gatebench_upstream::Kind;
 use serde_json::json;
 
-/// An address where nothing listens.
+/// An address on which no process listens.
 fn nowhere() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -19,14 +19,14 @@ fn nowhere() -> SocketAddr {
 }
 
 #[test]
-fn no_upstream_is_502_and_the_client_may_go_on() {
+fn no_upstream_is_502_and_the_client_can_continue() {
     for backend in backends() {
         let gateway = gateway(backend, &[nowhere()], all());
         let mut client = gateway.client();
         for _ in 0..3 {
-            let answer = client.get("/x");
-            assert_eq!(answer.status, 502);
-            assert!(answer.body.starts_with(b"gateway: the upstream"));
+            let response = client.get("/x");
+            assert_eq!(response.status, 502);
+            assert!(response.body.starts_with(b"gateway: the upstream"));
         }
         drop(client);
         assert_eq!(gateway.end().upstream_failures, 3);
@@ -46,7 +46,7 @@ fn an_upstream_that_hangs_is_504() {
 }
 
 #[test]
-fn an_upstream_that_dies_in_its_answer_resets_the_client() {
+fn an_upstream_that_dies_in_its_response_resets_the_client() {
     for backend in backends() {
         let address = scripted(|_, mut peer| {
             peer.head();
@@ -57,13 +57,13 @@ fn an_upstream_that_dies_in_its_answer_resets_the_client() {
         client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
         assert!(
             client.rest().is_err(),
-            "half an answer must not end like a whole one"
+            "half a response must not end like a whole one"
         );
     }
 }
 
 #[test]
-fn an_upstream_that_answers_nonsense_is_502() {
+fn an_upstream_that_sends_garbage_is_502() {
     for backend in backends() {
         for nonsense in [
             "nonsense\r\n\r\n",
@@ -82,7 +82,7 @@ fn an_upstream_that_answers_nonsense_is_502() {
     }
 }
 
-/// Answers one request on each connection, then closes it when the test says so.
+/// Responds to one request on each connection, then closes it when the test says so.
 fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>) {
     let (close, closes) = mpsc::channel();
     let closes = std::sync::Mutex::new(closes);
@@ -93,7 +93,7 @@ fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>
         requests.fetch_add(1, Ordering::SeqCst);
         peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
         if number == 0 {
-            // The second request arrives before the connection is closed without an answer.
+            // The second request arrives before the connection is closed without a response.
             peer.head();
             closes.lock().unwrap().recv().unwrap();
         }
@@ -102,7 +102,7 @@ fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>
 }
 
 #[test]
-fn a_kept_connection_that_closes_is_tried_once_more_for_idempotent_requests_only() {
+fn only_idempotent_requests_are_retried_after_a_kept_connection_closes() {
     for backend in backends() {
         for (method, expected, retries) in [("GET", 200, 1), ("POST", 502, 0)] {
             let requests = Arc::new(AtomicUsize::new(0));
@@ -111,8 +111,8 @@ fn a_kept_connection_that_closes_is_tried_once_more_for_idempotent_requests_only
             let mut client = gateway.client();
             assert_eq!(client.get("/x").status, 200);
             close.send(()).unwrap();
-            let answer = client.ask(&format!("{method} /x HTTP/1.1\r\nHost: h\r\n\r\n"));
-            assert_eq!(answer.status, expected, "{method}");
+            let response = client.ask(&format!("{method} /x HTTP/1.1\r\nHost: h\r\n\r\n"));
+            assert_eq!(response.status, expected, "{method}");
             drop(client);
             assert_eq!(gateway.end().retries, retries);
         }
@@ -132,9 +132,9 @@ fn an_idle_connection_closed_by_the_upstream_is_not_used_again() {
         let gateway = gateway(backend, &[address], all());
         let mut client = gateway.client();
         for _ in 0..5 {
-            let answer = client.ask("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+            let response = client.ask("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
             // A POST that meets the close on its way is not sent twice.
-            assert!(matches!(answer.status, 200 | 502), "{answer:?}");
+            assert!(matches!(response.status, 200 | 502), "{response:?}");
         }
         assert!(connections.load(Ordering::SeqCst) >= 3);
     }
@@ -143,26 +143,26 @@ fn an_idle_connection_closed_by_the_upstream_is_not_used_again() {
 #[test]
 fn a_client_that_leaves_cancels_its_request() {
     for backend in backends() {
-        let (tell, told) = mpsc::channel();
-        let tell = std::sync::Mutex::new(tell);
+        let (sender, receiver) = mpsc::channel();
+        let sender = std::sync::Mutex::new(sender);
         let address = scripted(move |_, mut peer| {
-            let tell = tell.lock().unwrap().clone();
+            let sender = sender.lock().unwrap().clone();
             peer.head();
-            tell.send("asked").unwrap();
+            sender.send("asked").unwrap();
             assert!(peer.head().is_empty());
-            tell.send("closed").unwrap();
+            sender.send("closed").unwrap();
         });
         let gateway = gateway(backend, &[address], all());
         let mut client = gateway.client();
         client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
-        assert_eq!(told.recv_timeout(Duration::from_secs(5)), Ok("asked"));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(5)), Ok("asked"));
         drop(client);
-        assert_eq!(told.recv_timeout(Duration::from_secs(5)), Ok("closed"));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(5)), Ok("closed"));
     }
 }
 
 #[test]
-fn an_answer_before_the_request_is_whole_reaches_the_client() {
+fn a_response_before_the_request_is_whole_reaches_the_client() {
     for backend in backends() {
         let address = scripted(|_, mut peer| {
             peer.head();
@@ -171,9 +171,9 @@ fn an_answer_before_the_request_is_whole_reaches_the_client() {
         let gateway = gateway(backend, &[address], all());
         let mut client = gateway.client();
         client.send(b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n");
-        assert_eq!(client.answer(false).body, b"big");
+        assert_eq!(client.response(false).body, b"big");
         client.send(&vec![b'x'; 400_000]);
-        // The rest of the request is passed over, and the connection carries the next one.
+        // The rest of the request is discarded, and the connection carries the next one.
         assert_eq!(client.get("/x").status, 413);
     }
 }
@@ -194,9 +194,9 @@ fn shapes_of_request_smuggling_are_refused() {
         ] {
             let mut client = gateway.client();
             client.send(format!("POST /echo HTTP/1.1\r\nHost: h\r\n{fields}\r\n").as_bytes());
-            let answer = client.answer(false);
+            let response = client.response(false);
             assert_eq!(
-                (answer.status, answer.field("Connection")),
+                (response.status, response.field("Connection")),
                 (400, Some("close")),
                 "{fields}"
             );
@@ -204,34 +204,34 @@ fn shapes_of_request_smuggling_are_refused() {
         }
         let mut client = gateway.client();
         client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n");
-        assert_eq!(client.answer(false).status, 501);
+        assert_eq!(client.response(false).status, 501);
         let long = "x".repeat(100_000);
         let mut client = gateway.client();
         client.send(format!("GET /echo HTTP/1.1\r\nHost: h\r\nX: {long}\r\n\r\n").as_bytes());
-        assert_eq!(client.answer(false).status, 431);
+        assert_eq!(client.response(false).status, 431);
         assert_eq!(gateway.client().get("/echo").status, 200);
     }
 }
 
 #[test]
-fn slow_clients_are_told_or_dropped() {
+fn slow_clients_get_an_error_or_are_closed() {
     for backend in backends() {
         let origin = upstream(Kind::GoBench, backend);
         let timeouts = json!({"request_head_ms": 50, "client_idle_ms": 80});
         let gateway = gateway_with(backend, &[origin.address], all(), timeouts);
         let mut in_head = gateway.client();
         in_head.send(b"GET /xml HTTP/1.1\r\nHost:");
-        assert_eq!(in_head.answer(false).status, 408);
+        assert_eq!(in_head.response(false).status, 408);
         let mut in_body = gateway.client();
         in_body.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
-        assert_eq!(in_body.answer(false).status, 408);
+        assert_eq!(in_body.response(false).status, 408);
         let mut idle = gateway.client();
         assert_eq!(idle.get("/xml").status, 200);
         assert_eq!(idle.rest().unwrap(), b"");
     }
 }
 
-/// Writes until the peer takes no more for a while, and answers how much went.
+/// Writes until the peer takes no more for a while, and returns the number of bytes.
 fn write_until_stuck(peer: &mut Client) -> usize {
     let stream = peer.stream.get_mut();
     stream
@@ -246,29 +246,31 @@ fn write_until_stuck(peer: &mut Client) -> usize {
     written
 }
 
-/// What may lie between a writer and a reader that does not read: kernel buffers of two connections
-/// (at most 4 MiB to send and 6 MiB to receive each) and the gateway's own bound.
+/// The bytes that may be buffered between a writer and a reader that does not read: kernel buffers
+/// of two connections (at most 4 MiB to send and 6 MiB to receive each) and the gateway's own
+/// limit.
 const BETWEEN_BYTES: usize = 24 << 20;
 
 #[test]
 fn a_client_that_does_not_read_stops_the_upstream() {
     for backend in backends() {
-        let (tell, told) = mpsc::channel();
-        let tell = std::sync::Mutex::new(tell);
+        let (sender, receiver) = mpsc::channel();
+        let sender = std::sync::Mutex::new(sender);
         let address = scripted(move |_, mut peer| {
             peer.head();
             peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n");
-            tell.lock()
+            sender
+                .lock()
                 .unwrap()
                 .send(write_until_stuck(&mut peer))
                 .unwrap();
-            // Stays open: a gateway resets a client whose answer breaks off.
+            // Stays open: a gateway resets a client whose response breaks off.
             peer.head();
         });
         let gateway = gateway(backend, &[address], all());
         let mut client = gateway.client();
         client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
-        let written = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        let written = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
         assert!(written < BETWEEN_BYTES, "{written} bytes were taken");
         client.head();
         client.exact(written);
@@ -294,7 +296,7 @@ fn an_upstream_that_does_not_read_stops_the_client() {
 }
 
 #[test]
-fn surplus_answers_end_the_connection_to_the_upstream() {
+fn surplus_responses_end_the_connection_to_the_upstream() {
     for backend in backends() {
         let address = scripted(|_, mut peer| {
             while !peer.head().is_empty() {

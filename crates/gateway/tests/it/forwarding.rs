@@ -1,4 +1,4 @@
-//! What the gateway passes on, over real sockets, on both event loops.
+//! The messages that the gateway passes on, over real sockets, on both event loops.
 
 use std::process::Command;
 
@@ -13,15 +13,15 @@ fn requests_share_connections_on_both_sides() {
         let gateway = gateway(backend, &[origin.address], all());
         let mut client = gateway.client();
         for _ in 0..5 {
-            let answer = client.get("/ping");
-            assert_eq!((answer.status, &answer.body[..]), (200, &b"ok"[..]));
+            let response = client.get("/ping");
+            assert_eq!((response.status, &response.body[..]), (200, &b"ok"[..]));
         }
         let ledger = origin.client().get("/.gatebench/ledger").body;
         let ledger: serde_json::Value = serde_json::from_slice(&ledger).unwrap();
         assert_eq!(ledger["requests"], 5);
         assert_eq!(ledger["connections_accepted"], 1);
         drop(client);
-        assert_eq!(gateway.end().answers, 5);
+        assert_eq!(gateway.end().responses, 5);
     }
 }
 
@@ -77,8 +77,8 @@ fn routes_policies_and_stripping() {
         let gateway = gateway(backend, &[origin.address], routes.clone());
         let mut client = gateway.client();
         let stripped = client.get("/open/anything/x?q=1");
-        let told: serde_json::Value = serde_json::from_slice(&stripped.body).unwrap();
-        assert_eq!(told["url"], "http://example/anything/x?q=1");
+        let echoed: serde_json::Value = serde_json::from_slice(&stripped.body).unwrap();
+        assert_eq!(echoed["url"], "http://example/anything/x?q=1");
         assert_eq!(client.get("/open?q").status, 404, "the upstream has no /");
         assert_eq!(client.get("/opener").status, 404);
         let refused = client.get("/anything");
@@ -106,7 +106,7 @@ fn routes_policies_and_stripping() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_order() {
+fn pipelined_requests_get_responses_in_order() {
     for backend in backends() {
         let origin = upstream(Kind::GoBench, backend);
         let gateway = gateway(backend, &[origin.address], all());
@@ -125,8 +125,8 @@ fn pipelined_requests_are_answered_in_order() {
         client.send(requests.repeat(20).as_bytes());
         for _ in 0..20 {
             let lengths = paths.map(|_| {
-                let answer = client.answer(false);
-                (answer.status, answer.body.len())
+                let response = client.response(false);
+                (response.status, response.body.len())
             });
             assert_eq!(lengths[0], (200, 8));
             assert_eq!(lengths[1], (200, 300_000));
@@ -151,7 +151,7 @@ fn large_bodies_pass_both_ways() {
             .as_bytes(),
         );
         client.send(&body);
-        assert!(client.answer(false).body == body);
+        assert!(client.response(false).body == body);
         client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
         for piece in body.chunks(70_001) {
             client.send(format!("{:x}\r\n", piece.len()).as_bytes());
@@ -159,35 +159,35 @@ fn large_bodies_pass_both_ways() {
             client.send(b"\r\n");
         }
         client.send(b"0\r\n\r\n");
-        assert!(client.answer(false).body == body);
+        assert!(client.response(false).body == body);
     }
 }
 
 #[test]
-fn what_the_upstream_sees_and_what_the_client_gets() {
+fn heads_are_rewritten_on_both_sides() {
     for backend in backends() {
         let address = scripted(|_, mut peer| {
             while let request = peer.head()
                 && !request.is_empty()
             {
                 let body = request.replace('\r', "");
-                let answer = format!(
+                let response = format!(
                     "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Secret\r\nX-Secret: 1\r\nKeep-Alive: timeout=5\r\nX-Open: 1\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\nX-Trailer: 1\r\n\r\n",
                     body.len()
                 );
-                peer.send(answer.as_bytes());
+                peer.send(response.as_bytes());
             }
         });
         let gateway = gateway(backend, &[address], all());
         let mut client = gateway.client();
-        let answer = client.ask(
+        let response = client.ask(
             "GET /a?b HTTP/1.1\r\nHost: example\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nTE: trailers\r\nX-Kept: 1\r\n\r\n",
         );
         assert_eq!(
-            answer.head,
+            response.head,
             "HTTP/1.1 200 OK\r\nX-Open: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
         );
-        let seen = String::from_utf8(answer.body).unwrap();
+        let seen = String::from_utf8(response.body).unwrap();
         assert_eq!(seen, "GET /a?b HTTP/1.1\nHost: example\nX-Kept: 1\n\n");
         // A client of HTTP/1.0 knows no chunks: its body ends with the connection.
         client.send(b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -202,12 +202,12 @@ fn what_the_upstream_sees_and_what_the_client_gets() {
 }
 
 #[test]
-fn answers_without_bodies_and_answers_until_close() {
+fn responses_without_bodies_and_responses_until_close() {
     for backend in backends() {
         let address = scripted(|_, mut peer| {
             loop {
                 let request = peer.head();
-                let answer = match request.split(' ').nth(1) {
+                let response = match request.split(' ').nth(1) {
                     Some("/204") => "HTTP/1.1 204 No Content\r\n\r\n",
                     Some("/304") => "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
                     Some("/head") => "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
@@ -220,7 +220,7 @@ fn answers_without_bodies_and_answers_until_close() {
                     }
                     None => return,
                 };
-                peer.send(answer.as_bytes());
+                peer.send(response.as_bytes());
             }
         });
         let gateway = gateway(backend, &[address], all());
@@ -228,7 +228,7 @@ fn answers_without_bodies_and_answers_until_close() {
         for _ in 0..2 {
             assert_eq!(client.get("/204").status, 204);
             client.send(b"GET /304 HTTP/1.1\r\nHost: h\r\n\r\n");
-            assert_eq!(client.answer(true).field("Content-Length"), Some("9"));
+            assert_eq!(client.response(true).field("Content-Length"), Some("9"));
             let head = client.ask("HEAD /head HTTP/1.1\r\nHost: h\r\n\r\n");
             assert_eq!(head.field("Content-Length"), Some("9"));
             assert_eq!(client.get("/hints").body, b"h");
@@ -240,7 +240,7 @@ fn answers_without_bodies_and_answers_until_close() {
 }
 
 #[test]
-fn a_client_that_waits_for_100_continue_hears_the_upstream() {
+fn a_client_that_waits_for_100_continue_gets_that_of_the_upstream() {
     for backend in backends() {
         let origin = upstream(Kind::GoBench, backend);
         let routes = json!([
@@ -256,12 +256,12 @@ fn a_client_that_waits_for_100_continue_hears_the_upstream() {
             );
             assert!(client.head().starts_with("HTTP/1.1 100 "));
             client.send(b"hi");
-            assert_eq!(client.answer(false).body, b"hi");
+            assert_eq!(client.response(false).body, b"hi");
         }
         client.send(
             b"POST /keyed HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
         );
-        let refused = client.answer(false);
+        let refused = client.response(false);
         assert_eq!(
             (refused.status, refused.field("Connection")),
             (401, Some("close"))
@@ -304,6 +304,6 @@ fn several_workers_share_a_port_of_ipv6() {
         let ledger = origin.client().get("/.gatebench/ledger").body;
         let ledger: serde_json::Value = serde_json::from_slice(&ledger).unwrap();
         assert_eq!(ledger["connections_accepted"], 20, "nothing is kept");
-        assert_eq!(gateway.end().answers, 20);
+        assert_eq!(gateway.end().responses, 20);
     }
 }

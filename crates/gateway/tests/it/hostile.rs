@@ -1,5 +1,5 @@
-//! Clients that mean harm: each gets a clear word or the end of its connection, in bounded time and memory,
-//! and its neighbours get what they always got.
+//! Malicious clients: each gets a clear error or the end of its connection, in bounded time and
+//! memory, and other clients are served as usual.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -29,19 +29,22 @@ fn before(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     gateway_with(backend, &[origin], routes, timeouts)
 }
 
-/// A client that did no harm is served as ever.
+/// A well-behaved client is served as usual.
 fn neighbour_is_well(gateway: &Server<Totals>) {
-    let answer = gateway.client().get("/neighbour");
-    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
+    let response = gateway.client().get("/neighbour");
+    assert_eq!(
+        (response.status, response.body.as_slice()),
+        (200, &b"ok"[..])
+    );
 }
 
-/// Sends bytes and answers everything that comes until the gateway closes.
+/// Sends bytes and returns everything that comes until the gateway closes.
 fn said_to(gateway: &Server<Totals>, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(gateway.address).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(10)))
         .unwrap();
-    // It may have heard enough before it was given all.
+    // The gateway may close before it has received everything.
     let _ = stream.write_all(bytes);
     let mut said = Vec::new();
     let _ = stream.read_to_end(&mut said);
@@ -120,10 +123,10 @@ fn no_request_hides_in_another() {
             for path in ["/a", "/edited"] {
                 let request = format!("POST {path} HTTP/1.1\r\nHost: h\r\n{shape}{hidden}");
                 let said = said_to(&gateway, request.as_bytes());
-                let answers = said.matches("HTTP/1.1 ").count();
+                let responses = said.matches("HTTP/1.1 ").count();
                 let is_refused = said.starts_with("HTTP/1.1 4") || said.starts_with("HTTP/1.1 501");
                 assert!(
-                    answers <= 1 && (is_refused || said.is_empty()),
+                    responses <= 1 && (is_refused || said.is_empty()),
                     "{shape:?}: {said}"
                 );
             }
@@ -135,7 +138,7 @@ fn no_request_hides_in_another() {
 }
 
 #[test]
-fn first_lines_that_others_read_otherwise_are_refused() {
+fn ambiguous_first_lines_are_refused() {
     let hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n";
     let lines = [
         "GET  /a HTTP/1.1",
@@ -212,7 +215,7 @@ fn first_lines_that_others_read_otherwise_are_refused() {
 }
 
 #[test]
-fn a_client_is_told_what_it_broke() {
+fn a_refusal_names_the_broken_rule() {
     for backend in backends() {
         let (origin, _) = noting();
         let gateway = before(backend, origin);
@@ -239,12 +242,12 @@ fn a_client_is_told_what_it_broke() {
             );
         }
         let many = "X: y\r\n".repeat(200);
-        let answer = gateway
+        let response = gateway
             .client()
             .ask(&format!("GET /a HTTP/1.1\r\nHost: h\r\n{many}\r\n"));
-        assert_eq!(answer.status, 431);
+        assert_eq!(response.status, 431);
         assert_eq!(
-            answer.body,
+            response.body,
             b"gateway: the request is refused: the head has more than 128 fields\n"
         );
     }
@@ -266,7 +269,7 @@ fn floods_of_headers_are_refused() {
             endless,
         ] {
             let said = said_to(&gateway, request.as_bytes());
-            // The kernel may have thrown the answer away, as not all was read.
+            // The kernel may have thrown the response away, as not all was read.
             assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
         }
         neighbour_is_well(&gateway);
@@ -275,7 +278,7 @@ fn floods_of_headers_are_refused() {
 }
 
 #[test]
-fn who_is_slow_is_given_up() {
+fn a_slow_client_is_closed() {
     for backend in backends() {
         let (origin, _) = noting();
         let gateway = before(backend, origin);
@@ -313,7 +316,7 @@ fn who_is_slow_is_given_up() {
 }
 
 #[test]
-fn bodies_beyond_every_bound_are_refused_while_they_come() {
+fn oversized_bodies_are_refused_while_they_arrive() {
     for backend in backends() {
         let (origin, _) = noting();
         let gateway = before(backend, origin);
@@ -327,28 +330,28 @@ fn bodies_beyond_every_bound_are_refused_while_they_come() {
             for _ in 0..17 {
                 client.send(chunk.as_bytes());
             }
-            assert_eq!(client.answer(false).status, 413, "{path}");
-            // What still comes is passed over for a second, and then nobody listens.
+            assert_eq!(client.response(false).status, 413, "{path}");
+            // Bytes that still arrive are discarded for a second; then the connection is closed.
             let begun = Instant::now();
             while client.stream.get_mut().write_all(chunk.as_bytes()).is_ok() {
                 assert!(begun.elapsed() < Duration::from_secs(10), "{path} reads on");
             }
         }
-        // What is nested deeper than any stack is data like any other, or no JSON.
+        // JSON nested deeper than any stack is forwarded as data, or refused as invalid JSON.
         for path in ["/edited", "/contract"] {
             let body = "[".repeat(500_000);
-            let answer = gateway.client().ask(&format!(
+            let response = gateway.client().ask(&format!(
                 "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
                 body.len()
             ));
-            assert_eq!(answer.status, 400, "{path}");
+            assert_eq!(response.status, 400, "{path}");
         }
         neighbour_is_well(&gateway);
     }
 }
 
 #[test]
-fn a_body_without_end_is_not_read_for_an_answer_that_is_known() {
+fn an_endless_body_is_not_read_once_the_response_is_known() {
     for backend in backends() {
         let (origin, seen) = noting();
         let gateway = before(backend, origin);
@@ -358,8 +361,8 @@ fn a_body_without_end_is_not_read_for_an_answer_that_is_known() {
         for _ in 0..17 {
             client.send(chunk.as_bytes());
         }
-        assert_eq!(client.answer(false).status, 401);
-        // A short one is read, and the connection goes on.
+        assert_eq!(client.response(false).status, 401);
+        // A short body is read, and the connection stays open.
         let mut client = Client::connect(gateway.address);
         let short = "POST /token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
         assert_eq!(client.ask(short).status, 401);
@@ -369,7 +372,7 @@ fn a_body_without_end_is_not_read_for_an_answer_that_is_known() {
 }
 
 #[test]
-fn tokens_that_are_none_are_refused() {
+fn invalid_tokens_are_refused() {
     let nested = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
     let tokens = [
         "a".repeat(60_000),
@@ -393,8 +396,8 @@ fn tokens_that_are_none_are_refused() {
         for token in &tokens {
             let request =
                 format!("GET /token HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {token}\r\n\r\n");
-            let answer = gateway.client().ask(&request);
-            assert!(matches!(answer.status, 401 | 431), "{}", answer.status);
+            let response = gateway.client().ask(&request);
+            assert!(matches!(response.status, 401 | 431), "{}", response.status);
         }
         neighbour_is_well(&gateway);
         assert_eq!(seen.lock().unwrap().len(), 1);
@@ -402,7 +405,7 @@ fn tokens_that_are_none_are_refused() {
 }
 
 #[test]
-fn connections_that_only_sit_there_take_nothing_from_others() {
+fn idle_connections_do_not_affect_others() {
     for backend in backends() {
         let (origin, _) = noting();
         let gateway = before(backend, origin);

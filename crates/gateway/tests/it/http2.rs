@@ -1,4 +1,5 @@
-//! Clients that speak HTTP/2: curl's, and one of our own for what curl cannot be made to do.
+//! Clients that speak HTTP/2: curl, and a client of this project for cases that curl cannot
+//! produce.
 
 use std::io::{BufRead as _, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -44,10 +45,10 @@ fn curl_gets_and_posts_over_http2() {
             ("/size/350B", "2 200 350"),
             ("/nowhere", "2 404 "),
         ] {
-            let told = "%{http_version} %{http_code} %{size_download}";
-            let asked = ["--http2-prior-knowledge", "-o", "/dev/null", "-w", told];
-            let told = curl(&[&asked[..], &[&url(path)]].concat());
-            assert!(told.starts_with(expected.as_bytes()), "{told:?}");
+            let format = "%{http_version} %{http_code} %{size_download}";
+            let asked = ["--http2-prior-knowledge", "-o", "/dev/null", "-w", format];
+            let output = curl(&[&asked[..], &[&url(path)]].concat());
+            assert!(output.starts_with(expected.as_bytes()), "{output:?}");
         }
 
         let body = "x".repeat(300_000);
@@ -62,13 +63,13 @@ fn curl_gets_and_posts_over_http2() {
             assert_eq!(curl(&arguments).len(), body.len());
         }
         std::fs::remove_file(&file).unwrap();
-        // HTTP/1.1 is spoken on the same port.
+        // The same port serves HTTP/1.1.
         assert_eq!(gateway.client().get("/size/350B").body.len(), 350);
     }
 }
 
 #[test]
-fn a_hundred_streams_get_their_own_answers() {
+fn a_hundred_streams_get_their_own_responses() {
     for backend in backends() {
         let origin = upstream(Kind::Httpbin, backend);
         let gateway = before(backend, origin.address, &json!([]));
@@ -97,21 +98,21 @@ fn a_hundred_streams_get_their_own_answers() {
                 })
                 .collect();
             for (number, stream) in streams.into_iter().enumerate() {
-                let answer = connection.answer(stream);
-                assert_eq!(answer.status, 200);
-                let told: Value = serde_json::from_slice(&answer.body).unwrap();
-                let url = told["url"].as_str().unwrap();
+                let response = connection.response(stream);
+                assert_eq!(response.status, 200);
+                let echoed: Value = serde_json::from_slice(&response.body).unwrap();
+                let url = echoed["url"].as_str().unwrap();
                 assert!(
                     url.ends_with(&format!("example/anything/{round}/{number}")),
                     "{url}"
                 );
-                assert_eq!(told["headers"]["Cookie"], "a=1; b=2");
+                assert_eq!(echoed["headers"]["Cookie"], "a=1; b=2");
                 if number % 2 == 0 {
-                    assert_eq!(told["data"], format!("body {number}"));
+                    assert_eq!(echoed["data"], format!("body {number}"));
                 } else {
-                    assert!(told["headers"].get("Transfer-Encoding").is_none());
+                    assert!(echoed["headers"].get("Transfer-Encoding").is_none());
                 }
-                assert!(!answer.fields.contains_key("connection"));
+                assert!(!response.fields.contains_key("connection"));
             }
         }
     }
@@ -134,25 +135,25 @@ fn policies_act_as_over_http1() {
         let to_head = connection.ask("HEAD", "/strict/json", &key, b"");
         let large = connection.ask("POST", "/strict/anything", &key, &[b'x'; 5000]);
         let empty = connection.ask("GET", "/strict/status/204", &key, b"");
-        let refused = connection.answer(refused);
+        let refused = connection.response(refused);
         assert_eq!((refused.status, refused.is_whole), (401, true));
         assert_eq!(refused.fields["www-authenticate"], "ApiKey");
-        let told: Value = serde_json::from_slice(&connection.answer(good).body).unwrap();
-        assert_eq!(told["hello"], "world");
-        let to_head = connection.answer(to_head);
+        let echoed: Value = serde_json::from_slice(&connection.response(good).body).unwrap();
+        assert_eq!(echoed["hello"], "world");
+        let to_head = connection.response(to_head);
         assert_eq!((to_head.status, to_head.body.len()), (200, 0));
-        assert_eq!(connection.answer(large).status, 413);
-        assert_eq!(connection.answer(empty).status, 204);
+        assert_eq!(connection.response(large).status, 413);
+        assert_eq!(connection.response(empty).status, 204);
         // The connection lives on.
         let again = connection.ask("GET", "/strict/json", &key, b"");
-        assert_eq!(connection.answer(again).status, 200);
+        assert_eq!(connection.response(again).status, 200);
     }
 }
 
 #[test]
-fn a_stream_that_does_not_get_on_holds_up_no_other() {
+fn a_stalled_stream_blocks_no_other() {
     for backend in backends() {
-        // Requests of more than a head are never read; others are answered.
+        // Requests of more than a head are never read; others get responses.
         let origin = scripted(|_, mut peer| {
             let head = peer.head();
             if head.starts_with("POST") {
@@ -165,16 +166,19 @@ fn a_stream_that_does_not_get_on_holds_up_no_other() {
         let mut connection = Connection::open(gateway.address, Settings::default());
         let stuck = connection.ask("POST", "/x", &[], &vec![b'x'; 64 << 20]);
         let quick = connection.ask("GET", "/y", &[], b"");
-        let answer = connection.answer(quick);
-        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
-        // What is stuck ends by the timeouts.
-        let answer = connection.answer(stuck);
+        let response = connection.response(quick);
+        assert_eq!(
+            (response.status, response.body.as_slice()),
+            (200, &b"ok"[..])
+        );
+        // The timeouts end stuck requests.
+        let response = connection.response(stuck);
         assert!(
-            answer.is_reset || matches!(answer.status, 408 | 504),
-            "{answer:?}"
+            response.is_reset || matches!(response.status, 408 | 504),
+            "{response:?}"
         );
         let after = connection.ask("GET", "/y", &[], b"");
-        assert_eq!(connection.answer(after).status, 200);
+        assert_eq!(connection.response(after).status, 200);
     }
 }
 
@@ -193,7 +197,7 @@ fn frame_of(socket: &mut TcpStream, kind: u8, stream: u32) {
 }
 
 #[test]
-fn a_request_that_never_goes_on_is_given_up() {
+fn a_stalled_request_times_out() {
     const HEADERS: u8 = 1;
     const END_STREAM: u8 = 1;
     const END_HEADERS: u8 = 4;
@@ -207,7 +211,8 @@ fn a_request_that_never_goes_on_is_given_up() {
         socket
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
             .unwrap();
-        // The slots of streams serve one request after another: once in a new one, once in one that was used.
+        // The slots of streams serve one request after another: once in a new slot, once in a used
+        // one.
         for (stream, flags) in [(1, 0), (3, END_STREAM), (5, 0)] {
             let begun = Instant::now();
             // Method, scheme and path from the static table, and an authority.
@@ -236,7 +241,7 @@ fn a_request_that_never_goes_on_is_given_up() {
 }
 
 #[test]
-fn answers_wait_for_windows_and_upstreams_that_fail_reset_their_stream_alone() {
+fn responses_wait_for_windows_and_upstreams_that_fail_reset_their_stream_alone() {
     for backend in backends() {
         let origin = scripted(|_, mut peer| {
             let head = peer.head();
@@ -258,16 +263,16 @@ fn answers_wait_for_windows_and_upstreams_that_fail_reset_their_stream_alone() {
         let large = connection.ask("GET", "/large", &[], b"");
         let broken = connection.ask("GET", "/broken", &[], b"");
         let nowhere = connection.ask("GET", "/large", &[], b"");
-        assert!(connection.answer(broken).is_reset);
+        assert!(connection.response(broken).is_reset);
         for stream in [large, nowhere] {
-            let answer = connection.answer(stream);
-            assert_eq!((answer.status, answer.body.len()), (200, 3_000_000));
+            let response = connection.response(stream);
+            assert_eq!((response.status, response.body.len()), (200, 3_000_000));
         }
     }
 }
 
 #[test]
-fn what_is_malformed_is_refused_and_harms_no_neighbour() {
+fn malformed_streams_are_refused_and_others_continue() {
     for backend in backends() {
         let origin = upstream(Kind::Ping, backend);
         let gateway = before(backend, origin.address, &json!([]));
@@ -279,10 +284,10 @@ fn what_is_malformed_is_refused_and_harms_no_neighbour() {
         ] {
             let mut connection = Connection::open(gateway.address, Settings::default());
             let stream = connection.ask("GET", path, &[], b"");
-            let answer = connection.answer(stream);
+            let response = connection.response(stream);
             assert!(
-                answer.is_reset || answer.status == 400,
-                "{path:?}: {answer:?}"
+                response.is_reset || response.status == 400,
+                "{path:?}: {response:?}"
             );
         }
         for (name, value) in [
@@ -292,10 +297,10 @@ fn what_is_malformed_is_refused_and_harms_no_neighbour() {
         ] {
             let mut connection = Connection::open(gateway.address, Settings::default());
             let stream = connection.ask("POST", "/ping", &[(name, value)], b"ab");
-            let answer = connection.answer(stream);
+            let response = connection.response(stream);
             assert!(
-                answer.is_reset || answer.status == 400,
-                "{name}: {answer:?}"
+                response.is_reset || response.status == 400,
+                "{name}: {response:?}"
             );
         }
         let mut noise = TcpStream::connect(gateway.address).unwrap();
@@ -306,7 +311,7 @@ fn what_is_malformed_is_refused_and_harms_no_neighbour() {
         noise.read_to_end(&mut said).unwrap();
         assert!(said.len() > 9, "settings and GOAWAY, then the end");
         let stream = neighbour.ask("GET", "/ping", &[], b"");
-        assert_eq!(neighbour.answer(stream).status, 200);
+        assert_eq!(neighbour.response(stream).status, 200);
     }
 }
 
@@ -392,13 +397,13 @@ fn no_request_hides_in_a_stream() {
                 .client
                 .request(&block, b"ab", &mut connection.out)
                 .unwrap();
-            let answer = connection.answer(stream);
+            let response = connection.response(stream);
             // Reset, an error, or the end of the connection.
             let is_refused =
-                matches!(answer.status, 400..=599) || answer.is_reset || answer.status == 0;
+                matches!(response.status, 400..=599) || response.is_reset || response.status == 0;
             assert!(
                 is_refused,
-                "{method:?} {authority:?} {path:?} {field:?}: {answer:?}"
+                "{method:?} {authority:?} {path:?} {field:?}: {response:?}"
             );
         };
         for line in lines {
@@ -407,7 +412,7 @@ fn no_request_hides_in_a_stream() {
         for field in fields {
             refused(GOOD, Some(field));
         }
-        // Of a body that is not as long as it says the head may have gone on, and nothing else.
+        // If a body does not have its announced length, at most the head was forwarded.
         let seen = std::mem::take(&mut *seen.lock().unwrap());
         let may_be = ["POST /a HTTP/1.1\r\n", "Host: example\r\n", "\r\n"];
         let is_known = |line: &String| {
@@ -419,7 +424,7 @@ fn no_request_hides_in_a_stream() {
         assert!(seen.iter().all(is_known), "{seen:?}");
         let mut neighbour = Connection::open(gateway.address, Settings::default());
         let stream = neighbour.ask("GET", "/neighbour", &[], b"");
-        assert_eq!(neighbour.answer(stream).status, 200);
+        assert_eq!(neighbour.response(stream).status, 200);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The integration tests of this crate in one binary: a module for each subject.
 // A table of cases is as long as it has cases.
 #![allow(clippy::too_many_lines)]
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod bounds;
 mod common;
@@ -10,6 +10,7 @@ mod document;
 mod doubles;
 mod drain;
 mod failures;
+mod faults;
 mod forwarding;
 mod hostile;
 mod http2;
@@ -20,6 +21,8 @@ mod paths;
 mod policies;
 mod redis;
 mod reload;
+mod resp;
+mod routing;
 #[cfg(feature = "soap")]
 mod saxon;
 mod schema;
@@ -38,5 +41,6 @@ mod unread;
 mod unread_memory;
 mod unread_waiting;
 mod upstream_tls;
+mod validation;
 #[cfg(feature = "soap")]
 mod xslt;

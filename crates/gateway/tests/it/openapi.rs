@@ -1,18 +1,18 @@
-//! OpenAPI: what a gateway lets through, against what an independent validator (openapi-core, of PyPI) allows,
-//! and what it says of the rest.
+//! OpenAPI: compares the verdicts of a gateway with those of an independent validator
+//! (openapi-core, of PyPI), and checks its messages.
 
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::common::{Answer, Client, Server, backends, scripted, serve};
+use crate::common::{Client, Response, Server, backends, scripted, serve};
 use crate::openapi_cases::{bodies, formats, parameters, shapes};
 use gatebench_gateway::{Gateway, GatewayConfig, Totals};
 use gatebench_net::Backend;
 use serde_json::{Map, Value, json};
 
-/// An origin that answers with what the request's fields ask for: X-Status, X-Type, X-Header and X-Answer.
+/// An origin whose response follows the request's fields X-Status, X-Type, X-Header and X-Response.
 fn obedient() -> SocketAddr {
     scripted(|_, mut peer| {
         loop {
@@ -25,17 +25,17 @@ fn obedient() -> SocketAddr {
             peer.exact(length);
             let status = field("X-Status").unwrap_or_else(|| "200".into());
             let body = field("X-Answer").unwrap_or_default();
-            let mut answer = format!("HTTP/1.1 {status} X\r\n");
+            let mut response = format!("HTTP/1.1 {status} X\r\n");
             if let Some(kind) = field("X-Type") {
-                answer += &format!("Content-Type: {kind}\r\n");
+                response += &format!("Content-Type: {kind}\r\n");
             }
             if let Some(header) = field("X-Header") {
-                answer += &format!("{header}\r\n");
+                response += &format!("{header}\r\n");
             }
             if status != "204" {
-                answer += &format!("Content-Length: {}\r\n", body.len());
+                response += &format!("Content-Length: {}\r\n", body.len());
             }
-            peer.send(format!("{answer}\r\n{body}").as_bytes());
+            peer.send(format!("{response}\r\n{body}").as_bytes());
         }
     })
 }
@@ -53,8 +53,8 @@ fn before(backend: Backend, document: &Value, responses: bool) -> Server<Totals>
     )
 }
 
-/// Asks what a case says.
-fn ask(client: &mut Client, case: &Value) -> Answer {
+/// Sends the request of a case.
+fn ask(client: &mut Client, case: &Value) -> Response {
     let text = |key: &str| case[key].as_str();
     let query = text("query").map_or(String::new(), |query| format!("?{query}"));
     let mut request = format!(
@@ -101,12 +101,12 @@ fn package() -> PathBuf {
     let place = folder.display();
     assert!(
         folder.is_dir(),
-        "{place} is not there: scripts/install-openapi-core"
+        "{place} is not there: scripts/install-oracle openapi-core openapi_core werkzeug"
     );
     folder
 }
 
-/// What openapi-core says of the cases of each document.
+/// Asks openapi-core for its verdicts on the cases of each document.
 fn oracle(documents: &[(Value, Vec<Value>)]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/openapi_oracle.py");
     let mut child = Command::new("python3")
@@ -125,8 +125,8 @@ fn oracle(documents: &[(Value, Vec<Value>)]) -> Vec<String> {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     assert!(output.status.success());
-    let told = String::from_utf8(output.stdout).unwrap();
-    told.lines().map(String::from).collect()
+    let verdicts = String::from_utf8(output.stdout).unwrap();
+    verdicts.lines().map(String::from).collect()
 }
 
 #[test]
@@ -152,15 +152,15 @@ fn verdicts_are_those_of_an_independent_validator() {
         let mut client = gateway.client();
         assert_eq!(cases.len(), verdicts.len());
         for (case, verdict) in cases.iter().zip(verdicts.chars()) {
-            let answer = ask(&mut client, case);
-            let words = String::from_utf8_lossy(&answer.body);
+            let response = ask(&mut client, case);
+            let words = String::from_utf8_lossy(&response.body);
             let is_ours = words.starts_with("gateway: ");
             count += 1;
             allowed += usize::from(verdict == '1');
             if is_ours == (verdict == '1') {
                 differing.push(format!(
                     "{} {case}: {verdict} {} {words}",
-                    document["openapi"], answer.status
+                    document["openapi"], response.status
                 ));
             }
         }
@@ -178,7 +178,7 @@ fn verdicts_are_those_of_an_independent_validator() {
 }
 
 #[test]
-fn refusals_say_what_is_wrong_and_what_there_is() {
+fn refusals_name_the_mistake_and_the_alternatives() {
     let (document, _) = shapes("3.1.0");
     for backend in backends() {
         let gateway = before(backend, &document, true);
@@ -209,7 +209,7 @@ fn refusals_say_what_is_wrong_and_what_there_is() {
         assert!(
             String::from_utf8_lossy(&wrong.body).ends_with("it does not name the status 201\n")
         );
-        // A body in chunks is held against it too.
+        // A chunked body is checked as well.
         let chunked = "POST /api/b HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n";
         assert_eq!(client.ask(chunked).status, 400);
         assert_eq!(
@@ -220,7 +220,7 @@ fn refusals_say_what_is_wrong_and_what_there_is() {
 }
 
 #[test]
-fn what_may_only_be_read_or_written_is_required_of_who_may() {
+fn read_only_and_write_only_members_are_required_of_one_side() {
     let properties = json!({
         "id": {"$ref": "#/components/schemas/Id"},
         "secret": {"type": "string", "writeOnly": true},
@@ -241,10 +241,10 @@ fn what_may_only_be_read_or_written_is_required_of_who_may() {
     let (sent, answered) = (r#"{"secret":"s","name":"n"}"#, r#"{"id":1,"name":"n"}"#);
     let all = r#"{"id":1,"secret":"s","name":"n"}"#;
     let backend = backends()[0];
-    let status = |gateway: &Server<Totals>, body: &str, answer: &str| {
+    let status = |gateway: &Server<Totals>, body: &str, response: &str| {
         let case = json!({
             "method": "POST", "path": "/accounts", "type": "application/json", "body": body,
-            "status": 200, "answer_type": "application/json", "answer": answer,
+            "status": 200, "answer_type": "application/json", "answer": response,
         });
         ask(&mut gateway.client(), &case).status
     };
@@ -261,7 +261,11 @@ fn what_may_only_be_read_or_written_is_required_of_who_may() {
         400,
         "a secret is sent"
     );
-    assert_eq!(status(&gateway, sent, sent), 502, "an id is answered");
+    assert_eq!(
+        status(&gateway, sent, sent),
+        502,
+        "an id is in the response"
+    );
     // In 3.1 both are words for readers, as in JSON Schema.
     let gateway = before(backend, &document("3.1.0"), true);
     assert_eq!(status(&gateway, sent, all), 400);
@@ -270,15 +274,15 @@ fn what_may_only_be_read_or_written_is_required_of_who_may() {
 }
 
 #[test]
-fn documents_that_cannot_be_used_are_told() {
+fn unusable_documents_are_reported() {
     let wrong = |document: &str| {
         let config = json!({
             "listen": ["127.0.0.1:0"],
             "upstreams": [{"name": "o", "keepalive": 1, "targets": [{"address": "127.0.0.1", "port": 1}]}],
             "routes": [{"name": "a", "path": "/", "upstream": "o", "policies": [{"openapi": {"document": document}}]}],
         });
-        let told = GatewayConfig::parse(&config.to_string()).unwrap_err();
-        told.all()[0].message.clone()
+        let wrong = GatewayConfig::parse(&config.to_string()).unwrap_err();
+        wrong.all()[0].message.clone()
     };
     assert!(wrong("/nowhere/api.yaml").contains("cannot be read"));
     assert!(wrong("{").contains("not JSON"));

@@ -1,4 +1,4 @@
-//! The page of the reference gateway: every example of it does what it says.
+//! The page of the reference gateway: every example works as described.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -13,11 +13,11 @@ const PAGE: &str = concat!(
     "/../../docs/REFERENCE-GATEWAY.md"
 );
 
-/// A configuration, and what is typed beside it.
+/// A configuration, and the commands next to it.
 struct Example {
     line: usize,
     configuration: String,
-    /// Commands with what they print.
+    /// Commands with their output.
     commands: Vec<(String, String)>,
 }
 
@@ -54,7 +54,7 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// An example's file, with what the page says once for all.
+/// The file of an example, with the parts that the page states only once.
 fn whole(example: &Example, origin: u16) -> String {
     let mut text = example.configuration.clone();
     if !text.contains("listen:") {
@@ -81,7 +81,7 @@ fn printed(command: &str) -> String {
 }
 
 #[test]
-fn every_example_does_what_the_page_says() {
+fn every_example_works_as_the_page_states() {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let examples = examples(&page);
     assert!(examples.len() > 10 && examples.iter().all(|one| !one.commands.is_empty()));
@@ -106,11 +106,11 @@ fn every_example_does_what_the_page_says() {
     }
 }
 
-/// Words in `code` with a number in brackets behind: settings and what they are without a word.
-fn told_defaults(page: &str) -> Vec<(&str, u64)> {
+/// Words in `code` followed by a number in brackets: settings and their defaults.
+fn documented_defaults(page: &str) -> Vec<(&str, u64)> {
     let parts: Vec<&str> = page.split('`').collect();
     let pairs = parts.windows(2).filter_map(|two| {
-        let number = two[1].strip_prefix(" (")?;
+        let number = two[1].trim_start().strip_prefix('(')?;
         let digits = number.find(|c: char| !c.is_ascii_digit())?;
         Some((two[0], number[..digits].parse().ok()?))
     });
@@ -118,25 +118,25 @@ fn told_defaults(page: &str) -> Vec<(&str, u64)> {
 }
 
 #[test]
-fn defaults_are_those_that_the_page_tells() {
+fn defaults_match_the_page() {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let schema = GatewayConfig::json_schema();
     let timeouts = schema["$defs"]["Timeouts"]["properties"]
         .as_object()
         .unwrap();
-    let told = told_defaults(&page);
+    let documented = documented_defaults(&page);
     for (name, setting) in timeouts {
         let expected = setting["default"].as_u64().unwrap();
         assert!(
-            told.contains(&(name.as_str(), expected)),
-            "{name} ({expected}) in {told:?}"
+            documented.contains(&(name.as_str(), expected)),
+            "{name} ({expected}) in {documented:?}"
         );
     }
 }
 
 /// Every setting and word that the page names in `code` is one.
 #[test]
-fn settings_are_called_what_the_page_calls_them() {
+fn setting_names_match_the_page() {
     fn names(schema: &Value, found: &mut BTreeSet<String>) {
         match schema {
             Value::Object(map) => {

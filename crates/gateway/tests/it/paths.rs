@@ -1,6 +1,6 @@
-//! Nobody reaches what a route protects by writing its path otherwise. Upstreams tell where a spelling
-//! leads: one of our own that reads a path in every way at once, and real ones. Only spellings count that
-//! lead to what is protected without the gateway.
+//! No spelling of a path bypasses the protection of a route. Upstreams decide where a spelling
+//! leads: one of this project that reads a path in every way at once, and real ones. Only spellings
+//! count that reach a protected path without the gateway.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,11 +17,11 @@ use gatebench_gateway::Totals;
 use gatebench_net::http2::Settings;
 use serde_json::{Value, json};
 
-/// What is answered below `/admin`, and elsewhere.
+/// The bodies of responses below `/admin`, and elsewhere.
 const PROTECTED: &str = "protected";
 const OPEN: &str = "open";
 
-/// Routes around `/admin`, which asks for a key in each.
+/// Routes around `/admin`. Each of them requires a key for it.
 fn configurations() -> [(&'static str, Value); 3] {
     let route = |name: &str, path: &str, paths: &str| json!({"name": name, "path": path, "paths": paths, "upstream": "origin"});
     let mut admin = route("admin", "/admin", "strict");
@@ -34,11 +34,11 @@ fn configurations() -> [(&'static str, Value); 3] {
     };
     [
         (
-            "beside a strict route",
+            "next to a strict route",
             json!([route("all", "/", "strict"), admin]),
         ),
         (
-            "beside verbatim routes",
+            "next to verbatim routes",
             json!([
                 route("all", "/", "verbatim"),
                 route("x", "/x", "verbatim"),
@@ -65,13 +65,13 @@ fn before(upstream: SocketAddr, routes: &Value) -> Server<Totals> {
     )
 }
 
-/// A client that asks for targets as they are, on a new connection where the server has closed.
+/// A client that sends targets unchanged, on a new connection if the server has closed the old one.
 struct Asker {
     address: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
 }
 
-struct Answer {
+struct Response {
     status: u16,
     body: String,
 }
@@ -84,8 +84,8 @@ impl Asker {
         }
     }
 
-    /// What is answered; nothing where the server closes without a word, even on a new connection.
-    fn ask(&mut self, target: &str, fields: &str) -> Option<Answer> {
+    /// Returns the response; none if the server closes without one, even on a new connection.
+    fn ask(&mut self, target: &str, fields: &str) -> Option<Response> {
         loop {
             let is_new = self.stream.is_none();
             let stream = self.stream.get_or_insert_with(|| {
@@ -99,14 +99,14 @@ impl Asker {
             let sent = stream.get_mut().write_all(request.as_bytes());
             let heard = sent.and_then(|()| hear(stream));
             match heard {
-                Ok((answer, is_kept)) => {
+                Ok((response, is_kept)) => {
                     self.stream = self.stream.take().filter(|_| is_kept);
-                    return Some(answer);
+                    return Some(response);
                 }
                 Err(error) => {
                     let is_late =
                         matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-                    assert!(!is_late, "no answer to {target:?}");
+                    assert!(!is_late, "no response to {target:?}");
                     self.stream = None;
                     if is_new {
                         return None;
@@ -117,8 +117,8 @@ impl Asker {
     }
 }
 
-/// Reads an answer; and whether the connection may carry another one.
-fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Answer, bool)> {
+/// Reads a response; and whether the connection may carry another one.
+fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         if stream.read_until(b'\n', &mut head)? == 0 {
@@ -139,15 +139,15 @@ fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Answer, bool)> {
         }
     }
     let is_closed = field(&head, "Connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
-    let answer = Answer {
+    let response = Response {
         status: status.unwrap_or(0),
         body: String::from_utf8_lossy(&body).into_owned(),
     };
-    Ok((answer, length.is_some() && !is_closed))
+    Ok((response, length.is_some() && !is_closed))
 }
 
-/// An upstream that takes a target for `/admin` where anybody could, and counts those that come without
-/// what the gateway says of who calls.
+/// An upstream that reads a target as `/admin` if any server could, and counts such requests
+/// without the gateway's field that names the caller.
 fn permissive() -> (SocketAddr, Arc<AtomicUsize>) {
     let reached = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reached);
@@ -172,49 +172,49 @@ fn permissive() -> (SocketAddr, Arc<AtomicUsize>) {
     (address, reached)
 }
 
-/// The spellings that lead to what is protected without a gateway.
+/// The spellings that reach a protected path without a gateway.
 fn effective(upstream: SocketAddr, count: usize) -> Vec<String> {
     let mut direct = Asker::new(upstream);
     let known = KNOWN.into_iter().map(str::to_owned);
     known
         .chain(generated(count))
         .filter(|target| {
-            let answer = direct.ask(target, "");
-            answer.is_some_and(|answer| answer.body.contains(PROTECTED))
+            let response = direct.ask(target, "");
+            response.is_some_and(|response| response.body.contains(PROTECTED))
         })
         .collect()
 }
 
-/// How often spellings were answered with a status.
+/// The number of spellings by the status of their response.
 #[derive(Debug, Default)]
-struct Told {
+struct Counts {
     refused: usize,
     asked_for_key: usize,
     elsewhere: usize,
 }
 
-/// Asks a gateway for spellings without a key: none may lead to what is protected.
-fn judge(gateway: &Server<Totals>, spellings: &[String], where_: &str) -> Told {
-    let mut told = Told::default();
+/// Sends spellings without a key to a gateway: none may reach a protected path.
+fn judge(gateway: &Server<Totals>, spellings: &[String], where_: &str) -> Counts {
+    let mut counts = Counts::default();
     let mut client = Asker::new(gateway.address);
     for target in spellings {
-        let answer = client.ask(target, "");
-        let answer = answer.unwrap_or_else(|| panic!("{where_}: no answer to {target:?}"));
+        let response = client.ask(target, "");
+        let response = response.unwrap_or_else(|| panic!("{where_}: no response to {target:?}"));
         assert!(
-            !answer.body.contains(PROTECTED),
+            !response.body.contains(PROTECTED),
             "{where_}: {target:?} leads to what is protected"
         );
-        match answer.status {
-            400 => told.refused += 1,
-            401 => told.asked_for_key += 1,
-            _ => told.elsewhere += 1,
+        match response.status {
+            400 => counts.refused += 1,
+            401 => counts.asked_for_key += 1,
+            _ => counts.elsewhere += 1,
         }
     }
-    told
+    counts
 }
 
-/// What is right goes on, with a key and without.
-fn what_is_right_goes_on(gateway: &Server<Totals>, where_: &str) {
+/// Correct paths are passed on, with a key and without.
+fn valid_requests_are_forwarded(gateway: &Server<Totals>, where_: &str) {
     let mut client = Asker::new(gateway.address);
     let mut ask = |target: &str, fields: &str| client.ask(target, fields).unwrap();
     for target in ["/admin", "/admin/users", "/admin?x=/../"] {
@@ -231,9 +231,9 @@ fn what_is_right_goes_on(gateway: &Server<Totals>, where_: &str) {
         "/Admin",
         "http://h/open",
     ] {
-        let answer = ask(target, "");
+        let response = ask(target, "");
         assert_eq!(
-            (answer.status, answer.body.as_str()),
+            (response.status, response.body.as_str()),
             (200, OPEN),
             "{where_}: {target}"
         );
@@ -241,7 +241,7 @@ fn what_is_right_goes_on(gateway: &Server<Totals>, where_: &str) {
 }
 
 #[test]
-fn no_spelling_passes_a_route_by_whatever_the_upstream_makes_of_it() {
+fn no_spelling_bypasses_a_route_for_any_upstream() {
     let (upstream, reached) = permissive();
     let spellings = effective(upstream, 3500);
     assert!(
@@ -253,18 +253,18 @@ fn no_spelling_passes_a_route_by_whatever_the_upstream_makes_of_it() {
     reached.store(0, Ordering::SeqCst);
     for (where_, routes) in configurations() {
         let gateway = before(upstream, &routes);
-        let told = judge(&gateway, &spellings, where_);
+        let counts = judge(&gateway, &spellings, where_);
         assert_eq!(reached.load(Ordering::SeqCst), 0, "{where_}");
-        assert!(told.refused > 1000, "{where_}: {told:?}");
+        assert!(counts.refused > 1000, "{where_}: {counts:?}");
         // Unreserved characters that are encoded are the same path to everybody.
-        assert!(told.asked_for_key > 20, "{where_}: {told:?}");
-        assert_eq!(told.elsewhere, 0, "{where_}: {told:?}");
-        what_is_right_goes_on(&gateway, where_);
+        assert!(counts.asked_for_key > 20, "{where_}: {counts:?}");
+        assert_eq!(counts.elsewhere, 0, "{where_}: {counts:?}");
+        valid_requests_are_forwarded(&gateway, where_);
     }
 }
 
 #[test]
-fn no_spelling_passes_a_route_by_over_http2() {
+fn no_spelling_bypasses_a_route_over_http2() {
     let (upstream, reached) = permissive();
     let spellings = effective(upstream, 600);
     reached.store(0, Ordering::SeqCst);
@@ -276,9 +276,9 @@ fn no_spelling_passes_a_route_by_over_http2() {
                 connection = Connection::open(gateway.address, Settings::default());
             }
             let stream = connection.ask("GET", target, &[], b"");
-            let answer = connection.answer(stream);
-            let is_refused = matches!(answer.status, 400 | 401);
-            assert!(is_refused, "{where_}: {target:?}: {answer:?}");
+            let response = connection.response(stream);
+            let is_refused = matches!(response.status, 400 | 401);
+            assert!(is_refused, "{where_}: {target:?}: {response:?}");
         }
         assert_eq!(reached.load(Ordering::SeqCst), 0, "{where_}");
     }
@@ -299,8 +299,8 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Starts a program with a configuration; nothing, and a note, where it is not installed.
-    /// `configuration` gets a port and a folder, `arguments` the path of the file.
+    /// Starts a program with a configuration; prints a note and returns `None` if it is not
+    /// installed. `configuration` gets a port and a folder, `arguments` the path of the file.
     fn start(
         names: &[&str],
         configuration: impl Fn(u16, &Path) -> String,
@@ -339,12 +339,12 @@ impl Program {
             if program.is_serving() {
                 return Some(program);
             }
-            // Somebody else may have taken the port meanwhile.
+            // Another process may have taken the port meanwhile.
         }
         panic!("{} does not start", names[0]);
     }
 
-    /// Waits until it accepts connections; answers false where it ends.
+    /// Waits until it accepts connections; returns false if it ends first.
     fn is_serving(&mut self) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(20) {
@@ -362,7 +362,7 @@ impl Program {
     }
 }
 
-/// Spellings that a real upstream takes for what is protected do not reach it through a gateway.
+/// Spellings that a real upstream reads as a protected path do not reach it through a gateway.
 fn judge_before(name: &str, upstream: SocketAddr, candidates: usize, at_least: usize) {
     let spellings = effective(upstream, candidates);
     assert!(
@@ -374,7 +374,7 @@ fn judge_before(name: &str, upstream: SocketAddr, candidates: usize, at_least: u
         let gateway = before(upstream, &routes);
         let where_ = format!("{where_}, before {name}");
         judge(&gateway, &spellings, &where_);
-        what_is_right_goes_on(&gateway, &where_);
+        valid_requests_are_forwarded(&gateway, &where_);
     }
     println!("{name}: {} spellings", spellings.len());
 }
@@ -400,7 +400,7 @@ fn nginx(port: u16, folder: &Path) -> String {
 }
 
 #[test]
-fn no_spelling_passes_a_route_by_before_nginx() {
+fn no_spelling_bypasses_a_route_before_nginx() {
     let arguments = |file: &Path, folder: &Path| {
         let file = file.display().to_string();
         let error = folder.join("error").display().to_string();
@@ -440,7 +440,7 @@ frontend test
 }
 
 #[test]
-fn no_spelling_passes_a_route_by_before_haproxy() {
+fn no_spelling_bypasses_a_route_before_haproxy() {
     let arguments = |file: &Path, _: &Path| {
         let file = file.display().to_string();
         vec!["-db".to_owned(), "-f".to_owned(), file]
@@ -453,15 +453,15 @@ fn no_spelling_passes_a_route_by_before_haproxy() {
 fn envoy(port: u16, _: &Path) -> String {
     let http = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
     let router = "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router";
-    let answer = |body: &str| json!({"status": 200, "body": {"inline_string": body}});
+    let response = |body: &str| json!({"status": 200, "body": {"inline_string": body}});
     let manager = json!({
         "@type": http, "stat_prefix": "test",
         "normalize_path": true, "merge_slashes": true,
         "path_with_escaped_slashes_action": "UNESCAPE_AND_FORWARD",
         "http_filters": [{"name": "router", "typed_config": {"@type": router}}],
         "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": [
-            {"match": {"path_separated_prefix": "/admin"}, "direct_response": answer(PROTECTED)},
-            {"match": {"prefix": "/"}, "direct_response": answer(OPEN)},
+            {"match": {"path_separated_prefix": "/admin"}, "direct_response": response(PROTECTED)},
+            {"match": {"prefix": "/"}, "direct_response": response(OPEN)},
         ]}]},
     });
     json!({"static_resources": {"listeners": [{
@@ -472,7 +472,7 @@ fn envoy(port: u16, _: &Path) -> String {
 }
 
 #[test]
-fn no_spelling_passes_a_route_by_before_envoy() {
+fn no_spelling_bypasses_a_route_before_envoy() {
     let data = std::env::var("XDG_DATA_HOME").unwrap_or_else(|_| {
         let home = std::env::var("HOME").unwrap_or_default();
         format!("{home}/.local/share")
@@ -498,7 +498,7 @@ fn no_spelling_passes_a_route_by_before_envoy() {
     }
 }
 
-/// Runs a program to its end; nothing where it is not installed.
+/// Runs a program to its end; `None` if it is not installed.
 fn ran(program: &str, arguments: &[&str]) -> Option<()> {
     match Command::new(program).args(arguments).output() {
         Ok(output) => {
@@ -535,7 +535,7 @@ fn spring(folder: &Path) -> Option<String> {
 
 #[test]
 #[ignore = "has Maven bring Spring, 25 MB; make test-full"]
-fn no_spelling_passes_a_route_by_before_spring() {
+fn no_spelling_bypasses_a_route_before_spring() {
     let folder = tempfile::tempdir().unwrap();
     let Some(class_path) = spring(folder.path()) else {
         return;

@@ -1,7 +1,7 @@
-//! Policies over real sockets, held against what others sign and edit.
+//! Policies over real sockets, compared with other signers and editors.
 
 use crate::common::programs::run;
-use crate::common::{Answer, Client, Server, backends, scripted, serve, upstream};
+use crate::common::{Client, Response, Server, backends, scripted, serve, upstream};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use gatebench_upstream::Kind;
@@ -32,21 +32,21 @@ fn before(backend: Backend, origin: std::net::SocketAddr, policies: &Value) -> S
     )
 }
 
-fn get(client: &mut Client, fields: &str) -> Answer {
+fn get(client: &mut Client, fields: &str) -> Response {
     client.ask(&format!(
         "GET /anything HTTP/1.1\r\nHost: h\r\n{fields}\r\n"
     ))
 }
 
-fn post(client: &mut Client, fields: &str, body: &str) -> Answer {
+fn post(client: &mut Client, fields: &str, body: &str) -> Response {
     let length = body.len();
     client.ask(&format!(
         "POST /anything HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {length}\r\n\r\n{body}"
     ))
 }
 
-fn told(answer: &Answer) -> Value {
-    serde_json::from_slice(&answer.body).unwrap()
+fn echoed(response: &Response) -> Value {
+    serde_json::from_slice(&response.body).unwrap()
 }
 
 /// A token that Python's standard library signs.
@@ -63,7 +63,7 @@ print(signed + "." + part(hmac.new(secret.encode(), signed.encode(), hashlib.sha
 }
 
 #[test]
-fn passwords_are_asked_for_as_curl_answers() {
+fn curl_authenticates_with_a_password() {
     for backend in backends() {
         let (_origin, gateway) = behind(backend, &json!([{"basic_auth": {"realm": "here"}}]));
         let mut client = gateway.client();
@@ -132,7 +132,7 @@ fn tokens_that_python_signed_are_good() {
 }
 
 #[test]
-fn of_two_credentials_none_is_believed() {
+fn two_credentials_are_refused() {
     let (key, password) = (
         json!([{"api_key": {"header": "X-Api-Key"}}]),
         json!([{"basic_auth": {}}]),
@@ -197,7 +197,7 @@ fn tokens_that_openssl_signed_are_good() {
 }
 
 #[test]
-fn limits_are_counted_per_consumer_and_told() {
+fn limits_are_counted_per_consumer_and_reported() {
     let policies = json!([
         {"api_key": {"header": "X-Api-Key"}},
         {"rate_limit": {"limit": 2, "window": "1h", "per": "consumer", "headers": true}},
@@ -264,24 +264,24 @@ fn headers_change_both_ways() {
     for backend in backends() {
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
-        let answer = get(&mut client, "X-Secret: s\r\nX-Old: o\r\nX-Set: 0\r\n");
-        let headers = &told(&answer)["headers"];
+        let response = get(&mut client, "X-Secret: s\r\nX-Old: o\r\nX-Set: 0\r\n");
+        let headers = &echoed(&response)["headers"];
         assert_eq!(
             (&headers["X-Secret"], &headers["X-Old"]),
             (&Value::Null, &Value::Null)
         );
         assert_eq!(headers["X-New"], "o");
         assert_eq!(headers["X-Set"], "1,2");
-        assert_eq!(answer.field("Cache-Control"), Some("no-store"));
+        assert_eq!(response.field("Cache-Control"), Some("no-store"));
         assert_eq!(
-            (answer.field("X-Was"), answer.field("Content-Type")),
+            (response.field("X-Was"), response.field("Content-Type")),
             (Some("application/json"), None)
         );
     }
 }
 
 #[test]
-fn bodies_change_both_ways_whatever_their_framing() {
+fn bodies_change_both_ways_in_any_framing() {
     let policies = json!([
         {"request_json": {"remove": ["/password"], "default": {"/currency": "EUR"}}},
         {"response_json": {"remove": ["/headers"], "add": {"/seen": [1, 2.50]}}},
@@ -293,10 +293,10 @@ fn bodies_change_both_ways_whatever_their_framing() {
         let mut client = gateway.client();
         let whole = post(&mut client, json, r#"{"user":"alice","password":"p"}"#);
         assert_eq!(
-            (&told(&whole)["json"], &told(&whole)["seen"]),
+            (&echoed(&whole)["json"], &echoed(&whole)["seen"]),
             (&edited, &json!([1, 2.5]))
         );
-        assert_eq!(told(&whole)["headers"], Value::Null);
+        assert_eq!(echoed(&whole)["headers"], Value::Null);
         let head = format!(
             "POST /anything HTTP/1.1\r\nHost: h\r\n{json}Transfer-Encoding: chunked\r\n\r\n"
         );
@@ -305,13 +305,13 @@ fn bodies_change_both_ways_whatever_their_framing() {
             client.send(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes());
         }
         client.send(b"0\r\n\r\n");
-        assert_eq!(told(&client.answer(false))["json"], edited);
+        assert_eq!(echoed(&client.response(false))["json"], edited);
         let text = post(
             &mut client,
             "Content-Type: text/plain\r\n",
             r#"{"password":"p"}"#,
         );
-        assert_eq!(told(&text)["data"], r#"{"password":"p"}"#);
+        assert_eq!(echoed(&text)["data"], r#"{"password":"p"}"#);
         let broken = post(&mut client, json, r#"{"password":"p"}}"#);
         assert_eq!(broken.status, 400);
         let large = post(&mut client, json, &format!("\"{}\"", "x".repeat(100_000)));
@@ -320,7 +320,7 @@ fn bodies_change_both_ways_whatever_their_framing() {
 }
 
 #[test]
-fn a_client_that_waits_is_told_to_send_what_is_edited() {
+fn a_waiting_client_is_asked_for_a_body_that_is_edited() {
     let policies = json!([{"request_json": {"default": {"/a": 1}}}]);
     for backend in backends() {
         let (_origin, gateway) = behind(backend, &policies);
@@ -330,14 +330,14 @@ fn a_client_that_waits_is_told_to_send_what_is_edited() {
         );
         assert!(client.head().starts_with("HTTP/1.1 100 "));
         client.send(b"{}");
-        let answer = told(&client.answer(false));
-        assert_eq!(answer["json"], json!({"a": 1}));
-        assert_eq!(answer["headers"]["Expect"], Value::Null);
+        let response = echoed(&client.response(false));
+        assert_eq!(response["json"], json!({"a": 1}));
+        assert_eq!(response["headers"]["Expect"], Value::Null);
     }
 }
 
 #[test]
-fn answers_that_are_not_what_they_say_are_errors() {
+fn mislabelled_responses_are_errors() {
     let policies = json!([{"response_json": {"default": {"/a": 1}}}]);
     for backend in backends() {
         let origin = scripted(|_, mut client| {
@@ -365,7 +365,7 @@ fn answers_that_are_not_what_they_say_are_errors() {
         assert_eq!(broken.status, 502);
         assert_eq!(
             broken.body,
-            b"gateway: the upstream's answer is not the JSON it says it is\n"
+            b"gateway: the upstream's response is not the JSON it says it is\n"
         );
         assert_eq!(
             client.get("/x").body,
@@ -376,7 +376,7 @@ fn answers_that_are_not_what_they_say_are_errors() {
 }
 
 #[test]
-fn large_requests_are_refused_as_soon_as_they_are_known() {
+fn large_requests_are_refused_at_once() {
     let policies = json!([{"request_size_limit": {"max_bytes": 10}}]);
     for backend in backends() {
         let (_origin, gateway) = behind(backend, &policies);
@@ -389,7 +389,7 @@ fn large_requests_are_refused_as_soon_as_they_are_known() {
             "the connection lives on"
         );
         client.send(b"POST /anything HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
-        let refused = client.answer(false);
+        let refused = client.response(false);
         assert_eq!(
             (refused.status, refused.field("Connection")),
             (413, Some("close"))
@@ -397,15 +397,15 @@ fn large_requests_are_refused_as_soon_as_they_are_known() {
         let mut client = gateway.client();
         client.send(b"POST /anything HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n012345\r\n");
         client.send(b"6\r\n012345\r\n");
-        assert_eq!(client.answer(false).status, 413);
+        assert_eq!(client.response(false).status, 413);
     }
-    // Also where the gateway answers by itself.
+    // The same holds for the gateway's own responses.
     let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
     let (_origin, gateway) = behind(Backend::Epoll, &json!([policies[0], mock]));
     let mut client = gateway.client();
     assert_eq!(post(&mut client, "", "0123456789").body, b"Hello");
     client.send(b"POST /anything HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n0123456789a\r\n0\r\n\r\n");
-    assert_eq!(client.answer(false).status, 413);
+    assert_eq!(client.response(false).status, 413);
 }
 
 /// Python's `json`, and the same edits on its dictionaries.
@@ -434,24 +434,25 @@ json.dump(document, sys.stdout)
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
         for document in documents {
-            let answer = post(&mut client, "Content-Type: application/json\r\n", document);
+            let response = post(&mut client, "Content-Type: application/json\r\n", document);
             let expected: Value =
                 serde_json::from_slice(&run("python3", &["-c", script], document.as_bytes()))
                     .unwrap();
-            assert_eq!(told(&answer)["json"], expected);
+            assert_eq!(echoed(&response)["json"], expected);
         }
     }
 }
 
 #[test]
-fn what_judges_acts_in_the_order_of_the_list() {
+fn policies_judge_in_the_listed_order() {
     let (key, limit) = (
         json!({"api_key": {"header": "X-Api-Key"}}),
         json!({"rate_limit": {"limit": 2, "window": "1h"}}),
     );
     let mock = json!({"mock": {"status": 204, "content_type": "text/plain", "body": ""}});
     for backend in backends() {
-        // Who has no key is counted where the limit comes first, and only there; behind a mock nothing acts.
+        // Requests without a key are counted only if the limit comes first; policies after a mock
+        // have no effect.
         for (policies, expected) in [
             (json!([key, limit]), [401, 401, 401, 200, 200, 429]),
             (json!([limit, key]), [401, 401, 429, 429, 429, 429]),

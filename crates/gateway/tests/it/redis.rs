@@ -1,4 +1,5 @@
-//! Rate limits in Redis: a real redis-server, gateways that share it, and what happens without it.
+//! Rate limits in Redis: a real redis-server, gateways that share it, and their behaviour without
+//! it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -99,7 +100,7 @@ fn before(
     )
 }
 
-fn get(gateway: &Server<Totals>, path: &str, key: &str) -> crate::common::Answer {
+fn get(gateway: &Server<Totals>, path: &str, key: &str) -> crate::common::Response {
     let mut client = gateway.client();
     client.ask(&format!(
         "GET {path} HTTP/1.1\r\nHost: h\r\nX-Api-Key: {key}\r\n\r\n"
@@ -115,15 +116,15 @@ fn gateways_share_a_limit_exactly() {
         let settings = json!({"per": "consumer", "headers": true});
         let gateways = [0, 1].map(|_| before(backend, origin.address, redis.address, &settings));
         for round in 0..8 {
-            let answer = get(&gateways[round % 2], "/uuid", "alice-key");
+            let response = get(&gateways[round % 2], "/uuid", "alice-key");
             let expected = if round < 5 { 200 } else { 429 };
-            assert_eq!(answer.status, expected, "{round}");
-            let remaining = answer.field("RateLimit-Remaining").unwrap().to_owned();
+            assert_eq!(response.status, expected, "{round}");
+            let remaining = response.field("RateLimit-Remaining").unwrap().to_owned();
             assert_eq!(remaining, 5_usize.saturating_sub(round + 1).to_string());
-            assert_eq!(answer.field("RateLimit-Limit"), Some("5"));
-            let reset: u64 = answer.field("RateLimit-Reset").unwrap().parse().unwrap();
+            assert_eq!(response.field("RateLimit-Limit"), Some("5"));
+            let reset: u64 = response.field("RateLimit-Reset").unwrap().parse().unwrap();
             assert!((3500..=3600).contains(&reset), "{reset}");
-            assert_eq!(answer.field("Retry-After").is_some(), round >= 5);
+            assert_eq!(response.field("Retry-After").is_some(), round >= 5);
         }
         assert_eq!(get(&gateways[0], "/uuid", "bob-key").status, 200);
         assert_eq!(
@@ -145,7 +146,7 @@ fn gateways_share_a_limit_exactly() {
 }
 
 #[test]
-fn requests_wait_for_their_count_whatever_becomes_of_them() {
+fn requests_wait_for_their_count_in_every_outcome() {
     let redis = Redis::start(Some("secret"));
     for backend in backends() {
         redis.command("AUTH secret\r\nFLUSHALL");
@@ -156,11 +157,11 @@ fn requests_wait_for_their_count_whatever_becomes_of_them() {
         let posted = "POST /anything HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}";
         let mut statuses = Vec::new();
         for _ in 0..5 {
-            let answer = client.ask(posted);
-            statuses.push(answer.status);
-            if answer.status == 200 {
-                let told: Value = serde_json::from_slice(&answer.body).unwrap();
-                assert_eq!(told["json"], json!({"a": 1, "hello": "world"}));
+            let response = client.ask(posted);
+            statuses.push(response.status);
+            if response.status == 200 {
+                let echoed: Value = serde_json::from_slice(&response.body).unwrap();
+                assert_eq!(echoed["json"], json!({"a": 1, "hello": "world"}));
             }
         }
         assert_eq!(statuses, [200, 200, 200, 429, 429]);
@@ -176,7 +177,7 @@ fn requests_wait_for_their_count_whatever_becomes_of_them() {
 }
 
 #[test]
-fn requests_that_came_together_wait_their_turn() {
+fn pipelined_requests_wait_their_turn() {
     let redis = Redis::start(None);
     for backend in backends() {
         redis.command("FLUSHALL");
@@ -191,9 +192,9 @@ fn requests_that_came_together_wait_their_turn() {
         let mock = "GET /mock HTTP/1.1\r\nHost: h\r\n\r\n";
         client.send((post(1) + mock + &post(2) + mock).as_bytes());
         for number in [1, 2] {
-            let told: Value = serde_json::from_slice(&client.answer(false).body).unwrap();
-            assert_eq!(told["json"], json!({"a": number, "hello": "world"}));
-            assert_eq!(client.answer(false).body, b"Hello");
+            let echoed: Value = serde_json::from_slice(&client.response(false).body).unwrap();
+            assert_eq!(echoed["json"], json!({"a": number, "hello": "world"}));
+            assert_eq!(client.response(false).body, b"Hello");
         }
     }
 }
@@ -214,7 +215,7 @@ fn counts_are_exchanged_without_waiting() {
                 .count();
             assert_eq!(allowed, 20);
         }
-        // Each hears of the other, and Redis of both.
+        // Each learns the counts of the other, and Redis learns both.
         let begun = Instant::now();
         while !redis
             .command("GET gatebench:mock:0:all")
@@ -238,7 +239,7 @@ fn counts_are_exchanged_without_waiting() {
 }
 
 #[test]
-fn without_redis_it_goes_as_configured_and_comes_back() {
+fn without_redis_the_configured_fallback_applies_until_it_returns() {
     for backend in backends() {
         let origin = upstream(Kind::Httpbin, backend);
         for (counting, word, status) in [
@@ -249,7 +250,7 @@ fn without_redis_it_goes_as_configured_and_comes_back() {
             let settings = json!({"counting": counting, "without_redis": word, "interval": "10ms"});
             let gateway = before(backend, origin.address, nowhere(), &settings);
             let is_so = || get(&gateway, "/uuid", "alice-key").status == status;
-            // Who does not wait counts alone until it knows.
+            // A gateway that does not wait counts alone until Redis is reachable.
             let begun = Instant::now();
             while !(0..10).all(|_| is_so()) {
                 assert!(
@@ -258,26 +259,27 @@ fn without_redis_it_goes_as_configured_and_comes_back() {
                 );
             }
         }
-        // One that hangs costs the timeout once, and then nothing.
+        // A Redis that hangs costs the timeout once.
         let silent = crate::common::scripted(|_, mut peer| drop(peer.rest()));
         let settings = json!({"timeout": "100ms", "without_redis": "refuse"});
         let gateway = before(backend, origin.address, silent, &settings);
-        let answer = get(&gateway, "/uuid", "alice-key");
-        assert_eq!(answer.status, 503);
+        let response = get(&gateway, "/uuid", "alice-key");
+        assert_eq!(response.status, 503);
         assert!(
-            answer
+            response
                 .body
                 .starts_with(b"gateway: requests are counted in Redis")
         );
-        // One that is no Redis.
+        // A server that is not a Redis.
         let gateway = before(backend, origin.address, origin.address, &settings);
         assert_eq!(get(&gateway, "/uuid", "alice-key").status, 503);
     }
 }
 
-/// The limits of a worker share its connection to a Redis: one that has counted nothing notices that it is back, too.
+/// The limits of a worker share its connection to a Redis: a limit that has counted nothing also
+/// notices that Redis is back.
 #[test]
-fn a_redis_that_another_limit_found_gone_is_found_again() {
+fn limits_that_share_a_lost_redis_find_it_again() {
     for backend in backends() {
         let origin = upstream(Kind::Httpbin, backend);
         let address = nowhere();
@@ -300,7 +302,7 @@ fn a_redis_that_another_limit_found_gone_is_found_again() {
         let status = |path: &str| get(&gateway, path, "").status;
         assert_eq!((status("/uuid"), status("/delay/0")), (200, 503));
         let Some(_redis) = Redis::start_at(address, None) else {
-            // Somebody else has taken the port meanwhile.
+            // Another process has taken the port meanwhile.
             continue;
         };
         let begun = Instant::now();
@@ -314,7 +316,8 @@ fn a_redis_that_another_limit_found_gone_is_found_again() {
     }
 }
 
-/// A target that closes a kept connection while a request waits for its count has not had anything of it.
+/// A target that closes a kept connection while a request waits for its count has not had anything
+/// of it.
 #[test]
 fn a_body_waits_with_its_request() {
     let redis = Redis::start(None);
@@ -348,12 +351,13 @@ fn a_body_waits_with_its_request() {
         client.send((post("second") + "sec").as_bytes());
         std::thread::sleep(closes * 3);
         client.send(b"ond");
-        let answer = client.answer(false);
-        assert_eq!((answer.status, answer.body), (200, b"second".to_vec()));
+        let response = client.response(false);
+        assert_eq!((response.status, response.body), (200, b"second".to_vec()));
     }
 }
 
-/// What passes beyond the limit is bounded by what other workers let through before they are heard of.
+/// The excess over the limit is bounded by the requests that other workers pass before their counts
+/// arrive.
 #[test]
 fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
     let redis = Redis::start(None);
@@ -378,10 +382,10 @@ fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
             let clients: Vec<_> = clients.collect();
             clients.into_iter().map(|it| it.join().unwrap()).collect()
         });
-        // By itself none lets more through than the limit, and together no fewer.
+        // No gateway alone exceeds the limit, and together they use all of it.
         assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
         assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
-        // Once all are told Redis knows every one, and nobody lets another through.
+        // After all counts are sent, Redis knows them all, and no worker allows another request.
         let begun = Instant::now();
         let sum = format!("\r\n{}\r\n", allowed.iter().sum::<usize>());
         while !redis.command("GET gatebench:mock:0:all").contains(&sum) {

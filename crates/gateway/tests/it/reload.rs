@@ -23,7 +23,7 @@ fn config(listen: &str, targets: &[(SocketAddr, u32)], policies: &Value) -> Gate
     GatewayConfig::parse(&config.to_string()).unwrap()
 }
 
-/// An origin that answers with its name, over connections that it keeps.
+/// An origin that responds with its name, over connections that it keeps.
 fn named(name: &'static str) -> SocketAddr {
     scripted(move |_, mut client| {
         while !client.head().is_empty() {
@@ -39,12 +39,13 @@ fn named(name: &'static str) -> SocketAddr {
 }
 
 fn who(client: &mut Client) -> String {
-    let answer = client.get("/");
-    assert_eq!(answer.status, 200);
-    String::from_utf8(answer.body).unwrap()
+    let response = client.get("/");
+    assert_eq!(response.status, 200);
+    String::from_utf8(response.body).unwrap()
 }
 
-/// Asks until the answer is this one: a worker takes a configuration up when it comes round to it.
+/// Asks until the response is this one: a worker takes a configuration up when it comes round to
+/// it.
 fn until(client: &mut Client, expected: &str) {
     while who(client) != expected {}
 }
@@ -70,14 +71,14 @@ fn weights_change_without_losing_a_request() {
             }
             gateway.replace(&with([1, 3])).unwrap();
             until(&mut client, "a");
-            let answers: Vec<_> = (0..40).map(|_| who(&mut client)).collect();
-            assert_eq!(answers.iter().filter(|name| *name == "a").count(), 10);
+            let responses: Vec<_> = (0..40).map(|_| who(&mut client)).collect();
+            assert_eq!(responses.iter().filter(|name| *name == "a").count(), 10);
         });
     }
 }
 
 #[test]
-fn under_load_every_request_is_answered() {
+fn under_load_every_request_gets_a_response() {
     for backend in backends() {
         let (a, b) = (named("a"), named("b"));
         let with = |target| config("127.0.0.1:0", &[(target, 1)], &json!([]));
@@ -105,7 +106,7 @@ fn under_load_every_request_is_answered() {
 }
 
 #[test]
-fn a_request_on_its_way_keeps_the_configuration_it_began_with() {
+fn a_pending_request_keeps_the_configuration_it_began_with() {
     for backend in backends() {
         let origin = upstream(Kind::Httpbin, backend);
         let with = |value: &str| {
@@ -123,17 +124,17 @@ fn a_request_on_its_way_keeps_the_configuration_it_began_with() {
             let mut other = Client::connect(address);
             while other.get("/anything").field("X-By") != Some("new") {}
             slow.send(b"{}");
-            let answer = slow.answer(false);
-            assert_eq!(answer.field("X-By"), Some("old"));
-            let told: Value = serde_json::from_slice(&answer.body).unwrap();
-            assert_eq!(told["json"], json!({"by": "old"}));
+            let response = slow.response(false);
+            assert_eq!(response.field("X-By"), Some("old"));
+            let echoed: Value = serde_json::from_slice(&response.body).unwrap();
+            assert_eq!(echoed["json"], json!({"by": "old"}));
             assert_eq!(slow.get("/anything").field("X-By"), Some("new"));
         });
     }
 }
 
 #[test]
-fn what_cannot_change_is_named_and_the_old_configuration_stays() {
+fn unchangeable_settings_are_named_and_the_old_configuration_stays() {
     for backend in backends() {
         let a = named("a");
         let good = config("127.0.0.1:0", &[(a, 1)], &json!([]));
@@ -149,7 +150,7 @@ fn what_cannot_change_is_named_and_the_old_configuration_stays() {
 }
 
 #[test]
-fn limits_count_on_where_they_stay_and_anew_where_they_change() {
+fn unchanged_limits_keep_their_counts_and_changed_ones_restart() {
     for backend in backends() {
         let origin = upstream(Kind::Ping, backend);
         let with = |limit: u32, per: &str, names: &[&str]| {
@@ -176,16 +177,16 @@ fn limits_count_on_where_they_stay_and_anew_where_they_change() {
                 let mut left = |key: &str, names: &[&str]| loop {
                     let asked =
                         format!("GET /ping HTTP/1.1\r\nHost: h\r\nX-Api-Key: {key}\r\n\r\n");
-                    let answer = client.ask(&asked);
+                    let response = client.ask(&asked);
                     // A worker takes a configuration up when it comes round to it.
-                    if answer.field("X-Of") == Some(names.join(" ").as_str()) {
-                        break answer.field("RateLimit-Remaining").unwrap().to_owned();
+                    if response.field("X-Of") == Some(names.join(" ").as_str()) {
+                        break response.field("RateLimit-Remaining").unwrap().to_owned();
                     }
                 };
                 assert_eq!(left("alice-key", &["alice"]), "4");
                 gateway.replace(&with(5, per, &["bob", "alice"])).unwrap();
                 let expected = if per == "route" { "3" } else { "4" };
-                // Those that were asked before the change was heard of count too.
+                // Requests sent before the worker learned of the change count too.
                 let bobs: u32 = left("bob-key", &["bob", "alice"]).parse().unwrap();
                 assert!(bobs <= expected.parse().unwrap(), "{per}: {bobs}");
                 let alices: u32 = left("alice-key", &["bob", "alice"]).parse().unwrap();
@@ -197,7 +198,7 @@ fn limits_count_on_where_they_stay_and_anew_where_they_change() {
     }
 }
 
-/// The same over HTTP/1.1, HTTP/2 and TLS, by a tool that counts what it is not answered.
+/// The same over HTTP/1.1, HTTP/2 and TLS, by a tool that counts missing responses.
 #[test]
 fn h2load_finds_no_request_lost_while_configurations_change() {
     let certificates = Certificates::new("reload");
@@ -245,7 +246,7 @@ fn h2load_finds_no_request_lost_while_configurations_change() {
 }
 
 #[test]
-fn a_renewed_certificate_is_shown_from_then_on() {
+fn a_renewed_certificate_is_used() {
     let certificates = Certificates::new("renewed");
     let (certificate, key) = certificates.make("gateway", "IP:127.0.0.1");
     for backend in backends() {

@@ -1,4 +1,5 @@
-//! Messages that helpers of Saxon's transform: side by side, in order, and beside one that ends its helper.
+//! Messages that helpers of Saxon transform: concurrently, in order, and next to a message that
+//! ends its helper.
 
 use crate::common::{Client, Server, backends, serve, upstream};
 use gatebench_gateway::Totals;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 /// Makes an envelope of a text; `END` takes all the time that there is.
 const STYLESHEET: &str = r#"<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
 <xsl:template match="/">
-  <soap:Envelope><soap:Body><told><xsl:value-of select="if (string(.) = 'END') then sum(for $i in 1 to 2000000000 return $i mod 7) else string(.)"/></told></soap:Body></soap:Envelope>
+  <soap:Envelope><soap:Body><text><xsl:value-of select="if (string(.) = 'END') then sum(for $i in 1 to 2000000000 return $i mod 7) else string(.)"/></text></soap:Body></soap:Envelope>
 </xsl:template>
 </xsl:stylesheet>"#;
 
@@ -47,15 +48,15 @@ fn post_as(content_type: &str, path: &str, text: &str) -> String {
     )
 }
 
-fn assert_told(client: &mut Client, text: &str) {
-    let answer = client.answer(false);
-    let body = String::from_utf8(answer.body).unwrap();
-    assert_eq!(answer.status, 200, "{text}: {body}");
-    assert!(body.contains(&format!("<told>{text}</told>")), "{body}");
+fn assert_text(client: &mut Client, text: &str) {
+    let response = client.response(false);
+    let body = String::from_utf8(response.body).unwrap();
+    assert_eq!(response.status, 200, "{text}: {body}");
+    assert!(body.contains(&format!("<text>{text}</text>")), "{body}");
 }
 
 #[test]
-fn requests_that_came_together_are_answered_in_order() {
+fn pipelined_requests_get_responses_in_order() {
     for backend in backends() {
         let (_origin, gateway) = before(backend);
         let mut clients: Vec<_> = (0..20).map(|_| gateway.client()).collect();
@@ -68,15 +69,15 @@ fn requests_that_came_together_are_answered_in_order() {
         }
         for (number, client) in clients.iter_mut().enumerate() {
             for turn in 0..5 {
-                assert_told(client, &text(number, turn));
-                assert_eq!(client.answer(false).body, b"<a>plain</a>");
+                assert_text(client, &text(number, turn));
+                assert_eq!(client.response(false).body, b"<a>plain</a>");
             }
         }
     }
 }
 
 #[test]
-fn a_message_that_ends_its_helper_costs_no_other() {
+fn a_message_that_ends_its_helper_affects_no_other() {
     let (_origin, gateway) = before(Backend::Epoll);
     let mut clients: Vec<_> = (0..12).map(|_| gateway.client()).collect();
     let text = |number: usize| match number {
@@ -86,27 +87,27 @@ fn a_message_that_ends_its_helper_costs_no_other() {
     for (number, client) in clients.iter_mut().enumerate() {
         client.send(post("/echo", &text(number)).as_bytes());
     }
-    // Some go away before they are answered.
+    // Some go away before their response.
     clients.truncate(10);
     for (number, client) in clients.iter_mut().enumerate() {
         if number != 5 {
-            assert_told(client, &text(number));
+            assert_text(client, &text(number));
             continue;
         }
-        let answer = client.answer(false);
-        let body = String::from_utf8(answer.body).unwrap();
-        assert_eq!(answer.status, 500, "{body}");
+        let response = client.response(false);
+        let body = String::from_utf8(response.body).unwrap();
+        assert_eq!(response.status, 500, "{body}");
         assert!(body.contains("The XSLT engine ended"), "{body}");
         assert!(body.contains("<faultcode>soap:Server<"), "{body}");
     }
     let mut client = gateway.client();
     client.send(post("/echo", "after").as_bytes());
-    assert_told(&mut client, "after");
+    assert_text(&mut client, "after");
     // A client of JSON is not blamed for it either.
     client.send(post_as("application/json", "/echo", "END").as_bytes());
-    let answer = client.answer(false);
-    let body = String::from_utf8(answer.body).unwrap();
-    assert_eq!(answer.status, 500, "{body}");
+    let response = client.response(false);
+    let body = String::from_utf8(response.body).unwrap();
+    assert_eq!(response.status, 500, "{body}");
     assert!(
         body.contains("\"message_verbose\": \"The XSLT engine ended"),
         "{body}"

@@ -1,5 +1,5 @@
-//! The schema that editors have and the reader of files say the same of the same configurations: of good ones, and of
-//! such as something was changed in. What no schema can say is listed here by name.
+//! The schema for editors and the reader of files give the same verdict on the same configurations:
+//! on valid ones, and on changed ones. Rules that no schema can express are listed here by name.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-/// What only reading can find, with the words by which it is told.
+/// The mistakes that only reading can find, with parts of their messages.
 const EXEMPT: [(&str, &[&str]); 9] = [
     (
         "what is there twice",
@@ -35,10 +35,10 @@ const EXEMPT: [(&str, &[&str]); 9] = [
     (
         "what a key is",
         &[
-            "the secret has less than 32 bytes",
+            "the secret has fewer than the 32 bytes",
             "no key for HS256 or RS256",
-            "this is no key",
-            "`k` is not there",
+            "this is not a key",
+            "`k` is missing or not in Base64url",
             "this is not a public key",
         ],
     ),
@@ -74,7 +74,7 @@ fn file(policies: Value) -> Value {
     })
 }
 
-/// Everything that a file may say beside policies.
+/// Everything that a file may contain in addition to policies.
 fn frame() -> Value {
     json!({
         "listen": ["127.0.0.1:0", "[::1]:8080"],
@@ -151,7 +151,7 @@ fn good() -> Vec<Value> {
         .collect()
 }
 
-/// What a value is replaced by: another type, a bound and what lies beyond it, words that are none.
+/// The values that replace a value: another type, a bound and a value beyond it, invalid words.
 fn odd() -> Vec<Value> {
     let texts = [
         "",
@@ -287,22 +287,22 @@ impl Change {
     }
 }
 
-/// Both verdicts on a file, where they agree or only an exemption is between them.
+/// Both verdicts on a file, if they agree or differ only by an exemption.
 struct Verdict {
     is_read: bool,
     exempt: Option<&'static str>,
 }
 
 fn judged(schema: &Validator, file: &Value) -> Result<Verdict, String> {
-    let told = match Document::read("g.yaml", &file.to_string()) {
+    let reported = match Document::read("g.yaml", &file.to_string()) {
         Ok(_) => Vec::new(),
         Err(wrong) => wrong.all().iter().map(ToString::to_string).collect(),
     };
-    let is_read = told.is_empty();
-    let exempt = |told: &String| {
+    let is_read = reported.is_empty();
+    let exempt = |reported: &String| {
         EXEMPT
             .iter()
-            .find(|(_, words)| words.iter().any(|one| told.contains(one)))
+            .find(|(_, words)| words.iter().any(|one| reported.contains(one)))
     };
     match (schema.is_valid(file), is_read) {
         (true, true) | (false, false) => Ok(Verdict {
@@ -310,11 +310,12 @@ fn judged(schema: &Validator, file: &Value) -> Result<Verdict, String> {
             exempt: None,
         }),
         (true, false) => {
-            let all: Option<Vec<_>> = told.iter().map(exempt).collect();
+            let all: Option<Vec<_>> = reported.iter().map(exempt).collect();
             let first = all.and_then(|all| all.first().map(|(name, _)| *name));
-            let exempt = Some(
-                first.ok_or_else(|| format!("the schema allows it, the reader says {told:#?}"))?,
-            );
+            let exempt =
+                Some(first.ok_or_else(|| {
+                    format!("the schema allows it, the reader says {reported:#?}")
+                })?);
             Ok(Verdict { is_read, exempt })
         }
         (false, true) => {
@@ -334,7 +335,7 @@ fn schema() -> Validator {
 }
 
 #[test]
-fn of_a_file_with_any_one_change_both_say_the_same() {
+fn schema_and_reader_agree_on_any_single_change() {
     let schema = schema();
     let (mut read, mut refused, mut differing, mut used) = (0, 0, Vec::new(), BTreeSet::new());
     for file in good() {
@@ -387,7 +388,7 @@ fn any_good() -> impl Strategy<Value = Value> {
     ];
     let chosen = proptest::collection::btree_set(0..count, 0..4);
     let named = proptest::sample::subsequence(settings.to_vec(), 0..=settings.len());
-    // No empty segment, no dot segment, and encoded is what has to be.
+    // No empty segment, no dot segment, and only necessary encodings.
     let path = "/([!$&-+,:=@A-Z_a-z~-][!$&-.0-;=@A-Z_a-z~]{0,4}(%20|%[89A-F][0-9A-F])?/?){0,3}";
     (chosen, named, 1_u32..=1024, path, "[a-z]{1,5}").prop_map(
         move |(chosen, named, workers, path, name)| {
@@ -412,7 +413,7 @@ fn any_good() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn of_any_file_both_say_the_same() {
+fn schema_and_reader_agree_on_any_file() {
     let schema = schema();
     let (read, refused) = (Cell::new(0), Cell::new(0));
     let changes_of_each = proptest::collection::vec(any::<proptest::sample::Index>(), 0..3);

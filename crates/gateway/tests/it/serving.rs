@@ -1,4 +1,4 @@
-//! What the gateway does besides its routes: TLS towards clients, and metrics.
+//! Features of the gateway apart from its routes: TLS towards clients, and metrics.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use gatebench_upstream::Kind;
 use serde_json::json;
 
 #[test]
-fn clients_may_have_to_speak_tls() {
+fn tls_can_be_required_of_clients() {
     let folder = std::env::temp_dir().join(format!("gatebench-tls-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
@@ -48,19 +48,19 @@ fn clients_may_have_to_speak_tls() {
             }),
         );
         let url = format!("https://{}/size/300000", gateway.address);
-        let answer = Command::new("curl")
+        let response = Command::new("curl")
             .args(["-sS", "--cacert", &certificate, &url, &url])
             .output()
             .unwrap();
-        assert!(answer.status.success(), "{answer:?}");
-        assert_eq!(answer.stdout.len(), 600_000);
+        assert!(response.status.success(), "{response:?}");
+        assert_eq!(response.stdout.len(), 600_000);
         for (asked, version) in [("--http2", "2"), ("--http1.1", "1.1")] {
-            let told = Command::new("curl")
+            let done = Command::new("curl")
                 .args(["-sS", asked, "-o", "/dev/null", "-w", "%{http_version}"])
                 .args(["--cacert", &certificate, &url])
                 .output()
                 .unwrap();
-            assert_eq!(String::from_utf8_lossy(&told.stdout), version, "{told:?}");
+            assert_eq!(String::from_utf8_lossy(&done.stdout), version, "{done:?}");
         }
         let plain = Command::new("curl")
             .args(["-sS", &url.replace("https", "http")])
@@ -72,7 +72,7 @@ fn clients_may_have_to_speak_tls() {
 }
 
 #[test]
-fn a_certificate_that_is_not_there_is_named() {
+fn a_missing_certificate_is_named() {
     let config = json!({
         "listen": ["127.0.0.1:0"], "tls": {"certificate": "/nowhere/c.pem", "key": "/nowhere/k.pem"},
         "routes": [],
@@ -84,7 +84,7 @@ fn a_certificate_that_is_not_there_is_named() {
 }
 
 #[test]
-fn what_was_done_can_be_asked_for() {
+fn metrics_report_the_requests_served() {
     for backend in backends() {
         let origin = upstream(Kind::Ping, backend);
         let gateway = serve(
@@ -100,8 +100,8 @@ fn what_was_done_can_be_asked_for() {
             assert_eq!(gateway.client().get("/ping").status, 200);
             assert_eq!(gateway.client().get("/nowhere").status, 404);
         }
-        let answer = gateway.client().get("/metrics");
-        let text = String::from_utf8(answer.body).unwrap();
+        let response = gateway.client().get("/metrics");
+        let text = String::from_utf8(response.body).unwrap();
         for line in [
             "gatebench_gateway_requests_total{route=\"ping\",code=\"2xx\"} 5",
             "gatebench_gateway_requests_total{route=\"\",code=\"4xx\"} 5",

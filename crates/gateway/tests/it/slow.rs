@@ -1,4 +1,5 @@
-//! Bodies that come a byte at a time and never stop: each has an end, and its neighbours get what they always got.
+//! Bodies that arrive one byte at a time without end: each is ended, and other clients are served
+//! as usual.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -27,7 +28,7 @@ fn patient_with_pieces(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     gateway_with(backend, &[origin], routes, timeouts)
 }
 
-/// Sends a piece every 20 ms until the gateway has said something or closed; how long that took.
+/// Sends a piece every 20 ms until the gateway has responded or closed; returns the time that took.
 fn dripped(stream: &mut TcpStream, piece: &[u8]) -> Duration {
     stream
         .set_read_timeout(Some(Duration::from_millis(20)))
@@ -53,7 +54,7 @@ fn dripped(stream: &mut TcpStream, piece: &[u8]) -> Duration {
 }
 
 #[test]
-fn a_body_that_never_stops_to_drip_is_given_up() {
+fn an_endlessly_dripping_body_times_out() {
     for backend in backends() {
         let (origin, seen) = noting();
         let gateway = patient_with_pieces(backend, origin);
@@ -75,13 +76,14 @@ fn a_body_that_never_stops_to_drip_is_given_up() {
                 assert!(took > Duration::from_millis(500), "{path}: {took:?}");
             }
         }
-        // A body that is done in time passes, also after a pause and on a connection that was idle for longer.
+        // A body that is done in time passes, also after a pause and on a connection that was idle
+        // for longer.
         let mut client = gateway.client();
         for _ in 0..2 {
             client.send(b"POST /streamed HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na");
             std::thread::sleep(Duration::from_millis(300));
             client.send(b"b");
-            assert_eq!(client.answer(false).status, 200);
+            assert_eq!(client.response(false).status, 200);
             std::thread::sleep(Duration::from_millis(700));
         }
         let seen = seen.lock().unwrap();
@@ -91,7 +93,7 @@ fn a_body_that_never_stops_to_drip_is_given_up() {
 }
 
 #[test]
-fn a_stream_that_never_stops_to_drip_is_given_up_alone() {
+fn an_endlessly_dripping_stream_times_out_alone() {
     const HEADERS: u8 = 1;
     for backend in backends() {
         let (origin, _) = noting();
@@ -128,7 +130,7 @@ fn a_stream_that_never_stops_to_drip_is_given_up_alone() {
             assert!(begun.elapsed() > Duration::from_millis(500), "{path}");
             // `:status: 408`, as a literal.
             assert!(said.windows(3).any(|it| it == b"408"), "{path}: {said:?}");
-            // The connection goes on with another stream: a ping is answered.
+            // The connection stays open for other streams: a ping gets its response.
             stream
                 .write_all(&[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8])
                 .unwrap();
@@ -147,7 +149,7 @@ fn a_stream_that_never_stops_to_drip_is_given_up_alone() {
     }
 }
 
-/// Whether bytes that begin with a frame hold a whole one of that type.
+/// Reports whether bytes that begin with a frame hold a whole one of that type.
 fn has_frame(mut bytes: &[u8], kind: u8) -> bool {
     while let [l0, l1, l2, found, ..] = *bytes {
         let length = 9 + u32::from_be_bytes([0, l0, l1, l2]) as usize;

@@ -1,11 +1,12 @@
-//! SOAP/XML over real sockets: the scenarios' own cases, faults to the byte, and good requests beside bad ones.
+//! SOAP/XML over real sockets: the scenarios' own cases, faults to the byte, and good requests next
+//! to bad ones.
 
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use crate::common::{Answer, Client, Server, backends, field, scripted, serve, upstream};
+use crate::common::{Client, Response, Server, backends, field, scripted, serve, upstream};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -19,12 +20,12 @@ use serde_json::{Value, json};
 const XML: &str = "text/xml; charset=utf-8";
 
 fn scenario(name: &str) -> Scenario {
-    let file = format!("../../scenarios/{name}.yaml");
+    let file = format!("../../scenarios/published/soap/{name}.yaml");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     gatebench_config::read(&path).unwrap()
 }
 
-/// What a gateway is given for a scenario before this origin, and before those that it has besides.
+/// Returns the gateway's configuration for a scenario with this origin and its other origins.
 fn config(scenario: &Scenario, origin: u16, more: &[(&String, u16)]) -> Value {
     let upstream = |name: &str, port: u16| json!({"name": name, "keepalive": 4, "targets": [{"address": "127.0.0.1", "port": port}]});
     let more = more.iter().map(|(name, port)| upstream(name, *port));
@@ -54,7 +55,7 @@ fn before(backend: Backend, scenario: &Scenario) -> (Vec<Server<()>>, Server<Tot
     (origins, gateway)
 }
 
-fn send(client: &mut Client, request: &Request) -> Answer {
+fn send(client: &mut Client, request: &Request) -> Response {
     let fields: String = request
         .headers
         .iter()
@@ -69,13 +70,17 @@ fn send(client: &mut Client, request: &Request) -> Answer {
     ))
 }
 
-fn assert_right(name: &str, answer: &Answer, checks: &[Check]) {
-    let body = String::from_utf8_lossy(&answer.body);
+fn assert_right(name: &str, response: &Response, checks: &[Check]) {
+    let body = String::from_utf8_lossy(&response.body);
     for check in checks {
         match check {
-            Check::Status(status) => assert_eq!(answer.status, *status, "{name}: {body}"),
+            Check::Status(status) => assert_eq!(response.status, *status, "{name}: {body}"),
             Check::Header(wanted) => {
-                assert_eq!(answer.field(&wanted.name), Some(&*wanted.equals), "{name}");
+                assert_eq!(
+                    response.field(&wanted.name),
+                    Some(&*wanted.equals),
+                    "{name}"
+                );
             }
             Check::BodyEquals(wanted) => assert_eq!(body, *wanted, "{name}"),
             Check::BodyContains(part) => assert!(body.contains(part), "{name}: {body}"),
@@ -96,13 +101,13 @@ fn every_case_of_the_scenarios_holds() {
             let (_origins, gateway) = before(backend, &scenario);
             let mut client = gateway.client();
             for request in &scenario.requests {
-                let answer = send(&mut client, request);
-                assert_right(&scenario.scenario, &answer, &request.checks);
+                let response = send(&mut client, request);
+                assert_right(&scenario.scenario, &response, &request.checks);
             }
             for case in &scenario.parity {
-                let answer = send(&mut client, &case.request);
+                let response = send(&mut client, &case.request);
                 let name = format!("{}: {}", scenario.scenario, case.name);
-                assert_right(&name, &answer, &case.request.checks);
+                assert_right(&name, &response, &case.request.checks);
             }
         }
     }
@@ -110,15 +115,15 @@ fn every_case_of_the_scenarios_holds() {
 
 /// Not among the scenario's cases: the plug-ins that it is published of put JSON into XML as it is.
 #[test]
-fn what_looks_like_markup_in_json_is_text() {
+fn markup_in_json_is_text() {
     let scenario = scenario("soap-9");
     let (_origins, gateway) = before(Backend::Epoll, &scenario);
     let body = br#"{"operation":"Add","note":"a < b & c > d ]]>","intA":1,"intB":2}"#;
     let mut request = scenario.requests[0].clone();
     request.body = Some(Body::new(body));
-    let answer = send(&mut gateway.client(), &request);
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.body, br#"{"result":3}"#);
+    let response = send(&mut gateway.client(), &request);
+    assert_eq!(response.status, 200);
+    assert_eq!(response.body, br#"{"result":3}"#);
 }
 
 #[test]
@@ -132,8 +137,8 @@ fn errors_of_some_requests_never_reach_others() {
                 let mut client = gateway.client();
                 scope.spawn(move || {
                     for _ in 0..100 {
-                        let answer = send(&mut client, &group.requests[0]);
-                        assert_right(&group.name, &answer, &group.requests[0].checks);
+                        let response = send(&mut client, &group.requests[0]);
+                        assert_right(&group.name, &response, &group.requests[0].checks);
                     }
                 });
             }
@@ -175,16 +180,16 @@ fn behind(policies: Value) -> (Server<()>, Server<Totals>) {
     (origin, gateway)
 }
 
-fn post(client: &mut Client, fields: &str, body: &[u8]) -> Answer {
+fn post(client: &mut Client, fields: &str, body: &[u8]) -> Response {
     let length = body.len();
     let head =
         format!("POST /echo HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {length}\r\n\r\n");
     client.send(&[head.as_bytes(), body].concat());
-    client.answer(false)
+    client.response(false)
 }
 
 #[test]
-fn soap_clients_get_what_others_refuse_as_faults() {
+fn soap_clients_get_refusals_as_faults() {
     let (_origin, gateway) = behind(json!([
         {"api_key": {"header": "X-Api-Key"}},
         {"soap": {"request": {"verbose": true}}}
@@ -220,7 +225,7 @@ fn soap_clients_get_what_others_refuse_as_faults() {
 }
 
 #[test]
-fn whatever_refuses_a_soap_client_the_status_stays_and_the_body_is_a_fault() {
+fn every_refusal_of_a_soap_client_keeps_its_status_and_is_a_fault() {
     let hanging = scripted(|_, mut peer| while !peer.head().is_empty() {});
     let nobody = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -268,7 +273,7 @@ fn whatever_refuses_a_soap_client_the_status_stays_and_the_body_is_a_fault() {
             body.len()
         ))
     };
-    // The only one that the limit allows.
+    // The only value that the limit allows.
     asked(429, "text/xml");
     for (status, phrase, whose) in [
         (401, "Unauthorized", ["Client", "Sender"]),
@@ -279,9 +284,9 @@ fn whatever_refuses_a_soap_client_the_status_stays_and_the_body_is_a_fault() {
         (504, "Gateway Timeout", ["Server", "Receiver"]),
     ] {
         let details = format!("HTTP Error code is {status}");
-        let answer = asked(status, "text/xml");
+        let response = asked(status, "text/xml");
         assert_eq!(
-            (answer.status, answer.field("Content-Type")),
+            (response.status, response.field("Content-Type")),
             (status, Some(XML))
         );
         let expected = format!(
@@ -291,22 +296,22 @@ fn whatever_refuses_a_soap_client_the_status_stays_and_the_body_is_a_fault() {
              <errorMessage>{details}</errorMessage>\n      </detail>\n    </soap:Fault>\n  </soap:Body>\n</soap:Envelope>",
             whose[0]
         );
-        assert_eq!(String::from_utf8(answer.body).unwrap(), expected);
-        let answer = asked(status, "application/soap+xml");
-        let told = String::from_utf8(answer.body).unwrap();
-        assert_eq!(answer.status, status, "{told}");
+        assert_eq!(String::from_utf8(response.body).unwrap(), expected);
+        let response = asked(status, "application/soap+xml");
+        let message = String::from_utf8(response.body).unwrap();
+        assert_eq!(response.status, status, "{message}");
         let text = format!("<env:Text xml:lang=\"en\">{phrase}</env:Text>");
         let value = format!("<env:Value>env:{}</env:Value>", whose[1]);
         assert!(
-            told.contains(&text) && told.contains(&value) && told.contains(&details),
-            "{told}"
+            message.contains(&text) && message.contains(&value) && message.contains(&details),
+            "{message}"
         );
-        let answer = asked(status, "application/json");
+        let response = asked(status, "application/json");
         assert_eq!(
-            (answer.status, answer.field("Content-Type")),
+            (response.status, response.field("Content-Type")),
             (status, Some("text/plain"))
         );
-        assert!(answer.body.starts_with(b"gateway: "));
+        assert!(response.body.starts_with(b"gateway: "));
     }
 }
 
@@ -314,13 +319,16 @@ fn whatever_refuses_a_soap_client_the_status_stays_and_the_body_is_a_fault() {
 fn a_json_client_gets_its_own_fault_in_json() {
     let (_origin, gateway) = behind(json!([{"soap": {"request": {}}}]));
     let mut client = gateway.client();
-    let answer = post(&mut client, "Content-Type: application/json\r\n", b"{}");
+    let response = post(&mut client, "Content-Type: application/json\r\n", b"{}");
     assert_eq!(
-        (answer.status, answer.field("Content-Type")),
+        (response.status, response.field("Content-Type")),
         (400, Some("application/json"))
     );
-    let told: Value = serde_json::from_slice(&answer.body).unwrap();
-    assert_eq!(told, json!({"message": "Request - XSD validation failed"}));
+    let message: Value = serde_json::from_slice(&response.body).unwrap();
+    assert_eq!(
+        message,
+        json!({"message": "Request - XSD validation failed"})
+    );
 }
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
@@ -336,7 +344,7 @@ fn unpacked(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn gzip_is_undone_and_done_again_in_both_directions() {
+fn gzip_is_unpacked_and_packed_again_in_both_directions() {
     let origin = scripted(|_, mut client| {
         let head = client.head();
         let body = client.exact(field(&head, "Content-Length").unwrap().parse().unwrap());
@@ -355,23 +363,23 @@ fn gzip_is_undone_and_done_again_in_both_directions() {
     scenario.routes[0].path = "/".into();
     let gateway = serve(Backend::Epoll, &config(&scenario, origin.port(), &[]));
     let fields = "Content-Type: text/xml\r\nContent-Encoding: gzip\r\n";
-    let answer = post(&mut gateway.client(), fields, &body);
+    let response = post(&mut gateway.client(), fields, &body);
     assert_eq!(
-        (answer.status, answer.field("Content-Encoding")),
+        (response.status, response.field("Content-Encoding")),
         (200, Some("gzip"))
     );
     let add = "<Add xmlns=\"http://tempuri.org/\"><intA>5</intA><intB>7</intB></Add>";
-    let told = unpacked(&answer.body);
-    assert!(told.contains(add), "{told}");
+    let message = unpacked(&response.body);
+    assert!(message.contains(add), "{message}");
 }
 
 #[test]
-fn answers_that_are_processed_are_asked_for_in_gzip_alone() {
+fn processed_responses_are_requested_in_gzip_only() {
     let origin = scripted(|_, mut client| {
         let head = client.head();
         let asked = field(&head, "Accept-Encoding").unwrap_or("nothing");
-        let answer = format!("HTTP/1.1 204 X\r\nX-Asked: {asked}\r\nConnection: close\r\n\r\n");
-        client.send(answer.as_bytes());
+        let response = format!("HTTP/1.1 204 X\r\nX-Asked: {asked}\r\nConnection: close\r\n\r\n");
+        client.send(response.as_bytes());
     });
     let routes = json!([
         {"name": "all", "path": "/", "upstream": "origin", "policies": [{"soap": {"response": {}}}]},
@@ -386,11 +394,11 @@ fn answers_that_are_processed_are_asked_for_in_gzip_alone() {
         ("/", "gzip;q=0, br", "nothing"),
         ("/plain", "br", "br"),
     ] {
-        let answer = gateway.client().ask(&format!(
+        let response = gateway.client().ask(&format!(
             "GET {path} HTTP/1.1\r\nHost: h\r\nAccept-Encoding: {takes}\r\n\r\n"
         ));
         assert_eq!(
-            (answer.status, answer.field("X-Asked")),
+            (response.status, response.field("X-Asked")),
             (204, Some(asked)),
             "{takes}"
         );
@@ -398,7 +406,7 @@ fn answers_that_are_processed_are_asked_for_in_gzip_alone() {
 }
 
 #[test]
-fn a_field_that_is_there_twice_is_judged_whole() {
+fn a_doubled_field_is_judged_whole() {
     let scenario = scenario("soap-2");
     let (_origins, gateway) = before(Backend::Epoll, &scenario);
     let mut request = scenario.requests[0].clone();
@@ -431,17 +439,17 @@ fn a_field_that_is_there_twice_is_judged_whole() {
         ["urn:other", &action],
         [&action, &action],
     ] {
-        let answer = asked(&two);
-        let body = String::from_utf8_lossy(&answer.body);
+        let response = asked(&two);
+        let body = String::from_utf8_lossy(&response.body);
         assert!(
-            answer.status == 500 && body.contains("XSD validation failed"),
+            response.status == 500 && body.contains("XSD validation failed"),
             "{two:?}: {body}"
         );
     }
 }
 
 #[test]
-fn bad_definitions_are_told_and_served() {
+fn bad_definitions_are_reported_and_served() {
     let scenario = scenario("soap-1-errors");
     let config = GatewayConfig::parse(&config(&scenario, 1, &[]).to_string()).unwrap();
     let places: Vec<_> = Gateway::new(&config)
@@ -454,7 +462,7 @@ fn bad_definitions_are_told_and_served() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_told_at_once() {
+fn invalid_settings_are_reported_at_once() {
     let mut config = config(&scenario("soap-0"), 1, &[]);
     config["routes"][0]["policies"] = json!([
         {"soap": {"request": {

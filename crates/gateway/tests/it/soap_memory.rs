@@ -18,7 +18,8 @@ fn recompiled_definitions_take_no_more_memory() {
     if !is_alone("soap_memory::recompiled_definitions_take_no_more_memory") {
         return;
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/soap-5-routes.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../scenarios/published/soap/soap-5-routes.yaml");
     let scenario: Scenario = gatebench_config::read(&path).unwrap();
     let mut routes = serde_json::to_value(&scenario.routes[..ROUTES]).unwrap();
     for route in routes.as_array_mut().unwrap() {

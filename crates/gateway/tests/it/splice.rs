@@ -44,7 +44,7 @@ fn spliced(backend: Backend, target: SocketAddr, ask: impl FnOnce(SocketAddr)) {
 const BACKENDS: [Backend; 2] = [Backend::Epoll, Backend::Uring];
 
 #[test]
-fn what_is_sent_comes_back_also_when_nobody_reads_for_a_while() {
+fn bytes_come_back_even_if_the_reader_pauses() {
     let sent: Vec<u8> = (0..4_000_000_u32).map(|at| (at * 7 % 251) as u8).collect();
     for backend in BACKENDS {
         spliced(backend, echo(), |address| {
@@ -65,7 +65,7 @@ fn what_is_sent_comes_back_also_when_nobody_reads_for_a_while() {
 }
 
 #[test]
-fn a_connection_is_kept_for_as_many_messages_as_there_are() {
+fn a_connection_is_kept_for_all_messages() {
     for backend in BACKENDS {
         spliced(backend, echo(), |address| {
             let mut stream = TcpStream::connect(address).unwrap();

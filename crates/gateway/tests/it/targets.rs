@@ -16,7 +16,7 @@ fn target(address: SocketAddr) -> Value {
 }
 
 #[test]
-fn a_target_that_refuses_is_passed_over() {
+fn a_refusing_target_is_skipped() {
     for backend in backends() {
         let origin = upstream(Kind::GoBench, backend);
         let gateway = serve(
@@ -46,7 +46,7 @@ fn a_target_that_refuses_is_passed_over() {
 }
 
 #[test]
-fn where_all_refuse_it_is_502() {
+fn the_response_is_502_if_all_targets_refuse() {
     for backend in backends() {
         let gateway = serve(
             backend,
@@ -64,7 +64,7 @@ fn where_all_refuse_it_is_502() {
 }
 
 #[test]
-fn a_route_may_have_a_timeout_of_its_own_or_no_upstream() {
+fn a_route_may_have_its_own_timeout_or_no_upstream() {
     for backend in backends() {
         let silent = scripted(|_, mut peer| while !peer.head().is_empty() {});
         let gateway = serve(
@@ -87,7 +87,7 @@ fn a_route_may_have_a_timeout_of_its_own_or_no_upstream() {
 }
 
 #[test]
-fn keys_come_in_the_query_and_the_upstream_hears_whose() {
+fn keys_in_the_query_name_the_consumer_to_the_upstream() {
     for backend in backends() {
         let origin = upstream(Kind::Httpbin, backend);
         let gateway = serve(
@@ -106,11 +106,11 @@ fn keys_come_in_the_query_and_the_upstream_hears_whose() {
             ("api+key=alice-key", "alice"),
             ("x&api%20key=bob%2bkey", "bob"),
         ] {
-            let answer = client.ask(&format!(
+            let response = client.ask(&format!(
                 "GET /anything?{query} HTTP/1.1\r\nHost: h\r\nX-Consumer: mallory\r\n\r\n"
             ));
-            let told: Value = serde_json::from_slice(&answer.body).unwrap();
-            assert_eq!(told["headers"]["X-Consumer"], name);
+            let echoed: Value = serde_json::from_slice(&response.body).unwrap();
+            assert_eq!(echoed["headers"]["X-Consumer"], name);
         }
         for query in ["", "?api+key=nobody", "?apikey=alice-key"] {
             assert_eq!(client.get(&format!("/anything{query}")).status, 401);

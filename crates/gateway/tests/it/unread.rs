@@ -1,5 +1,5 @@
-//! Responses that a client of HTTP/2 does not read: the gateway holds a bounded part of them, other clients
-//! are served, and a client that reads slowly gets all of them.
+//! Responses that a client of HTTP/2 does not read: the gateway holds a bounded part of them, other
+//! clients are served, and a client that reads slowly gets all of them.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -12,19 +12,20 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// What a connection may hold.
+/// The bytes that a connection may hold.
 const BOUND: usize = 2 << 20;
 
 /// Bytes of a response that the gateway makes, or keeps until it is whole.
 const WHOLE: usize = 200_000;
 
-/// Bytes of a response that is passed on as it comes: more than the gateway reads ahead of a client.
+/// Bytes of a response that is passed on as it comes: more than the gateway reads ahead of a
+/// client.
 const LARGE: usize = 600_000;
 
 /// One round of receives, which is processed even if the first of them is one too many.
 const ROUND: usize = 2 << 20;
 
-/// An origin of long responses, and the paths that it was asked for.
+/// An origin of long responses, and the paths of its requests.
 fn origin() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
@@ -41,11 +42,16 @@ fn origin() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
                 _ => "ok".to_owned(),
             };
             let length = body.len();
-            let answer = format!(
+            let response = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
             );
             // The gateway may have closed.
-            if peer.stream.get_mut().write_all(answer.as_bytes()).is_err() {
+            if peer
+                .stream
+                .get_mut()
+                .write_all(response.as_bytes())
+                .is_err()
+            {
                 return;
             }
         }
@@ -76,12 +82,15 @@ fn before(backend: Backend, origin: SocketAddr, timeouts: &Value) -> Server<Tota
 
 /// Another client is served as usual.
 fn neighbour_is_well(gateway: &Server<Totals>) {
-    let answer = gateway.client().get("/near");
-    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
+    let response = gateway.client().get("/near");
+    assert_eq!(
+        (response.status, response.body.as_slice()),
+        (200, &b"ok"[..])
+    );
 }
 
 #[test]
-fn whole_responses_that_nobody_reads_have_a_bound() {
+fn unread_whole_responses_are_bounded() {
     const STREAMS: u32 = 100;
     for backend in backends() {
         for path in ["/mock", "/kept"] {
@@ -91,7 +100,8 @@ fn whole_responses_that_nobody_reads_have_a_bound() {
             reader.get_all(1, STREAMS, path);
             reader.until(|reader| !reader.bodies.is_empty());
             reader.until_silent();
-            // The head of each follows when all of the body is there, of which the client takes nothing.
+            // The head of each follows when all of the body is there, of which the client takes
+            // nothing.
             let held = reader.bodies.len() * WHOLE;
             let most = BOUND + ROUND + 2 * WHOLE;
             assert!(held < most, "{path}: {held} bytes are held, not {most}");
@@ -158,7 +168,7 @@ fn no_request_begins_while_too_much_is_unread() {
 }
 
 #[test]
-fn who_goes_on_to_take_nothing_gets_go_away() {
+fn a_client_that_never_reads_gets_go_away() {
     const ENHANCE_YOUR_CALM: u32 = 11;
     for backend in backends() {
         let (origin, _) = origin();

@@ -1,4 +1,5 @@
-//! The memory of the process that the gateway uses for a client that opens every stream and reads nothing.
+//! The memory of the process that the gateway uses for a client that opens every stream and reads
+//! nothing.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use serde_json::json;
 /// Streams that a client may have open.
 const STREAMS: u32 = 128;
 
-/// Bytes of each response: nearly as much as one that is kept whole may have.
+/// Bytes of each response: nearly the largest size that can be kept whole.
 const LENGTH: usize = 1_000_000;
 
-/// What may be held: the bound of a connection (16 MiB), and as much again for what memory is taken in. All
-/// responses together have 128 MB.
+/// The bytes that may be held: the limit of a connection (16 MiB), and as much again for the
+/// overhead of allocation. All responses together have 128 MB.
 const GROWN_KIB_MAX: usize = 48 << 10;
 
 #[test]
@@ -24,16 +25,21 @@ fn unread_responses_take_little_memory() {
         return;
     }
     let body = format!("[\"{}\"]", "x".repeat(LENGTH - 4));
-    let answer = Arc::new(format!(
+    let response = Arc::new(format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {LENGTH}\r\n\r\n{body}"
     ));
     for backend in backends() {
         for path in ["/mock", "/kept"] {
-            let answer = Arc::clone(&answer);
+            let response = Arc::clone(&response);
             let origin = scripted(move |_, mut peer| {
                 while !peer.head().is_empty() {
                     // The gateway may have closed.
-                    if peer.stream.get_mut().write_all(answer.as_bytes()).is_err() {
+                    if peer
+                        .stream
+                        .get_mut()
+                        .write_all(response.as_bytes())
+                        .is_err()
+                    {
                         return;
                     }
                 }

@@ -1,4 +1,5 @@
-//! Requests that wait for room on a connection, and connections to an upstream that are paused for them.
+//! Requests that wait for room on a connection, and connections to an upstream that are paused for
+//! them.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -12,14 +13,14 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// What one body may have, and what a connection may hold.
+/// The bytes that one body may have, and those that a connection may hold.
 const BOUND: usize = 40_000;
 
 /// Bytes of a response: more than the gateway reads ahead of a client.
 const LARGE: usize = 600_000;
 
-/// An upstream that responds at once to the head of `/large`, and otherwise when it has the request; and
-/// the number of its connections.
+/// An upstream that responds to `/large` as soon as it has the head, and to others when it has the
+/// request; and the number of its connections.
 fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let connections = Arc::clone(&count);
@@ -78,7 +79,7 @@ fn before(backend: Backend, origin: SocketAddr, more: &Value) -> Server<Totals> 
 }
 
 #[test]
-fn a_request_goes_on_when_an_older_one_makes_room() {
+fn a_request_continues_when_an_older_one_makes_room() {
     for backend in backends() {
         let limits = json!({"collected_bytes_max": BOUND, "connection_collected_bytes_max": BOUND});
         let gateway = before(backend, origin().0, &limits);
@@ -106,7 +107,7 @@ fn a_request_goes_on_when_an_older_one_makes_room() {
         }
         reader.until_silent();
         assert_eq!(reader.bodies.len(), 1, "{:?}", reader.bodies);
-        // Without the oldest it is too much still, until the older one has gone on as well.
+        // Without the oldest, too much is still held until the second oldest has ended as well.
         reader.send(oldest, b"  }", true);
         reader.until(|reader| reader.bodies.len() == 4);
         reader.read_slowly(4, 2);
@@ -135,7 +136,7 @@ fn an_upstream_has_no_deadline_while_the_client_reads_nothing() {
 fn a_connection_that_was_paused_serves_the_next_request() {
     const WHOLE: usize = 200_000;
     for backend in backends() {
-        // Connections to it are accepted by its backlog, and nothing is ever read.
+        // Its backlog accepts connections, and no byte is ever read.
         let redis = TcpListener::bind("127.0.0.1:0").unwrap();
         let limit = json!({"limit": 5, "window": "1h", "timeout": "3s", "without_redis": "refuse",
                            "redis": redis.local_addr().unwrap().to_string()});

@@ -21,7 +21,7 @@ fn before(backend: Backend, origin: SocketAddr, tls: &Value) -> Server<Totals> {
 }
 
 #[test]
-fn bodies_go_and_come_whole_over_connections_that_are_kept() {
+fn bodies_pass_whole_over_kept_connections() {
     let files = Certificates::new("upstream-tls");
     let (certificate, key) = files.make("good", "IP:127.0.0.1");
     for backend in backends() {
@@ -38,7 +38,7 @@ fn bodies_go_and_come_whole_over_connections_that_are_kept() {
             let echoed = client.ask(&posted);
             assert_eq!((echoed.status, echoed.body.len()), (200, body.len()));
         }
-        // An upstream that would have been opened anew for each has seen many.
+        // An upstream with a new connection for each would have seen many.
         assert_eq!(client.get("/size/350B").body.len(), 350);
         drop(client);
         let totals = gateway.end();
@@ -47,7 +47,7 @@ fn bodies_go_and_come_whole_over_connections_that_are_kept() {
 }
 
 #[test]
-fn a_certificate_is_judged_as_asked() {
+fn a_certificate_is_verified_as_configured() {
     let files = Certificates::new("upstream-judge");
     let (certificate, key) = files.make("good", "DNS:origin.test");
     let (stranger, _) = files.make("stranger", "DNS:origin.test");
@@ -65,17 +65,17 @@ fn a_certificate_is_judged_as_asked() {
             (json!({"server_name": "origin.test"}), 502),
         ] {
             let gateway = before(backend, origin.address, &tls);
-            let answer = gateway.client().get("/ping");
-            assert_eq!(answer.status, status, "{tls}");
+            let response = gateway.client().get("/ping");
+            assert_eq!(response.status, status, "{tls}");
             if status == 502 {
                 assert!(
-                    answer
+                    response
                         .body
                         .starts_with(b"gateway: the upstream's certificate")
                 );
             }
         }
-        // Nobody who does not speak TLS is one who does.
+        // A server that does not speak TLS is not accepted.
         let plain = crate::common::upstream(Kind::Ping, backend);
         let gateway = before(backend, plain.address, &json!({"skip_verify": true}));
         assert_eq!(gateway.client().get("/ping").status, 502);
@@ -83,7 +83,7 @@ fn a_certificate_is_judged_as_asked() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_told() {
+fn invalid_settings_are_reported() {
     let config = |tls: Value| {
         json!({
             "listen": ["127.0.0.1:0"], "routes": [],

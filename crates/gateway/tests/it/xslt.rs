@@ -1,6 +1,6 @@
-//! Stylesheets laid over answers, over real sockets.
+//! Stylesheets laid over responses, over real sockets.
 
-use crate::common::{Answer, Client, Server, backends, serve, upstream};
+use crate::common::{Client, Response, Server, backends, serve, upstream};
 use gatebench_gateway::{GatewayConfig, Totals};
 use gatebench_net::Backend;
 use gatebench_upstream::Kind;
@@ -29,7 +29,7 @@ fn behind(backend: Backend, policies: &Value) -> (Server<()>, Server<Totals>) {
     (origin, gateway)
 }
 
-fn echo(client: &mut Client, content_type: &str, body: &str) -> Answer {
+fn echo(client: &mut Client, content_type: &str, body: &str) -> Response {
     let length = body.len();
     client.ask(&format!(
         "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n{body}"
@@ -37,20 +37,20 @@ fn echo(client: &mut Client, content_type: &str, body: &str) -> Answer {
 }
 
 #[test]
-fn answers_in_xml_become_what_the_stylesheet_makes_of_them() {
+fn xml_responses_are_transformed_by_the_stylesheet() {
     let policies =
         json!([{"response_xslt": {"stylesheet": SHEET, "params": {"title": "a & \"b\""}}}]);
     for backend in backends() {
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
-        let answer = client.get("/xml");
+        let response = client.get("/xml");
         assert_eq!(
-            (answer.status, answer.field("Content-Type")),
+            (response.status, response.field("Content-Type")),
             (200, Some("text/html; charset=UTF-8"))
         );
-        assert_eq!(answer.body, b"<p>a &amp; \"b\": 8</p>\n");
+        assert_eq!(response.body, b"<p>a &amp; \"b\": 8</p>\n");
         client.send(b"HEAD /xml HTTP/1.1\r\nHost: h\r\n\r\n");
-        let head = client.answer(true);
+        let head = client.response(true);
         assert_eq!((head.status, head.body.len()), (200, 0));
         let text = echo(&mut client, "text/plain", "<bench/>");
         assert_eq!(
@@ -63,7 +63,7 @@ fn answers_in_xml_become_what_the_stylesheet_makes_of_them() {
 }
 
 #[test]
-fn what_cannot_be_transformed_is_an_error_and_the_connection_lives_on() {
+fn a_failed_transformation_is_an_error_and_the_connection_stays_open() {
     let policies = json!([{"response_xslt": {"stylesheet": SHEET}}]);
     for backend in backends() {
         let (_origin, gateway) = behind(backend, &policies);
@@ -86,7 +86,7 @@ fn what_cannot_be_transformed_is_an_error_and_the_connection_lives_on() {
 }
 
 #[test]
-fn several_stylesheets_act_in_their_order() {
+fn several_stylesheets_apply_in_order() {
     let shout = SHEET
         .replace("<p>", "<bench><item><count>")
         .replace("</p>", "</count></item></bench>");
@@ -107,7 +107,7 @@ fn several_stylesheets_act_in_their_order() {
 }
 
 #[test]
-fn stylesheets_that_cannot_be_used_are_told() {
+fn unusable_stylesheets_are_reported() {
     for (stylesheet, words) in [
         ("<xsl:stylesheet", "it cannot be used"),
         ("<a/>", "it cannot be used"),
@@ -115,7 +115,7 @@ fn stylesheets_that_cannot_be_used_are_told() {
     ] {
         let config = config(1, &json!([{"response_xslt": {"stylesheet": stylesheet}}]));
         let errors = GatewayConfig::parse(&config.to_string()).unwrap_err();
-        let told = format!("{:?}", errors.all());
-        assert!(told.contains(words), "{told}");
+        let reported = format!("{:?}", errors.all());
+        assert!(reported.contains(words), "{reported}");
     }
 }

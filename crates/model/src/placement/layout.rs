@@ -98,8 +98,8 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     (own.to_vec(), rest)
 }
 
-/// Engine and upstream get halves of the cores, fast ones first and the odd one to the engine, which
-/// must not be the limit. They share an only core: its threads, where it has several.
+/// Engine and upstream get halves of the cores, fast ones first and the odd one to the engine,
+/// which must not be the limit. They share an only core: its threads, where it has several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

@@ -43,14 +43,15 @@ fn shares(placed: &Placement) -> String {
     }
     if ends_share {
         return format!(
-            "The gateway has {} alone, engine and upstream share {}: a gateway too fast for that is reported \
+            "The gateway has {} alone, load generator and upstream share {}: a gateway too fast for that is reported \
              as limited; its CPU per request stays valid.",
             cores(gateway),
             cores(engine)
         );
     }
     format!(
-        "Gateway, engine and upstream share no core: the gateway has {}, the engine {}, the upstream {}.",
+        "Gateway, load generator and upstream share no core: the gateway has {}, the load generator \
+         {}, the upstream {}.",
         cores(gateway),
         cores(engine),
         cores(upstream)
@@ -138,8 +139,9 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
                 .into(),
         );
     }
-    (gateway != ends)
-        .then(|| "The cores of engine and upstream differ in speed from the gateway's.".into())
+    (gateway != ends).then(|| {
+        "The cores of load generator and upstream differ in speed from the gateway's.".into()
+    })
 }
 
 fn used<'a>(

@@ -21,13 +21,13 @@ fn small_machines_share() {
     assert_eq!(lists(&two), (&[1][..], &[0][..], &[0][..]));
     assert_eq!(
         two.note,
-        "The gateway has core 1 alone, engine and upstream share core 0: a gateway too fast for that is reported \
+        "The gateway has core 1 alone, load generator and upstream share core 0: a gateway too fast for that is reported \
          as limited; its CPU per request stays valid."
     );
 }
 
 #[test]
-fn larger_machines_do_not_share_and_leave_idle_what_nobody_needs() {
+fn larger_machines_do_not_share_and_leave_unneeded_cores_idle() {
     assert_eq!(
         lists(&Placement::automatic(&Topology::flat(&[0, 1, 2]))),
         (&[2][..], &[0][..], &[1][..])
@@ -52,7 +52,7 @@ fn larger_machines_do_not_share_and_leave_idle_what_nobody_needs() {
     );
     assert!(
         four.note
-            .contains("the gateway has cores 12-15, the engine cores 0-5"),
+            .contains("the gateway has cores 12-15, the load generator cores 0-5"),
         "{}",
         four.note
     );
@@ -67,7 +67,7 @@ fn beside_another_host_engine_and_upstream_have_this_machine() {
     assert_eq!(lists(&one), (&[0, 1, 2, 3][..], &[0][..], &[0][..]));
     assert_eq!(
         one.note,
-        "The gateway has cores 0-3 of far; engine and upstream share core 0 of this machine."
+        "The gateway has cores 0-3 of far; load generator and upstream share core 0 of this machine."
     );
     let two = placement(&[0, 1], 1).unwrap();
     assert_eq!(lists(&two), (&[3][..], &[0][..], &[1][..]));
@@ -81,11 +81,11 @@ fn what_the_machine_cannot_give_is_refused() {
     assert!(Placement::with_gateway_cores(&Topology::flat(&[0]), 1).is_ok());
     assert!(Placement::with_gateway_cores(&Topology::flat(&[0, 1, 2]), 2).is_ok());
     for (cpus, count) in [(&[0][..], 2), (&[0, 1], 0), (&[0, 1], 2), (&[], 1)] {
-        let told = Placement::with_gateway_cores(&Topology::flat(cpus), count)
+        let error = Placement::with_gateway_cores(&Topology::flat(cpus), count)
             .unwrap_err()
             .to_string();
         let part = format!("cannot have {count} of {} cores", cpus.len());
-        assert!(told.contains(&part), "{told}");
+        assert!(error.contains(&part), "{error}");
     }
     let message = Placement::with_gateway_cores(&Topology::flat(&[0, 1, 2, 3]), 4)
         .unwrap_err()
@@ -93,8 +93,8 @@ fn what_the_machine_cannot_give_is_refused() {
     assert!(message.contains("use 1 to 3"), "{message}");
 }
 
-/// The choice on CPUs that each have a core of one kind alone: the last `count` for the gateway, the
-/// halves of the others for engine and upstream.
+/// The choice on CPUs that each have a core of one kind alone: the last `count` for the gateway,
+/// the halves of the others for engine and upstream.
 fn by_number(cpus: &[usize], count: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
     let (rest, gateway) = cpus.split_at(cpus.len() - count);
     if rest.len() == 1 {
@@ -156,7 +156,8 @@ fn no_layout_puts_a_sibling_beside_the_gateway_while_another_exists() {
         assert!(every.iter().all(|cpu| topology.numbers().contains(cpu)));
         assert!(!placed.engine.is_empty() && !placed.upstream.is_empty());
         assert!(!placed.gateway.iter().any(|cpu| placed.engine.contains(cpu)));
-        // Another layout exists where a core is left when the gateway has the threads of the others.
+        // Another layout exists where a core is left when the gateway has the threads of the
+        // others.
         let mut sizes: Vec<usize> = topology
             .cores()
             .iter()

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use gatebench_config::{HumanDuration, parse};
 
 use super::*;
-use crate::AbTest;
+use crate::{AbTest, SuiteGateway};
 
 fn plan(seed: u64, blocks: u32, direct: bool) -> Plan {
     let scenario = |name: &str, policies: &str| {
@@ -21,7 +21,7 @@ fn plan(seed: u64, blocks: u32, direct: bool) -> Plan {
     let suite = Suite {
         suite: "s".into(),
         title: "t".into(),
-        gateways: vec!["a".into()],
+        gateways: vec![SuiteGateway::Named("a".into())],
         scenarios: vec![],
         load: "l".into(),
         blocks,
@@ -107,7 +107,7 @@ fn the_null_gateway_is_measured_where_bytes_only_pass() {
     assert_eq!(
         scenarios,
         ["plain"],
-        "not where the gateway answers by itself"
+        "not where the gateway responds by itself"
     );
     let mut tls = plan.scenarios[0].clone();
     tls.transport.tls = true;

@@ -7,7 +7,7 @@ use crate::repeat::INDEX;
 use crate::template::{is_column_name, is_source_name};
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
-    for source in root.get("data").map_or(&[][..], Node::entries) {
+    for source in root.mapping("data") {
         name(source, problems);
         for kind in source.value.entries() {
             match kind.key.as_str() {
@@ -26,14 +26,10 @@ fn name(source: &Entry, problems: &mut Vec<Problem>) {
     if !is_source_name(name) {
         let message = format!("a source cannot be called `{name}`");
         let help = "write letters, digits, `_` and `-`, beginning with a letter";
-        problems.push(Problem::new(source.key_span.clone(), message, help));
+        problems.push(source.problem(message, help));
     } else if name == INDEX {
         let message = "`index` is the number of what is repeated";
-        problems.push(Problem::new(
-            source.key_span.clone(),
-            message,
-            "give the source another name",
-        ));
+        problems.push(source.problem(message, "give the source another name"));
     }
 }
 
@@ -42,15 +38,14 @@ fn list(list: &Node, problems: &mut Vec<Problem>) {
     unique(
         columns,
         "columns",
-        "give each column a name of its own",
+        "give each column a unique name",
         problems,
     );
     for column in columns {
         if column.text().is_some_and(|name| !is_column_name(name)) {
             let name = column.text().unwrap_or_default();
             let message = format!("a template cannot name the column `{name}`");
-            let help = "call it by letters, digits, `_`, `-` and `.`";
-            problems.push(Problem::new(column.span.clone(), message, help));
+            problems.push(column.problem(message, "call it by letters, digits, `_`, `-` and `.`"));
         }
     }
     for row in list.list("values") {
@@ -85,11 +80,7 @@ fn uniform(kind: &Entry, problems: &mut Vec<Problem>) {
         && max < min
     {
         let message = "the greatest number is below the least";
-        problems.push(Problem::new(
-            node.span.clone(),
-            message,
-            "exchange `min` and `max`",
-        ));
+        problems.push(node.problem(message, "exchange `min` and `max`"));
     }
 }
 
@@ -97,9 +88,11 @@ fn sequence(sequence: &Node, problems: &mut Vec<Problem>) {
     if let Some(step) = sequence.get("step")
         && step.number() == Some(0.0)
     {
-        let message = "a sequence with a step of 0 is always the same number";
         let help = "write another step, or the number in place of the template";
-        problems.push(Problem::new(step.span.clone(), message, help));
+        problems.push(step.problem(
+            "a sequence with a step of 0 is always the same number",
+            help,
+        ));
     }
 }
 
@@ -110,7 +103,6 @@ fn exponent(settings: &Node, is_law: bool, problems: &mut Vec<Problem>) {
         && pick != Some("zipf")
     {
         let message = "an `exponent` belongs to `pick: zipf`";
-        let help = "add `pick: zipf`, or remove the exponent";
-        problems.push(Problem::new(exponent.key_span.clone(), message, help));
+        problems.push(exponent.problem(message, "add `pick: zipf`, or remove the exponent"));
     }
 }

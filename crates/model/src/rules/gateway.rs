@@ -6,12 +6,14 @@ use std::path::{Component, Path};
 use gatebench_config::suggest::{listed, nearest};
 use gatebench_config::{Data, Node, Problem};
 
-use super::{not_zero, unique};
+use super::not_zero;
 use crate::Policy;
 use crate::gateway::CONTRACT_VERSION;
 use crate::label::is_direct;
-use crate::needs::{OTHER_CLAIMS, PARTS};
+use crate::needs::{ACCESS_LOG, OTHER_FEATURES, PARTS, SECTIONS};
 use crate::transport::Transport;
+
+const WORKING_FOLDER: &str = "the trial's working folder";
 
 /// The mistakes of a gateway folder beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
@@ -19,11 +21,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         && let Some(reserved) = name.text().filter(|it| is_direct(it))
     {
         let message = format!("`{reserved}` is the name of the load without a gateway");
-        problems.push(Problem::new(
-            name.span.clone(),
-            message,
-            "choose another name",
-        ));
+        problems.push(name.problem(message, "choose another name"));
     }
     contract(root, problems);
     version_pattern(root, problems);
@@ -31,8 +29,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     libraries(root, problems);
     parts(root, problems);
     each(root, problems);
-    policies(root, problems);
-    what_is_not_there(root, problems);
+    features(root, problems);
     changed_files(root, problems);
     sockets(root, problems);
     templates(root, problems);
@@ -53,11 +50,12 @@ fn contract(root: &Node, problems: &mut Vec<Problem>) {
     if let Data::Integer(version) = node.data
         && version != i64::from(CONTRACT_VERSION)
     {
-        let message = format!("this program renders contract {CONTRACT_VERSION}, not {version}");
+        let message =
+            format!("this program reads contracts 1 and {CONTRACT_VERSION}, not {version}");
         let help = format!(
             "write `contract: {CONTRACT_VERSION}` and use what `gatebench schema gateway-input` lists"
         );
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, help));
     }
 }
 
@@ -72,71 +70,56 @@ fn version_pattern(root: &Node, problems: &mut Vec<Problem>) {
     let help = "put the version in a group, as in 'nginx/([0-9.]+)'";
     match regex_lite::Regex::new(pattern) {
         Ok(regex) if regex.captures_len() < 2 => {
-            problems.push(Problem::new(
-                node.span.clone(),
-                "the pattern has no group for the version",
-                help,
-            ));
+            problems.push(node.problem("the pattern has no group for the version", help));
         }
         Ok(_) => {}
         Err(error) => {
             let message = format!("this is not a regular expression: {error}");
-            problems.push(Problem::new(node.span.clone(), message, help));
+            problems.push(node.problem(message, help));
         }
     }
 }
 
-/// Templates come from the folder, and what they become stays in the trial's working folder.
+/// Checks that files are in the trial's working folder, each once.
 fn files(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files");
-    unique(
-        files.iter().filter_map(|file| file.get("to")),
-        "files",
-        "give each file a name of its own",
-        problems,
-    );
-    for (key, folder) in [
-        ("template", "the gateway's folder"),
-        ("to", "the trial's working folder"),
-    ] {
-        for node in files.iter().filter_map(|file| file.get(key)) {
-            let Some(path) = node.text() else { continue };
-            if path.is_empty() || !is_inside(path) {
-                let message = format!("`{path}` does not stay in {folder}");
-                let help = "write a relative path without `..`, as in nginx.conf";
-                problems.push(Problem::new(node.span.clone(), message, help));
-            }
+    for (index, file) in files.iter().enumerate() {
+        let earlier = || files[..index].iter().filter_map(made);
+        if let Some(name) = made(file).filter(|name| earlier().any(|it| it == *name)) {
+            let place = file.get("to").unwrap_or(file);
+            let message = format!("two files are `{name}`");
+            problems.push(place.problem(message, "give each file a unique name"));
         }
     }
+    let named = files.iter().filter_map(|file| file.get("to"));
+    stay_in(named, WORKING_FOLDER, "nginx.conf", problems);
 }
 
-/// Pinned folders stay in what Maven builds, and a digest pins the files of one at least.
+/// The name of a file in the working folder.
+fn made(file: &Node) -> Option<&str> {
+    let template = || file.get("template")?.text()?.rsplit('/').next();
+    file.get("to").map_or_else(template, Node::text)
+}
+
+/// Checks that pinned folders are in Maven's build, and that a digest pins at least one.
 fn libraries(root: &Node, problems: &mut Vec<Problem>) {
     let install = root.get("install");
     let Some(maven) = install.and_then(|install| install.get("maven")) else {
         return;
     };
     let folders = maven.list("libraries");
-    for node in folders {
-        let Some(path) = node.text() else { continue };
-        if path.is_empty() || !is_inside(path) {
-            let message = format!("`{path}` does not stay in what Maven builds");
-            let help = "write a relative path without `..`, as in target/lib";
-            problems.push(Problem::new(node.span.clone(), message, help));
-        }
-    }
+    stay_in(folders, "what Maven builds", "target/lib", problems);
     if let Some(digest) = maven.get("libraries_sha256")
         && folders.is_empty()
     {
-        problems.push(Problem::new(
-            digest.span.clone(),
+        problems.push(digest.problem(
             "`libraries_sha256` pins nothing where `libraries` names no folder",
             "name the folders of the libraries, as in libraries: [target/lib]",
         ));
     }
 }
 
-/// What a file is made for each of is a policy.
+/// Checks that `each` names a policy.
 fn each(root: &Node, problems: &mut Vec<Problem>) {
     for node in root
         .list("files")
@@ -151,14 +134,14 @@ fn each(root: &Node, problems: &mut Vec<Problem>) {
             || format!("the policies are {}", listed(Policy::KINDS, "and")),
             |meant| format!("did you mean `{meant}`?"),
         );
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, help));
     }
 }
 
-/// What an action writes anew is one of the files.
+/// Checks that an action writes one of the files.
 fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files").iter();
-    let names: Vec<&str> = files.filter_map(|file| file.get("to")?.text()).collect();
+    let names: Vec<&str> = files.filter_map(made).collect();
     let named = actions(root).flat_map(|action| {
         let sent = action.get("send").and_then(|lines| lines.get("file"));
         action.list("watched").iter().chain(sent)
@@ -168,114 +151,129 @@ fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
             continue;
         };
         let help = nearest(name, names.iter().copied()).map_or_else(
-            || "name a file as it is called under `to` of `files`".into(),
+            || "name one of the `files` as it is called in the working folder".into(),
             |meant| format!("did you mean `{meant}`?"),
         );
         let message = format!("none of the `files` becomes `{name}`");
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, help));
     }
 }
 
-/// A socket at which a gateway takes orders is in the trial's working folder.
+/// Checks that control sockets are in the trial's working folder.
 fn sockets(root: &Node, problems: &mut Vec<Problem>) {
     let sent = actions(root).filter_map(|action| action.get("send")?.get("to"));
     let admin = root.get("admin").and_then(|admin| admin.get("socket"));
-    for node in sent.chain(admin) {
-        let Some(path) = node.text() else { continue };
-        if path.is_empty() || !is_inside(path) {
-            let message = format!("`{path}` does not stay in the trial's working folder");
-            let help = "write a relative path without `..`, as in admin.sock";
-            problems.push(Problem::new(node.span.clone(), message, help));
-        }
-    }
+    stay_in(sent.chain(admin), WORKING_FOLDER, "admin.sock", problems);
 }
 
 fn actions(root: &Node) -> impl Iterator<Item = &Node> {
-    let entries = root.get("actions").map_or(&[][..], Node::entries);
+    let entries = root.mapping("actions");
     entries.iter().map(|entry| &entry.value)
 }
 
-/// Parts come from the folder, or from a gateway folder beside it.
+/// Checks that templates and parts are in the folder or in a folder next to it.
 fn parts(root: &Node, problems: &mut Vec<Problem>) {
-    for node in root.list("parts") {
+    let templates = root.list("files").iter();
+    let templates = templates.filter_map(|file| file.get("template"));
+    for node in templates.chain(root.list("parts")) {
         let Some(path) = node.text() else { continue };
-        let beside = path.strip_prefix("../");
-        let fits = match beside {
+        let fits = match path.strip_prefix("../") {
             Some(rest) => is_inside(rest) && rest.contains('/'),
             None => !path.is_empty() && is_inside(path),
         };
         if !fits {
-            let message = format!("`{path}` is in neither this folder nor one beside it");
-            let help = "write part.conf, or ../NAME/FILE of another gateway folder";
-            problems.push(Problem::new(node.span.clone(), message, help));
+            let message = format!("`{path}` is in neither this folder nor one next to it");
+            let help = "write a name such as nginx.conf, or ../NAME/FILE of a folder next to it";
+            problems.push(node.problem(message, help));
         }
     }
 }
 
+/// Reports paths that leave a folder; `example` is a path that stays in it.
+fn stay_in<'n>(
+    paths: impl IntoIterator<Item = &'n Node>,
+    folder: &str,
+    example: &str,
+    problems: &mut Vec<Problem>,
+) {
+    for node in paths {
+        let Some(path) = node.text() else { continue };
+        if path.is_empty() || !is_inside(path) {
+            let message = format!("`{path}` does not stay in {folder}");
+            let help = format!("write a relative path without `..`, as in {example}");
+            problems.push(node.problem(message, help));
+        }
+    }
+}
+
+/// Reports whether a path leads to no other folder than those below its start.
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn policies(root: &Node, problems: &mut Vec<Problem>) {
-    let policies = Words {
-        one: "policy",
-        all: "policies",
-        words: &Policy::KINDS,
-    };
-    for entry in root.get("policies").map_or(&[][..], Node::entries) {
-        policies.must_have(&entry.key, &entry.key_span, problems);
-    }
-    let parts = Words {
-        one: "part of a policy",
-        all: "parts",
-        words: &PARTS,
-    };
-    let transports = Words {
-        one: "transport",
-        all: "transports",
-        words: &Transport::KINDS,
-    };
-    for (key, words) in [("lacks", parts), ("transport", transports)] {
-        for node in root.list(key) {
-            if let Some(word) = node.text() {
-                words.must_have(word, &node.span, problems);
-            }
-        }
-    }
-}
-
-/// Who tells of what a gateway does not have, or does not use, does not claim it as well.
-fn what_is_not_there(root: &Node, problems: &mut Vec<Problem>) {
-    let all: Vec<&str> = [&Policy::KINDS[..], &Transport::KINDS, &OTHER_CLAIMS].concat();
-    let claims = Words {
-        one: "claim",
-        all: "claims",
+/// Checks the words of features and of their parts, and that each is stated once.
+fn features(root: &Node, problems: &mut Vec<Problem>) {
+    let all = [&Policy::KINDS[..], &Transport::KINDS, &OTHER_FEATURES].concat();
+    let words = Words {
+        one: "feature",
+        all: "features",
         words: &all,
     };
-    let claimed = |word: &str| {
-        let under = |key: &str| root.get(key).is_some_and(|it| it.get(word).is_some());
-        let mut spoken = root.list("transport").iter();
-        under("policies")
-            || under("actions")
-            || spoken.any(|it| it.text() == Some(word))
-            || root.get(word).is_some()
-    };
-    let unused = root.list("unused").iter();
-    let unused = unused.filter_map(|node| Some((node.text()?, &node.span)));
-    let without = root.get("without").map_or(&[][..], Node::entries).iter();
-    let without = without.map(|entry| (entry.key.as_str(), &entry.key_span));
-    for (word, span) in unused.chain(without) {
-        claims.must_have(word, span, problems);
-        if all.contains(&word) && claimed(word) {
-            let message = format!("`{word}` is claimed above, and said not to be there");
-            let help = "keep one of them";
-            problems.push(Problem::new(span.clone(), message, help));
+    let entries = root.mapping("features");
+    for (index, entry) in entries.iter().enumerate() {
+        words.must_have(&entry.key, &entry.key_span, problems);
+        parts_of(&entry.key, &entry.value, problems);
+        let own_section = || match root.get("actions").and_then(|it| it.get(&entry.key)) {
+            Some(_) => true,
+            None => root.get(&entry.key).is_some(),
+        };
+        let is_section = SECTIONS.contains(&entry.key.as_str());
+        if entries[..index].iter().any(|it| it.key == entry.key) || is_section && own_section() {
+            let message = format!("`{}` is stated twice", entry.key);
+            problems.push(entry.problem(message, "keep one of the statements"));
+        } else if is_section && entry.key != ACCESS_LOG && is_claim(&entry.value) {
+            let message = format!("`{}` is claimed without its settings", entry.key);
+            let help = "write its section instead, as in docs/guide/ADD-A-GATEWAY.md";
+            problems.push(entry.problem(message, help));
         }
     }
 }
 
-/// The words that may stand somewhere, and what they are called.
+/// Checks that only a policy that the gateway has lacks parts, and only its own.
+fn parts_of(policy: &str, feature: &Node, problems: &mut Vec<Problem>) {
+    let own = PARTS.iter().filter_map(|part| part.split_once('.'));
+    let own: Vec<&str> = own.filter(|it| it.0 == policy).map(|it| it.1).collect();
+    let parts = Words {
+        one: "part",
+        all: "parts",
+        words: &own,
+    };
+    for node in feature.list("without") {
+        match node.text() {
+            Some(_) if own.is_empty() => {
+                let message = format!("`{policy}` has no parts that a gateway may lack");
+                problems.push(node.problem(message, "remove `without`"));
+            }
+            Some(word) => parts.must_have(word, &node.span, problems),
+            None => {}
+        }
+    }
+    for key in ["without", "needs"] {
+        if let Some(entry) = feature.entry(key).filter(|_| !is_claim(feature)) {
+            let message = format!("`{key}` is for features that the gateway has");
+            problems.push(entry.problem(message, "remove it, or write `native` or `script`"));
+        }
+    }
+}
+
+fn is_claim(feature: &Node) -> bool {
+    ["native", "script"]
+        .iter()
+        .any(|word| feature.text() == Some(word) || feature.get(word).is_some())
+}
+
+/// The allowed words of a list, and their names in messages.
 struct Words<'a> {
     one: &'static str,
     all: &'static str,
@@ -306,11 +304,11 @@ fn templates(root: &Node, problems: &mut Vec<Problem>) {
         .into_iter()
         .filter_map(|key| root.get(key))
         .chain(commands);
-    let values = root
-        .get("environment")
-        .map_or(&[][..], Node::entries)
-        .iter()
-        .map(|entry| &entry.value);
+    let of_program = root
+        .get("binary")
+        .map_or(&[][..], |it| it.mapping("environment"));
+    let values = root.mapping("environment").iter().chain(of_program);
+    let values = values.map(|entry| &entry.value);
     for node in lists.flat_map(Node::items).chain(values) {
         let Some(text) = node.text() else { continue };
         if let Err(error) = environment.template_from_str(text) {
@@ -319,7 +317,7 @@ fn templates(root: &Node, problems: &mut Vec<Problem>) {
                 error.detail().unwrap_or("its syntax is wrong")
             );
             let help = "write `{{ name }}` for a value, as in {{ work }}/nginx.conf; the values are in `gatebench schema gateway-input`";
-            problems.push(Problem::new(node.span.clone(), message, help));
+            problems.push(node.problem(message, help));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rules of groups, and of what may be repeated.
+//! Rules of groups and of repeated items.
 
 use gatebench_config::{Node, Problem};
 
@@ -22,9 +22,9 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     for list in ["routes", "consumers", "groups"] {
         for name in root.list(list).iter().filter_map(|item| item.get("name")) {
             if name.text().is_some_and(|text| text.contains("{{")) {
-                let message = "`{{ index }}` stands for a number only in what is repeated";
-                let help = "add `repeat:` beside the name, or write it out";
-                problems.push(Problem::new(name.span.clone(), message, help));
+                let message = "`{{ index }}` has a value only in a repeated item";
+                let help = "add `repeat:` next to the name, or write it out";
+                problems.push(name.problem(message, help));
             }
         }
     }
@@ -38,27 +38,24 @@ fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(root.head(), message, help));
         }
         (Some(_), Some(groups)) => {
-            let message = "`requests` and `groups` exclude each other";
             let help = "put the requests into a group, or remove the groups";
-            problems.push(Problem::new(groups.key_span.clone(), message, help));
+            problems.push(groups.problem("`requests` and `groups` exclude each other", help));
         }
         _ => {}
     }
     if let (Some(order), Some(_)) = (root.entry("order"), root.entry("groups")) {
         let message = "`order` is that of `requests`, and there are `groups`";
-        let help = "write it in each group that it is meant for";
-        problems.push(Problem::new(order.key_span.clone(), message, help));
+        problems.push(order.problem(message, "write it in each group that it is meant for"));
     }
 }
 
-/// Either all groups that share the phase's load say their share, or none does.
+/// Checks that all groups that share the phase's load have a share, or none has.
 fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
     let (own, sharing): (Vec<&Node>, Vec<&Node>) =
         groups.iter().partition(|group| group.get("load").is_some());
     for share in own.iter().filter_map(|group| group.entry("share")) {
-        let message = "`share` and `load` exclude each other";
-        let help = "give the group a part of the phase's load, or one of its own";
-        problems.push(Problem::new(share.key_span.clone(), message, help));
+        let help = "give the group a share of the phase's load or its own load";
+        problems.push(share.problem("`share` and `load` exclude each other", help));
     }
     let said = sharing
         .iter()
@@ -68,7 +65,7 @@ fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
         return;
     }
     for group in sharing.iter().filter(|group| group.get("share").is_none()) {
-        let message = "this group says no `share`, and others do";
+        let message = "this group has no `share`, but others have one";
         let help = "add `share:`, or remove it from all groups, which makes them equal";
         problems.push(Problem::new(group.head(), message, help));
     }

@@ -1,13 +1,15 @@
-//! What HTTP/1.1 allows in header fields (RFC 9110 section 5, RFC 9112 section 2.2).
+//! Rules of HTTP/1.1 for header fields (RFC 9110 section 5, RFC 9112 section 2.2).
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use gatebench_config::{Entry, Node, Problem};
 
-/// Fields that gatebench makes itself for every request, or that would change how it is framed.
-const RESERVED: [&str; 6] = [
-    "host",
+/// Field of the host: a request may name it, and no policy can change it.
+const HOST: &str = "host";
+
+/// Fields that would change how a message is framed.
+const RESERVED: [&str; 5] = [
     "content-length",
     "connection",
     "transfer-encoding",
@@ -23,9 +25,16 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// Visible ASCII, blanks and tabs inside, none around (RFC 9110 section 5.5 without the obsolete bytes).
+/// Visible ASCII, blanks and tabs inside, none around (RFC 9110 section 5.5 without the obsolete
+/// bytes).
 fn is_field_value(text: &str) -> bool {
     text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
+}
+
+/// Reports whether policies must leave a field alone.
+fn is_fixed(name: &str) -> bool {
+    let folded = name.to_ascii_lowercase();
+    folded == HOST || RESERVED.contains(&folded.as_str())
 }
 
 /// Headers of a request that is sent.
@@ -35,7 +44,7 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
         key,
         key_span,
         value,
-    } in request.get("headers").map_or(&[][..], Node::entries)
+    } in request.mapping("headers")
     {
         let folded = key.to_ascii_lowercase();
         if !is_token(key) {
@@ -49,6 +58,9 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
                 message,
                 "remove it: gatebench frames each request itself",
             ));
+        } else if folded == HOST && value.text().is_some_and(|text| text.contains("{{")) {
+            let help = "write it out; use a request for each host";
+            problems.push(value.problem("`Host` cannot be a template", help));
         } else if !seen.insert(folded) {
             let message = format!("the header `{key}` is given twice, in other letters");
             problems.push(Problem::new(
@@ -64,13 +76,9 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
 /// The name of a header that a policy or a check reads.
 pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
     let Some(name) = node.text() else { return };
-    if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+    if is_fixed(name) {
         let message = format!("the header `{name}` cannot carry a key");
-        problems.push(Problem::new(
-            node.span.clone(),
-            message,
-            "name another header, as X-Api-Key",
-        ));
+        problems.push(node.problem(message, "name another header, as X-Api-Key"));
     }
 }
 
@@ -80,7 +88,7 @@ pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<
         let message = format!("`{name}` is not a header name");
         let help = "write letters, digits and hyphens only, as in X-Mine";
         problems.push(Problem::new(span.clone(), message, help));
-    } else if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+    } else if is_fixed(name) {
         let message = format!("no policy can change `{name}`, which frames the message");
         problems.push(Problem::new(span.clone(), message, "remove it"));
     }
@@ -90,8 +98,7 @@ pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<
 pub(super) fn field_value(node: &Node, problems: &mut Vec<Problem>) {
     let Some(text) = node.text() else { return };
     if !is_field_value(text) {
-        let message = "this cannot be the value of a header";
         let help = "use visible ASCII characters, on one line, with no blank at either end";
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem("this cannot be the value of a header", help));
     }
 }

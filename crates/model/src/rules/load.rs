@@ -2,21 +2,16 @@
 
 use std::collections::HashSet;
 
-use gatebench_config::{Data, HumanDuration, Node, Problem};
+use gatebench_config::{HumanDuration, Node, Problem};
 
-use super::{not_zero, unique};
+use super::{not_zero, span, unique};
 use crate::sweep::swept_name;
 
 /// The mistakes of a load profile beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let phases = root.list("phases");
     let names = phases.iter().filter_map(|phase| phase.get("name"));
-    unique(
-        names,
-        "phases",
-        "give each phase a name of its own",
-        problems,
-    );
+    unique(names, "phases", "give each phase a unique name", problems);
     for phase in phases {
         not_zero(
             phase,
@@ -27,7 +22,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         not_zero(
             phase,
             "timeout",
-            "wait for answers for some time, as in 10s",
+            "wait for responses for some time, as in 10s",
             problems,
         );
         shape(phase, problems);
@@ -43,25 +38,22 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     begins_with_the_gateway(root, problems);
 }
 
-/// A gateway whose first load begins with it is neither warmed up nor changed nor loaded at the same
-/// time as another.
+/// Checks that the first phase of a cold load has no warm-up and no change, and is not measured at
+/// the same time as that of another gateway.
 fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
-    let is_cold = root
-        .get("cold")
-        .is_some_and(|cold| matches!(cold.data, Data::Bool(true)));
+    let is_cold = root.get("cold").and_then(Node::flag) == Some(true);
     let Some(first) = root.list("phases").first().filter(|_| is_cold) else {
         return;
     };
     for key in ["warm_up", "change", "failure", "side_by_side"] {
         if let Some(entry) = first.entry(key) {
             let message = format!("`{key}` in the first phase of a cold load");
-            let help = "remove it, or write it in a later phase";
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, "remove it, or write it in a later phase"));
         }
     }
 }
 
-/// What is under `closed` or `open`, of a phase or of a group.
+/// Checks `closed` or `open` of a phase or of a group.
 pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
     if let Some(closed) = parent.get("closed") {
         think(closed, problems);
@@ -77,15 +69,16 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     if open.get("stages").is_some() {
-        let message = "`stages` and `ramp_to_per_second` exclude each other";
         let help = "remove the ramp, or write it as a stage over the whole measurement";
-        problems.push(Problem::new(ramp.key_span.clone(), message, help));
+        problems.push(ramp.problem("`stages` and `ramp_to_per_second` exclude each other", help));
     }
     let rate = open.get("rate_per_second").and_then(Node::number);
     if rate.is_some() && ramp.value.number() == rate {
-        let message = "the ramp ends at the rate at which it begins";
         let help = "write another rate, or remove `ramp_to_per_second` for a constant one";
-        problems.push(Problem::new(ramp.value.span.clone(), message, help));
+        problems.push(
+            ramp.value
+                .problem("the ramp ends at the rate at which it begins", help),
+        );
     }
 }
 
@@ -107,19 +100,11 @@ fn think(closed: &Node, problems: &mut Vec<Problem>) {
     ) && max < min
     {
         let message = "the longest think time is below the shortest";
-        problems.push(Problem::new(
-            node.span.clone(),
-            message,
-            "exchange `min` and `max`",
-        ));
+        problems.push(node.problem(message, "exchange `min` and `max`"));
     }
 }
 
-fn span(node: Option<&Node>) -> Option<HumanDuration> {
-    node?.text()?.parse().ok()
-}
-
-/// Stages begin with the measurement; one that does not fit would be cut off in silence.
+/// Checks that the stages fit into the measurement, because others would be cut off silently.
 fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let settings = phase.get("closed").or_else(|| phase.get("open"));
     let Some((stages, measure)) = settings.and_then(|it| it.entry("stages")).zip(measure) else {
@@ -136,11 +121,11 @@ fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<P
     if total > measure {
         let message = format!("the stages take {total}, but {measure} are measured");
         let help = format!("write `measure: {total}`, or shorten the stages");
-        problems.push(Problem::new(stages.key_span.clone(), message, help));
+        problems.push(stages.problem(message, help));
     }
 }
 
-/// What comes after the measurement is not measured, and what comes in its first second has nothing
+/// Checks that a change is inside the measurement: a change in its first second has nothing
 /// before it to be compared with.
 pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem>) {
     let measure = span(phase.get(length));
@@ -152,19 +137,18 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     if seconds.0 < 1.0 || seconds.0 > seconds.1 - 1.0 {
         let message = format!("the change comes at {at} of {measure}");
         let help = "leave at least a second before it and after it, to compare";
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, help));
     }
     let every = phase.get("change").and_then(|change| change.get("every"));
     if let Some((node, every)) = every.zip(span(every))
         && every.as_secs_f64() < 1.0
     {
         let message = format!("the change comes again after {every}");
-        let help = "leave at least a second between two, as in 3s";
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, "leave at least a second between two, as in 3s"));
     }
 }
 
-/// As for a change, and it must end after it begins.
+/// Checks a failure as a change, and that it ends after its start.
 fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some(failure) = phase.get("failure") else {
         return;
@@ -188,16 +172,16 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     }
 }
 
-/// What a load loses is of one cause only if there is but one.
+/// Reports a phase with a change and a failure, because lost requests would have two causes.
 fn one_thing_happens(phase: &Node, problems: &mut Vec<Problem>) {
     if let Some((_, failure)) = phase.get("change").zip(phase.entry("failure")) {
-        let message = "`change` and `failure` exclude each other";
-        let help = "give the failure a phase of its own, after this one";
-        problems.push(Problem::new(failure.key_span.clone(), message, help));
+        let help = "move the failure to a separate phase after this one";
+        problems.push(failure.problem("`change` and `failure` exclude each other", help));
     }
 }
 
-/// Arrivals of an open load in so many seconds, after the rules of `stages` and `ramp_to_per_second`.
+/// Returns the arrivals of an open load in a number of seconds, by the rules of `stages` and
+/// `ramp_to_per_second`.
 fn arrivals(open: &Node, seconds: f64) -> Option<f64> {
     let rate = open.get("rate_per_second")?.number()?;
     if let Some(end) = open.get("ramp_to_per_second").and_then(Node::number) {
@@ -227,12 +211,11 @@ fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut 
         && arrivals < 1.0
     {
         let message = "at this rate no request is sent while it is measured";
-        let help = "raise the rate, or measure for longer";
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, "raise the rate, or measure for longer"));
     }
 }
 
-/// A sweep replaces one number, so there must be one to replace, and no other beside it.
+/// A sweep replaces one number, so there must be exactly one to replace.
 fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
     let Some(sweep) = phase.get("sweep") else {
         return;
@@ -249,20 +232,20 @@ fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
                 "a sweep over `{numbers}` belongs to `{wanted}:`, and this load is `{other}:`"
             );
             let help = format!("write `{wanted}:` in place of `{other}:`, or another sweep");
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, help));
         }
         let settings = phase.get(wanted);
         for changing in ["stages", "ramp_to_per_second"] {
             if let Some(changing) = settings.and_then(|it| it.entry(changing)) {
                 let message = format!("`{}` and a sweep exclude each other", changing.key);
                 let help = "sweep over constant loads, or remove the sweep";
-                problems.push(Problem::new(changing.key_span.clone(), message, help));
+                problems.push(changing.problem(message, help));
             }
         }
     }
 }
 
-/// No two phases of the plan may have one name.
+/// Checks that the phases of the plan have different names.
 fn swept_names(phases: &[Node], problems: &mut Vec<Problem>) {
     let mut seen: HashSet<String> = phases
         .iter()
@@ -286,7 +269,7 @@ fn swept_names(phases: &[Node], problems: &mut Vec<Problem>) {
                 if !seen.insert(swept.clone()) {
                     let message = format!("two phases would be called `{swept}`");
                     let help = "write each number once, or give the phase another name";
-                    problems.push(Problem::new(item.span.clone(), message, help));
+                    problems.push(item.problem(message, help));
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! Rules that a schema cannot say. They look at the tree, not at the types, so that a file with a
-//! mistake elsewhere still gets all of them; what has the wrong form was reported and is passed over.
+//! Rules that a schema cannot express. They check the tree, not the types, so that they also apply
+//! to a file with mistakes of form. Those mistakes were reported and are skipped here.
 
 mod admin;
 mod data;
@@ -15,42 +15,35 @@ pub(crate) mod specification;
 pub(crate) mod suite;
 mod template;
 
-use std::collections::HashMap;
-use std::ops::Range;
+use std::collections::HashSet;
 
 use gatebench_config::{HumanDuration, Node, Problem};
 
-/// Reports texts that occur again; `what` names them in the plural.
+/// Reports texts that occur twice; `what` names them in the plural.
 fn unique<'n>(
     nodes: impl IntoIterator<Item = &'n Node>,
     what: &str,
     help: &str,
     problems: &mut Vec<Problem>,
 ) {
-    let mut seen: HashMap<&str, Range<usize>> = HashMap::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for node in nodes {
         let Some(text) = node.text() else { continue };
-        if seen.insert(text, node.span.clone()).is_some() {
-            problems.push(Problem::new(
-                node.span.clone(),
-                format!("two {what} are `{text}`"),
-                help,
-            ));
+        if !seen.insert(text) {
+            problems.push(node.problem(format!("two {what} are `{text}`"), help));
         }
     }
+}
+
+/// The duration of a node, if it is one.
+fn span(node: Option<&Node>) -> Option<HumanDuration> {
+    node?.text()?.parse().ok()
 }
 
 /// Reports a duration of zero.
 fn not_zero(parent: &Node, key: &str, help: &str, problems: &mut Vec<Problem>) {
     let Some(node) = parent.get(key) else { return };
-    let span = node
-        .text()
-        .and_then(|text| text.parse::<HumanDuration>().ok());
-    if span.is_some_and(|span| span.as_nanos() == 0) {
-        problems.push(Problem::new(
-            node.span.clone(),
-            format!("`{key}` is zero"),
-            help,
-        ));
+    if span(Some(node)).is_some_and(|span| span.is_zero()) {
+        problems.push(node.problem(format!("`{key}` is zero"), help));
     }
 }

@@ -7,7 +7,7 @@ use gatebench_config::{Data, Entry, Node, Problem};
 
 use super::{http, soap};
 
-/// Policies that find out who calls.
+/// Policies that identify the consumer.
 const AUTHENTICATIONS: [&str; 4] = ["api_key", "api_key_query", "basic_auth", "jwt"];
 
 /// The policies of a route, in their order.
@@ -17,8 +17,7 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
     for (at, entry) in entries().enumerate() {
         if mocked {
             let message = format!("`{}` comes after `mock` and never acts", entry.key);
-            let help = "put it before `mock`, or remove it";
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, "put it before `mock`, or remove it"));
         }
         mocked |= entry.key == "mock";
         policy(entry, problems);
@@ -30,11 +29,11 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
                 rate_limit(entry, is_known, problems);
                 redis(&entry.value, problems);
             }
-            "consumer_header" if !is_known => nobody_known(entry, problems),
+            "consumer_header" if !is_known => no_consumer_known(entry, problems),
             _ => {}
         }
     }
-    soap::beside(&entries().collect::<Vec<_>>(), problems);
+    soap::together(&entries().collect::<Vec<_>>(), problems);
 }
 
 fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
@@ -50,11 +49,7 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
                 && name.text() == Some("")
             {
                 let message = "the parameter has no name";
-                problems.push(Problem::new(
-                    name.span.clone(),
-                    message,
-                    "write for example api_key",
-                ));
+                problems.push(name.problem(message, "write for example api_key"));
             }
         }
         "basic_auth" => {
@@ -77,7 +72,7 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Names of a stylesheet's parameters, of which those with a prefix would mean more than they say.
+/// Checks the names of a stylesheet's parameters. A prefix would be a namespace, so it is invalid.
 fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
     let is_start = |c: char| c == '_' || c.is_alphabetic();
     let is_name = |name: &str| {
@@ -86,42 +81,33 @@ fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
                 .chars()
                 .all(|c| is_start(c) || c.is_ascii_digit() || "-.".contains(c))
     };
-    let params = settings.get("params").map_or(&[][..], Node::entries);
+    let params = settings.mapping("params");
     for entry in params.iter().filter(|entry| !is_name(&entry.key)) {
         let message = format!("`{}` is not the name of a parameter", entry.key);
         let help = "write letters, digits, `-`, `_` and `.`, and a letter first";
-        problems.push(Problem::new(entry.key_span.clone(), message, help));
+        problems.push(entry.problem(message, help));
     }
 }
 
 fn quotable(realm: &Node, problems: &mut Vec<Problem>) {
     if realm.text().is_some_and(|text| text.contains(['"', '\\'])) {
         let message = "a realm with a quote or a backslash, which gateways treat differently";
-        problems.push(Problem::new(
-            realm.span.clone(),
-            message,
-            "write it without",
-        ));
+        problems.push(realm.problem(message, "write it without"));
     }
 }
 
 fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     if settings.get("keys").is_none() && settings.get("jwks").is_none() {
-        let message = "`jwt` has no key, so no token could ever be good";
         let help = "add under `keys` for example `- hs256: {secret: ...}`";
-        problems.push(Problem::new(entry.key_span.clone(), message, help));
+        problems.push(entry.problem("`jwt` has no key, so no token could ever be good", help));
     }
     for key in settings.list("keys") {
         if let Some(secret) = key.get("hs256").and_then(|key| key.get("secret"))
             && secret.text().is_some_and(|text| text.len() < 32)
         {
             let message = "the secret has less than 32 bytes, which RFC 7518 asks for with HS256";
-            problems.push(Problem::new(
-                secret.span.clone(),
-                message,
-                "write a longer one",
-            ));
+            problems.push(secret.problem(message, "write a longer one"));
         }
         if let Some(public_key) = key.get("rs256").and_then(|key| key.get("public_key"))
             && public_key
@@ -131,12 +117,12 @@ fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
             let message = "this is not a public key in PEM";
             let help =
                 "write it from -----BEGIN PUBLIC KEY----- on, as `openssl pkey -pubout` prints it";
-            problems.push(Problem::new(public_key.span.clone(), message, help));
+            problems.push(public_key.problem(message, help));
         }
     }
 }
 
-/// `is_known`: whether a policy before it finds out who calls.
+/// `is_known`: true if a policy before it identifies the consumer.
 fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     super::not_zero(settings, "window", "give it some time, as in 1m", problems);
@@ -147,25 +133,25 @@ fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
     match (per, settings.entry("header")) {
         ("header", None) => {
             let message = "`per: header` does not say which header";
-            let help = "add for example `header: X-Client`";
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, "add for example `header: X-Client`"));
         }
         ("route" | "consumer", Some(header)) => {
             let message = format!("the header is not counted by, but the {per}");
-            let help = "write `per: header`, or remove `header`";
-            problems.push(Problem::new(header.key_span.clone(), message, help));
+            problems.push(header.problem(message, "write `per: header`, or remove `header`"));
         }
         _ => {}
     }
     if per == "consumer" && !is_known {
-        nobody_known(entry, problems);
+        no_consumer_known(entry, problems);
     }
 }
 
-fn nobody_known(entry: &Entry, problems: &mut Vec<Problem>) {
-    let message = "no policy before this one finds out which consumer calls";
+fn no_consumer_known(entry: &Entry, problems: &mut Vec<Problem>) {
     let help = format!("put one before it: {}", listed(AUTHENTICATIONS, "or"));
-    problems.push(Problem::new(entry.key_span.clone(), message, help));
+    problems.push(entry.problem(
+        "no policy before this one finds out which consumer calls",
+        help,
+    ));
 }
 
 fn redis(settings: &Node, problems: &mut Vec<Problem>) {
@@ -178,8 +164,7 @@ fn redis(settings: &Node, problems: &mut Vec<Problem>) {
             .is_some_and(|text| text.parse::<std::net::SocketAddr>().is_err())
     {
         let message = "this is not an IP address with a port";
-        let help = "write it as 127.0.0.1:6379";
-        problems.push(Problem::new(redis.span.clone(), message, help));
+        problems.push(redis.problem(message, "write it as 127.0.0.1:6379"));
     }
 }
 
@@ -190,7 +175,7 @@ fn header_edits(settings: &Node, problems: &mut Vec<Problem>) {
         }
     }
     for (key, has_values) in [("rename", false), ("set", true), ("add", true)] {
-        for entry in settings.get(key).map_or(&[][..], Node::entries) {
+        for entry in settings.mapping(key) {
             http::edited_header(&entry.key, &entry.key_span, problems);
             if has_values {
                 http::field_value(&entry.value, problems);
@@ -201,14 +186,14 @@ fn header_edits(settings: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Edits name places apart from one another, in the document as it came.
+/// Checks that no edit is inside the place of another, because all apply to the original document.
 fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     let mut places: Vec<(&str, &Range<usize>)> = Vec::new();
     let removed = settings.list("remove").iter();
     places.extend(removed.filter_map(|node| Some((node.text()?, &node.span))));
     for key in ["rename", "add", "default"] {
-        let edits = settings.get(key).map_or(&[][..], Node::entries).iter();
+        let edits = settings.mapping(key).iter();
         places.extend(edits.map(|edit| (edit.key.as_str(), &edit.key_span)));
     }
     for (at, (pointer, span)) in places.iter().enumerate() {
@@ -232,7 +217,7 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A policy that lets nobody in, because no consumer has what it asks for; said once, at the first.
+/// Reports the first policy that rejects every request because no consumer has its credential.
 pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
     for (policy, credential, what, help) in [
         (
@@ -259,13 +244,13 @@ pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
             found.is_some_and(|it| !matches!(&it.data, Data::List(items) if items.is_empty()))
         };
         if !root.list("consumers").iter().any(has_one) {
-            let message = format!("`{policy}` lets nobody in: no consumer has {what}");
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            let message = format!("`{policy}` rejects every request: no consumer has {what}");
+            problems.push(entry.problem(message, help));
         }
     }
 }
 
-/// What a password must be for gateways to agree on it.
+/// Checks that all gateways accept a password.
 pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
     let consumers = root.list("consumers").iter();
     for password in consumers.filter_map(|consumer| consumer.get("password")) {
@@ -274,81 +259,7 @@ pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
         };
         if text.is_empty() || !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             let message = "a password that is empty or not ASCII, which gateways treat differently";
-            let help = "write ASCII letters, digits and signs";
-            problems.push(Problem::new(password.span.clone(), message, help));
+            problems.push(password.problem(message, "write ASCII letters, digits and signs"));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use gatebench_config::parse;
-
-    use crate::Scenario;
-
-    fn mistakes(policies: &str) -> Vec<(usize, String)> {
-        let text = format!(
-            "scenario: s\ntitle: t\nupstream: go-bench\nconsumers: [{{name: a, keys: [k], password: p}}]\n\
-             requests: [{{path: /json/valid}}]\nroutes:\n  - name: r\n    path: /json\n    policies:\n{policies}"
-        );
-        match parse::<Scenario>("s.yaml", &text) {
-            Ok(_) => Vec::new(),
-            Err(told) => told
-                .all()
-                .iter()
-                .map(|one| (one.line - 9, one.message.clone()))
-                .collect(),
-        }
-    }
-
-    #[test]
-    fn good_policies_are_read() {
-        let good = "
-      - api_key: {header: X-Api-Key}
-      - basic_auth: {}
-      - jwt: {keys: [{hs256: {secret: 0123456789abcdef0123456789abcdef, id: one}}], issuer: me, leeway: 5s}
-      - jwt: {jwks: {keys: [{kty: oct, k: AAAA}]}}
-      - rate_limit: {limit: 10, window: 1m, per: consumer, headers: true}
-      - rate_limit: {limit: 10, window: 1m, per: header, header: X-Client}
-      - request_size_limit: {max_bytes: 1000}
-      - request_headers: {remove: [A], rename: {B: C}, set: {D: e}, add: {F: g}}
-      - response_json: {remove: [/a], rename: {/b: c}, add: {/d/-: [1, {e: null}]}, default: {/f: 1.5}}
-";
-        assert_eq!(mistakes(good), []);
-    }
-
-    #[test]
-    fn every_mistake_is_told_at_its_line() {
-        let found = mistakes(
-            "      - basic_auth: {realm: 'a \"b\"'}
-      - jwt: {issuer: me}
-      - jwt: {keys: [{hs256: {secret: short}}, {rs256: {public_key: none}}]}
-      - rate_limit: {limit: 0, window: 0s}
-      - rate_limit: {limit: 1, window: 1s, per: header}
-      - rate_limit: {limit: 1, window: 1s, header: X-Client}
-      - request_headers: {remove: [Host], set: {'A b': x}, add: {C: ' x'}}
-      - request_json: {remove: [/a], add: {/a/b: 1}}
-      - response_json: {add: {b: 1}}
-      - rate_limits: {limit: 1, window: 1s}
-",
-        );
-        let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
-        assert_eq!(
-            lines,
-            [1, 2, 3, 3, 4, 4, 5, 6, 7, 7, 7, 8, 9, 10],
-            "{found:#?}"
-        );
-    }
-
-    #[test]
-    fn who_is_counted_must_be_known() {
-        let limit = "      - rate_limit: {limit: 1, window: 1s, per: consumer}\n";
-        assert_eq!(mistakes(limit).len(), 1);
-        assert_eq!(
-            mistakes(&format!("{limit}      - basic_auth: {{}}\n")).len(),
-            1
-        );
-        assert_eq!(mistakes(&format!("      - basic_auth: {{}}\n{limit}")), []);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(table.head(), message, help));
         }
         let names = table.list("rows").iter().filter_map(|row| row.get("row"));
-        unique(names, "rows", "give each row a name of its own", problems);
+        unique(names, "rows", "give each row a unique name", problems);
         if is_of("scenario") {
             rows(table, problems);
         }
@@ -46,8 +46,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     corrections(root, problems);
 }
 
-/// Heads have up to two lines; a column of each target has none, and stands where there are
-/// targets.
+/// Checks that heads have up to two lines, and that only tables with targets have columns without a
+/// head.
 fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
     let columns = parent.list("groups").iter().map(|it| it.list("columns"));
     for column in columns.flatten() {
@@ -89,8 +89,7 @@ fn rows(table: &Node, problems: &mut Vec<Problem>) {
     for base in bases.filter_map(|it| it.get("base")) {
         if !is_row(&base) {
             let message = format!("no row is called `{}`", base.text().unwrap_or_default());
-            let help = "name one of the table's `rows`";
-            problems.push(Problem::new(base.span.clone(), message, help));
+            problems.push(base.problem(message, "name one of the table's `rows`"));
         }
     }
 }
@@ -103,13 +102,12 @@ fn cpus(table: &Node, problems: &mut Vec<Problem>) {
         let cpus = entry.key.parse().ok();
         if cpus.is_none_or(|cpus: f64| !cpus.is_finite() || cpus <= 0.0) {
             let message = format!("`{}` is not a number of CPUs", entry.key);
-            let help = "write a number, as in \"0.5\"";
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, "write a number, as in \"0.5\""));
         }
     }
 }
 
-/// An effect has the settings that it needs, and no other's.
+/// Checks that an effect has its settings, and no settings of other effects.
 fn corrections(root: &Node, problems: &mut Vec<Problem>) {
     for correction in root.list("corrections") {
         bounds(correction, problems);
@@ -122,7 +120,7 @@ fn corrections(root: &Node, problems: &mut Vec<Problem>) {
             match correction.entry(setting) {
                 None if is_owner => {
                     let message = format!("the effect `{owner}` needs `{setting}`");
-                    problems.push(Problem::new(effect.span.clone(), message, help));
+                    problems.push(effect.problem(message, help));
                 }
                 Some(entry) if !is_owner => {
                     let message = format!("`{setting}` belongs to the effect `{owner}`");
@@ -141,9 +139,8 @@ fn bounds(correction: &Node, problems: &mut Vec<Problem>) {
         if let [Some(before), Some(bound)] = [&pair[0], &pair[1]].map(Node::number)
             && bound <= before
         {
-            let message = "a bound that is not above the one before it";
             let help = "write the bounds from the lowest to the highest";
-            problems.push(Problem::new(pair[1].span.clone(), message, help));
+            problems.push(pair[1].problem("a bound that is not above the one before it", help));
         }
     }
 }
@@ -157,74 +154,7 @@ fn pairs(root: &Node, correction: &Node, problems: &mut Vec<Problem>) {
         let mut names = rows.filter_map(|row| row.get("row")?.text());
         if let Some(name) = node.text().filter(|name| names.all(|it| it != *name)) {
             let message = format!("no row is called `{name}`");
-            let help = "name a row of one of the tables";
-            problems.push(Problem::new(node.span.clone(), message, help));
+            problems.push(node.problem(message, "name a row of one of the tables"));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use gatebench_config::parse;
-
-    use crate::Published;
-
-    fn mistakes(text: &str) -> Vec<String> {
-        let text = format!("published: a\ntitle: t\nsetting: s\nsuite: s\n{text}");
-        let found = parse::<Published>("a.yaml", &text).unwrap_err();
-        found.all().iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn rows_and_columns_are_complete() {
-        let text = "groups: [{group: g, columns: [{figure: rate}, {head: [a, b, c], figure: cpu}]}]\n\
-                    tables:\n\
-                    - row: scenario\n\
-                    \x20 base: nobody\n\
-                    \x20 groups: [{group: g, columns: [{figure: rate}]}]\n\
-                    \x20 rows: [{row: a, scenario: s}, {row: a}]\n\
-                    - row: scenario\n";
-        assert_eq!(
-            mistakes(text),
-            [
-                "a.yaml:5:61: a head of more than two lines; write one or two lines",
-                "a.yaml:8:9: no row is called `nobody`; name one of the table's `rows`",
-                "a.yaml:9:34: a column without a head; \
-                 add its `head`; only tables of `connections` have a column for each target",
-                "a.yaml:10:34: a row without a scenario; \
-                 add the scenario that measures it, as in `scenario: proxy-json`",
-                "a.yaml:10:39: two rows are `a`; give each row a name of its own",
-                "a.yaml:11:3: a table of scenarios without rows; \
-                 add `rows`, as in `- {row: no policy, scenario: proxy-json}`",
-            ]
-        );
-    }
-
-    #[test]
-    fn figures_and_effects_have_the_settings_that_they_need() {
-        let text = "tables:\n\
-                    - row: scenario\n\
-                    \x20 by_cpus: true\n\
-                    \x20 rows: [{row: a, scenario: s, published_of: {half: {rats: 1}}}]\n\
-                    corrections:\n\
-                    - {effect: rounded, title: t, published: p, here: h}\n\
-                    - {effect: drift, title: t, published: p, here: h, pairs: []}\n\
-                    - {effect: buckets, title: t, published: p, here: h, buckets_ms: [1, 5, 2]}\n\
-                    - {effect: compression, title: t, published: p, here: h, pairs: [{row: a, other: b}]}\n";
-        assert_eq!(
-            mistakes(text),
-            [
-                "a.yaml:6:3: a table without columns; add `groups` to it, or to the document",
-                "a.yaml:8:47: `half` is not a number of CPUs; write a number, as in \"0.5\"",
-                "a.yaml:8:54: `half` has no key `rats`; did you mean `rate`?",
-                "a.yaml:10:12: the effect `rounded` needs `step_ms`; \
-                 add the step of its times, as in `step_ms: 10`",
-                "a.yaml:11:52: `pairs` belongs to the effect `compression`; remove it",
-                "a.yaml:12:73: a bound that is not above the one before it; \
-                 write the bounds from the lowest to the highest",
-                "a.yaml:13:82: no row is called `b`; name a row of one of the tables",
-            ]
-        );
     }
 }

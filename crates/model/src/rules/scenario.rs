@@ -1,9 +1,9 @@
 //! Rules of scenarios.
 
-use gatebench_config::{Data, HumanDuration, Node, Problem};
+use gatebench_config::{Data, Entry, Node, Problem};
 
 use super::template::Sources;
-use super::{admin, data, groups, http, policies, soap, unique};
+use super::{admin, data, groups, http, policies, soap, span, unique};
 use crate::data::Rows;
 use crate::route::path_matches;
 
@@ -27,9 +27,9 @@ pub(crate) fn check(
     for request in groups::requests(root) {
         self::request(request, problems);
         sources.request(request, problems);
-        if let Some(direct) = request.get("floor") {
-            self::request(direct, problems);
-            sources.request(direct, problems);
+        if let Some(direct) = direct_of(request) {
+            self::request(&direct.value, problems);
+            sources.request(&direct.value, problems);
         }
         splits_a_segment(root, request, problems);
         reaches_a_route(root, request, problems);
@@ -97,90 +97,73 @@ fn weights(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(entry) = root.entry("weights")
         && targets < 2.0
     {
-        let message = "with one target there is nothing to weigh";
         let help = "write how many processes the upstream has, as in `targets: 3`";
-        problems.push(Problem::new(entry.key_span.clone(), message, help));
+        problems.push(entry.problem("with one target there is nothing to weigh", help));
     }
 }
 
-/// An upstream that no route leads to would be one that no gateway is asked for.
+/// Reports upstreams that no route leads to.
 fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
-    let Some((node, count)) = root
-        .get("upstreams")
-        .and_then(|it| Some((it, it.number()?)))
-    else {
-        return;
-    };
     let routes = root.list("routes").len();
-    if count > routes as f64 {
+    if let Some(node) = root.get("upstreams")
+        && let Some(count) = node.number()
+        && count > routes as f64
+    {
         let message = format!("{count} upstreams for {routes} routes");
         let help = "write as many routes at least; each leads to one upstream";
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, help));
     }
 }
 
-/// Metrics are shown by the second.
+/// Requires whole seconds between fetches, because metrics are shown per second.
 fn scrapes(root: &Node, problems: &mut Vec<Problem>) {
     let every = root.get("metrics").and_then(|it| it.get("scrape_every"));
-    let span = every
-        .and_then(Node::text)
-        .and_then(|it| it.parse::<HumanDuration>().ok());
-    if let Some((node, span)) = every.zip(span)
+    if let Some((node, span)) = every.zip(span(every))
         && (span.as_nanos() == 0 || span.as_nanos() % 1_000_000_000 != 0)
     {
         let message = format!("metrics cannot be fetched every {span}");
-        let help = "write whole seconds, as in 1s";
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, "write whole seconds, as in 1s"));
     }
 }
 
-/// HTTP/2 in the clear is spoken by few gateways, and by no browser.
+/// Requires TLS for HTTP/2: few gateways and no browser support HTTP/2 without it.
 fn transport(root: &Node, problems: &mut Vec<Problem>) {
     let Some(transport) = root.get("transport") else {
         return;
     };
-    let is_secure = transport
-        .get("tls")
-        .is_some_and(|tls| matches!(tls.data, Data::Bool(true)));
+    let is_secure = transport.get("tls").and_then(Node::flag) == Some(true);
     if let Some(entry) = transport.entry("http2_streams").filter(|_| !is_secure) {
         let message = "HTTP/2 is agreed on by TLS, which `transport` does not ask for";
-        let help = "add `tls: true`";
-        problems.push(Problem::new(entry.key_span.clone(), message, help));
+        problems.push(entry.problem(message, "add `tls: true`"));
     }
 }
 
 fn names(root: &Node, problems: &mut Vec<Problem>) {
-    for (list, what, help) in [
-        ("routes", "routes", "give each route a name of its own"),
+    for (list, key, what, help) in [
+        ("routes", "name", "routes", "give each route a unique name"),
         (
             "consumers",
+            "name",
             "consumers",
-            "give each consumer a name of its own",
+            "give each consumer a unique name",
         ),
-        ("groups", "groups", "give each group a name of its own"),
+        ("groups", "name", "groups", "give each group a unique name"),
         (
             "parity",
+            "name",
             "parity cases",
             "say in each name what only this case proves",
         ),
+        (
+            "routes",
+            "path",
+            "paths of routes",
+            "give each route a unique path",
+        ),
     ] {
-        unique(
-            root.list(list).iter().filter_map(|item| item.get("name")),
-            what,
-            help,
-            problems,
-        );
+        let texts = root.list(list).iter().filter_map(|item| item.get(key));
+        unique(texts, what, help, problems);
     }
-    let paths = root
-        .list("routes")
-        .iter()
-        .filter_map(|route| route.get("path"));
-    unique(
-        paths,
-        "paths of routes",
-        "give each route a path of its own",
-        problems,
-    );
 }
 
 fn routes(root: &Node, problems: &mut Vec<Problem>) {
@@ -196,41 +179,33 @@ fn prefix(path: &Node, problems: &mut Vec<Problem>) {
     let text = path.text().unwrap_or_default();
     let bare = text.trim_end_matches('/');
     if text.contains("{{") {
-        let message = "the path of a route is no template";
-        let help = "write it out; `{{ index }}` stands for a number under `repeat:`";
-        problems.push(Problem::new(path.span.clone(), message, help));
+        let help = "write it out; `{{ index }}` is a number under `repeat:`";
+        problems.push(path.problem("the path of a route cannot be a template", help));
     } else if text.contains('?') {
-        let message = "a route cannot have a query";
-        let help = "end the prefix before the `?`";
-        problems.push(Problem::new(path.span.clone(), message, help));
+        problems.push(path.problem(
+            "a route cannot have a query",
+            "end the prefix before the `?`",
+        ));
     } else if !bare.is_empty() && bare != text {
         let message = format!("gateways differ in whether the route `{text}` holds `{bare}`");
         let help = format!("write `{bare}`, which holds everything below it");
-        problems.push(Problem::new(path.span.clone(), message, help));
+        problems.push(path.problem(message, help));
     }
 }
 
 fn consumers(root: &Node, problems: &mut Vec<Problem>) {
-    let keys = || {
-        root.list("consumers")
-            .iter()
-            .flat_map(|consumer| consumer.list("keys"))
-    };
-    unique(
-        keys(),
-        "keys",
-        "give each consumer keys of its own",
-        problems,
-    );
+    let consumers = || root.list("consumers").iter();
+    let keys = || consumers().flat_map(|consumer| consumer.list("keys"));
+    unique(keys(), "keys", "give each consumer its own keys", problems);
     for key in keys() {
         let text = key.text();
         if text == Some("") {
             let help = "write a key, or remove it";
-            problems.push(Problem::new(key.span.clone(), "a key is empty", help));
+            problems.push(key.problem("a key is empty", help));
         } else if text.is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic())) {
             let message = "a key holds a blank or a character outside ASCII, which gateways treat differently";
             let help = "write it in ASCII letters, digits and signs, without blanks";
-            problems.push(Problem::new(key.span.clone(), message, help));
+            problems.push(key.problem(message, help));
         }
     }
 }
@@ -252,53 +227,51 @@ fn one_body(request: &Node, problems: &mut Vec<Problem>) {
         && body.span != file.value.span
     {
         let message = "`body` and `body_file` exclude each other";
-        problems.push(Problem::new(
-            file.key_span.clone(),
-            message,
-            "keep one of them",
-        ));
+        problems.push(file.problem(message, "keep one of them"));
     }
 }
 
 fn weight_of_one(request: &Node, problems: &mut Vec<Problem>) {
     if let Some(weight) = request.entry("weight") {
         let message = "a parity case is sent once, whatever its weight";
-        problems.push(Problem::new(weight.key_span.clone(), message, "remove it"));
+        problems.push(weight.problem(message, "remove it"));
     }
 }
 
 /// Reports a direct request that is the same as the gateway's.
 fn direct_differs(request: &Node, problems: &mut Vec<Problem>) {
-    if let Some(direct) = request.entry("floor")
+    if let Some(direct) = direct_of(request)
         && direct.value.entries().is_empty()
     {
-        let message = "`floor` changes nothing";
-        problems.push(Problem::new(direct.key_span.clone(), message, "remove it"));
+        let message = format!("`{}` changes nothing", direct.key);
+        problems.push(direct.problem(message, "remove it"));
     }
 }
 
-/// Whether a path leaves a prefix in the middle of a segment.
+/// The direct request. Earlier files call it `floor`.
+fn direct_of(request: &Node) -> Option<&Entry> {
+    request.entry("direct").or_else(|| request.entry("floor"))
+}
+
+/// Reports whether a path leaves a prefix in the middle of a segment.
 fn splits(prefix: &str, path: &str) -> bool {
     prefix.starts_with('/') && path.starts_with(prefix) && !path_matches(prefix, path)
 }
 
-/// Whether a case proves that a request stays away from the upstream.
+/// Reports whether a case proves that a request stays away from the upstream.
 fn is_refused(case: &Node) -> bool {
-    case.get("reaches_upstream")
-        .is_some_and(|reaches| matches!(reaches.data, Data::Bool(false)))
+    case.get("reaches_upstream").and_then(Node::flag) == Some(false)
 }
 
-/// By themselves gateways differ in whether `/jsonx` lies under `/json`. Every folder has to say that it
-/// does not, which a case may prove; nothing else may depend on it.
+/// Reports a path that continues a route's prefix within a segment, because gateways differ in
+/// whether `/jsonx` is under `/json`. Every gateway folder must configure that it is not. A case
+/// may prove this, but no other request may depend on it.
 fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
-    let Some((node, path)) = request
-        .get("path")
-        .and_then(|node| Some((node, node.text()?)))
-    else {
+    let Some(node) = request.get("path") else {
         return;
     };
-    let routes = root.list("routes").iter();
-    let mut prefixes = routes.filter_map(|route| route.get("path")?.text());
+    let Some(path) = node.text() else { return };
+    let mut prefixes = prefixes(root);
     // The longest prefix wins everywhere, so a longer one that holds the path leaves no doubt.
     let holding = prefixes.clone().filter(|prefix| path_matches(prefix, path));
     let longest = holding.map(str::len).max().unwrap_or(0);
@@ -306,12 +279,18 @@ fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     if let Some(prefix) = prefixes.find(in_doubt) {
         let message = format!("gateways differ in whether `{path}` is under the route `{prefix}`");
         let help = format!("write `{prefix}/...`, or a path that does not begin with `{prefix}`");
-        problems.push(Problem::new(node.span.clone(), message, help));
+        problems.push(node.problem(message, help));
     }
 }
 
-/// The route that a request takes: the longest prefix wins. `Err` where routes or path have a mistake
-/// of their own, so that nothing can be said.
+/// The paths of all routes.
+fn prefixes(root: &Node) -> impl Iterator<Item = &str> + Clone {
+    let routes = root.list("routes").iter();
+    routes.filter_map(|route| route.get("path")?.text())
+}
+
+/// The route that a request takes: the longest prefix wins. `Err` if a mistake in the routes or in
+/// the path leaves it open.
 fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> {
     let path = request.get("path").and_then(Node::text).ok_or(())?;
     let mut best: Option<(&str, &Node)> = None;
@@ -328,44 +307,33 @@ fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> 
         }
     }
     let longest = best.map_or(0, |(prefix, _)| prefix.len());
-    let routes = root.list("routes").iter();
-    let mut prefixes = routes.filter_map(|route| route.get("path")?.text());
-    if prefixes.any(|prefix| splits(prefix, path) && prefix.len() > longest) {
+    let is_in_doubt = prefixes(root).any(|prefix| splits(prefix, path) && prefix.len() > longest);
+    let is_known = path.starts_with('/') && !root.list("routes").is_empty();
+    if is_in_doubt || !is_known {
         return Err(());
     }
-    let known = path.starts_with('/') && !root.list("routes").is_empty();
-    if known {
-        Ok(best.map(|(_, route)| route))
-    } else {
-        Err(())
-    }
+    Ok(best.map(|(_, route)| route))
 }
 
 fn reaches_a_route(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     if let Ok(None) = route_of(root, request)
         && let Some(path) = request.get("path")
     {
-        let prefixes = root
-            .list("routes")
-            .iter()
-            .filter_map(|route| route.get("path")?.text());
         let help = format!(
             "begin it with the path of a route: {}",
-            gatebench_config::suggest::listed(prefixes, "or")
+            gatebench_config::suggest::listed(prefixes(root), "or")
         );
         let message = format!("no route matches `{}`", path.text().unwrap_or_default());
-        problems.push(Problem::new(path.span.clone(), message, help));
+        problems.push(path.problem(message, help));
     }
 }
 
 /// A case that reaches the upstream needs a way there.
 fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>) {
-    let Some(reaches) = case.entry("reaches_upstream") else {
+    let reaches = case.entry("reaches_upstream");
+    let Some(reaches) = reaches.filter(|it| it.value.flag() == Some(true)) else {
         return;
     };
-    if !matches!(reaches.value.data, Data::Bool(true)) {
-        return;
-    }
     reaches_a_route(root, request, problems);
     if let Ok(Some(route)) = route_of(root, request)
         && route
@@ -374,7 +342,7 @@ fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>)
             .any(|policy| policy.get("mock").is_some())
     {
         let help = "write `reaches_upstream: false`, or remove `mock` from the route";
-        let message = "this cannot reach the upstream: the route's `mock` answers it";
-        problems.push(Problem::new(reaches.value.span.clone(), message, help));
+        let message = "this cannot reach the upstream: the route's `mock` responds to it";
+        problems.push(reaches.value.problem(message, help));
     }
 }

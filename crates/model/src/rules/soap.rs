@@ -17,9 +17,8 @@ const EDITS: [&str; 3] = ["request_json", "response_json", "response_xslt"];
 pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     if settings.get("request").is_none() && settings.get("response").is_none() {
-        let message = "`soap` does nothing";
         let help = "add `request: {}` or `response: {}` with what is to be done";
-        problems.push(Problem::new(entry.key_span.clone(), message, help));
+        problems.push(entry.problem("`soap` does nothing", help));
     }
     for direction in ["request", "response"] {
         if let Some(chain) = settings.get(direction) {
@@ -36,7 +35,7 @@ fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
         {
             let message = format!("`{setting}` means nothing in a {direction}");
             let help = format!("put it under `{only}`, or remove it");
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, help));
         }
     }
 }
@@ -46,13 +45,13 @@ const ORIGIN: &str = "origin";
 
 /// Upstreams have names that every gateway can have, and whoever names one means one that there is.
 pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
-    let more = root.get("more_upstreams").map_or(&[][..], Node::entries);
+    let more = root.mapping("more_upstreams");
     for entry in more {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         if entry.key == ORIGIN || entry.key.is_empty() || !entry.key.bytes().all(is_plain) {
             let message = format!("an upstream cannot be called `{}`", entry.key);
             let help = "call it by lower-case letters and digits, and not `origin`";
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, help));
         }
     }
     let known: Vec<&str> = more.iter().map(|entry| entry.key.as_str()).collect();
@@ -70,26 +69,25 @@ pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         };
         let message = format!("no upstream of the scenario is called `{name}`");
         let help = format!("add `more_upstreams: {{{name}: KIND}}`, or remove `upstream`");
-        problems.push(Problem::new(named.span.clone(), message, help));
+        problems.push(named.problem(message, help));
     }
 }
 
-/// The policies of one route beside one another: a body is either XML's or JSON's to edit, once.
-pub(super) fn beside(policies: &[&Entry], problems: &mut Vec<Problem>) {
+/// Checks the policies of a route together: only one policy may edit a body.
+pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
     let mut soap = policies.iter().filter(|entry| entry.key == "soap");
     if soap.next().is_none() {
         return;
     }
     if let Some(second) = soap.next() {
         let message = "a second `soap` on one route";
-        let help = "write both directions into one";
-        problems.push(Problem::new(second.key_span.clone(), message, help));
+        problems.push(second.problem(message, "write both directions into one"));
     }
     let is_edit = |entry: &&&Entry| EDITS.contains(&entry.key.as_str());
     for edit in policies.iter().filter(is_edit) {
-        let message = format!("`{}` beside `soap`, on the same bodies", edit.key);
+        let message = format!("`{}` next to `soap`, on the same bodies", edit.key);
         let help = "let a stylesheet of `soap` do it, or use another route";
-        problems.push(Problem::new(edit.key_span.clone(), message, help));
+        problems.push(edit.problem(message, help));
     }
 }
 
@@ -113,8 +111,13 @@ mod tests {
             Some("a.txt") => Ok(b"text".to_vec()),
             _ => Err(io::ErrorKind::NotFound.into()),
         };
-        parse_with_files("s.yaml", &text, &read_file)
-            .map_err(|told| told.all().iter().map(|one| one.message.clone()).collect())
+        parse_with_files("s.yaml", &text, &read_file).map_err(|mistakes| {
+            mistakes
+                .all()
+                .iter()
+                .map(|one| one.message.clone())
+                .collect()
+        })
     }
 
     #[test]
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told() {
+    fn every_mistake_is_reported() {
         let found = read(
             "      - soap: {}
       - soap:
@@ -163,8 +166,8 @@ mod tests {
             "b.xsd cannot be read",
             "not XML in UTF-8",
             "a second `soap`",
-            "`request_json` beside `soap`",
-            "`response_xslt` beside `soap`",
+            "`request_json` next to `soap`",
+            "`response_xslt` next to `soap`",
             "`ignore_process_if_service_http_error` means nothing in a request",
             "`soap_action` means nothing in a response",
             "`route_xpath_targets` means nothing in a response",

@@ -22,11 +22,11 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
                 }
                 _ => "keep one of them",
             };
-            let message = format!("`{}` stands twice", step.word);
+            let message = format!("`{}` occurs twice", step.word);
             problems.push(Problem::new(node.head(), message, help));
         }
-        // Only the first of the steps that belong before it is reported, and none that stands twice:
-        // that was reported already.
+        // Only the first of the steps that belong before it is reported, and no step that occurs
+        // twice, because that was reported already.
         let late = |other: &KnownStep| other.place < step.place && !has(before, other.word);
         if let Some((other, _)) = after.iter().find(|(other, _)| late(other)) {
             problems.push(Problem::new(
@@ -66,7 +66,7 @@ fn has(steps: &[(&KnownStep, &Node)], word: &str) -> bool {
     steps.iter().any(|(step, _)| step.word == word)
 }
 
-/// Reports needed steps that are not there.
+/// Reports required steps that are missing.
 fn missing(root: &Node, steps: &[(&KnownStep, &Node)], problems: &mut Vec<Problem>) {
     let list = root.entry("steps");
     let Some(list) = list.filter(|list| !list.value.items().is_empty()) else {
@@ -75,8 +75,7 @@ fn missing(root: &Node, steps: &[(&KnownStep, &Node)], problems: &mut Vec<Proble
     let mut place = "as the first step".to_owned();
     for step in STEPS.iter().filter(|step| step.is_needed) {
         if !has(steps, step.word) {
-            problems.push(Problem::new(
-                list.key_span.clone(),
+            problems.push(list.problem(
                 format!("the steps have no `{}`", step.word),
                 format!("add `- {}` {place}", step.word),
             ));
@@ -92,8 +91,7 @@ fn load(load: &Node, problems: &mut Vec<Problem>) {
     if let (Some(path), Some(script)) = (load.entry("path"), load.entry("script"))
         && path.value.text().is_some()
     {
-        problems.push(Problem::new(
-            script.key_span.clone(),
+        problems.push(script.problem(
             "`path` and `script` exclude each other: a script says itself what it asks for",
             "keep one of them",
         ));

@@ -7,49 +7,45 @@ use crate::label::is_direct;
 
 /// The mistakes of a suite beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
-    let again = "name it once; to set a gateway beside itself use `gatebench ab`";
+    let again = "name it once; to compare a gateway with itself, use `gatebench ab`";
     unique(root.list("gateways"), "gateways", again, problems);
     let names = root.list("scenarios").iter().filter_map(name);
     unique(names, "scenarios", "name it once", problems);
     for gateway in root.list("gateways") {
         if let Some(name) = gateway.text().filter(|it| is_direct(it)) {
             let help = "remove it, and write `direct: true`";
-            problems.push(Problem::new(
-                gateway.span.clone(),
-                format!("`{name}` is not a gateway"),
-                help,
-            ));
+            problems.push(gateway.problem(format!("`{name}` is not a gateway"), help));
         }
     }
     loads_of_scenarios(root, problems);
     loads_of_sizes(root, problems);
 }
 
-/// The name of a scenario, whether or not it has loads of its own.
+/// The name of a scenario, with or without its own loads.
 fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// A load that no length asks for would never be sent, and nobody would notice.
+/// Reports loads that no length uses, because they would silently never be sent.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
         if let Some(own) = own.filter(|_| root.get("as_published").is_none()) {
             let message = "a published load of a scenario, and none of the suite";
             let help = "add to the suite `as_published: {load: NAME, blocks: 1}`";
-            problems.push(Problem::new(own.key_span.clone(), message, help));
+            problems.push(own.problem(message, help));
         }
         let is_plain =
             scenario.get("scenario").is_some() && own.is_none() && scenario.get("load").is_none();
         if is_plain {
-            let message = "a scenario written out without a load of its own";
+            let message = "a scenario written as a mapping without a load";
             let help = "write its name alone, or add `load:` or `as_published:`";
             problems.push(Problem::new(scenario.head(), message, help));
         }
     }
 }
 
-/// Loads belong to sizes that there are, each to one.
+/// Checks that each load belongs to one size of the suite.
 fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     let once = "name each size once";
     let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes are", once, problems);
@@ -64,8 +60,7 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
             continue;
         };
         let message = format!("the suite has no size of {cpus} CPUs");
-        let help = "add it to `cpus`, or remove its load";
-        problems.push(Problem::new(load.span.clone(), message, help));
+        problems.push(load.problem(message, "add it to `cpus`, or remove its load"));
     }
     let own = loads.filter_map(|load| load.get("of_scenarios"));
     for entry in own.flat_map(Node::entries) {
@@ -73,12 +68,12 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
         if !names.any(|it| it.text() == Some(entry.key.as_str())) {
             let message = format!("the suite has no scenario `{}`", entry.key);
             let help = "name one of its `scenarios`, or remove its load";
-            problems.push(Problem::new(entry.key_span.clone(), message, help));
+            problems.push(entry.problem(message, help));
         }
     }
 }
 
-/// The numbers of nodes; those that occur again are reported.
+/// Returns the numbers of nodes, and reports those that occur twice.
 fn numbers<'n>(
     nodes: impl Iterator<Item = &'n Node>,
     what: &str,
@@ -92,7 +87,7 @@ fn numbers<'n>(
         };
         if seen.contains(&number) {
             let message = format!("two {what} {number}");
-            problems.push(Problem::new(node.span.clone(), message, help));
+            problems.push(node.problem(message, help));
         }
         seen.push(number);
     }

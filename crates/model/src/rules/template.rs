@@ -1,4 +1,4 @@
-//! Rules of templates and of the values that stand in them.
+//! Rules of templates and of their values.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,19 +10,19 @@ use crate::data::Rows;
 use crate::repeat::INDEX;
 use crate::template::{LITERAL, Reference, Template};
 
-/// What a source is known to have.
+/// The known columns and rows of a source.
 struct Known<'n> {
     columns: Vec<&'n str>,
     rows: Option<Rows>,
 }
 
-/// The sources of a scenario, and the text that templates are pointed at in.
+/// The sources of a scenario, and the text that contains the templates.
 pub(super) struct Sources<'n> {
     text: &'n str,
     known: BTreeMap<&'n str, Known<'n>>,
 }
 
-/// Where a template stands, which decides what its values may be.
+/// The place of a template, which determines the allowed values.
 #[derive(Clone, Copy)]
 enum Place {
     Path,
@@ -57,7 +57,7 @@ impl Place {
 
 impl<'n> Sources<'n> {
     pub(super) fn of(root: &'n Node, text: &'n str, attachments: &[(String, Rows)]) -> Self {
-        let entries = root.get("data").map_or(&[][..], Node::entries);
+        let entries = root.mapping("data");
         let known = |source: &'n Node, name: &str| {
             let list = source.get("list");
             let columns = list.map_or(&[][..], |list| list.list("columns"));
@@ -98,7 +98,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// A request with a known answer.
+    /// A request with a known response.
     pub(super) fn known_request(&self, request: &Node, problems: &mut Vec<Problem>) {
         for (node, _) in templates(request) {
             let (span, message) = match template(node) {
@@ -121,21 +121,21 @@ impl<'n> Sources<'n> {
     fn reference(&self, node: &Node, it: &Reference, place: Place, problems: &mut Vec<Problem>) {
         let (message, help) = match self.known.get(it.source.as_str()) {
             None if it.source == INDEX => (
-                "`{{ index }}` stands for a number only in what is repeated".into(),
-                "add `repeat:` beside it, or name a source".into(),
+                "`{{ index }}` has a value only in a repeated item".into(),
+                "add `repeat:` next to it, or name a source".into(),
             ),
             None => (
                 format!("no source of `data` is called `{}`", it.source),
                 self.no_source(it),
             ),
             Some(known) => match column_of(known, it) {
-                Err(told) => told,
+                Err(wrong) => wrong,
                 Ok(column) => match known.value_against(column, place) {
                     None => return,
                     Some((row, value)) => {
                         let (place, help) = place.words();
                         let message = format!(
-                            "{value:?} in row {} of `{}` cannot stand in {place}",
+                            "{value:?} in row {} of `{}` cannot be used in {place}",
                             row + 1,
                             it.source
                         );
@@ -158,7 +158,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// Checks are the same for every answer.
+    /// Checks are the same for every response.
     fn check(&self, check: &Node, problems: &mut Vec<Problem>) {
         let texts = [
             check.get("header").and_then(|it| it.get("equals")),
@@ -174,8 +174,8 @@ impl<'n> Sources<'n> {
             let of_data = references
                 .find(|it| self.known.contains_key(it.source.as_str()) || it.source == INDEX);
             if let Some(it) = of_data {
-                let message = "a check is the same for every answer, and has no values of `data`";
-                let help = "check what all answers have in common";
+                let message = "a check is the same for every response, and has no values of `data`";
+                let help = "check what all responses have in common";
                 problems.push(Problem::new(self.culprit(node, &it.span), message, help));
             }
         }
@@ -194,7 +194,7 @@ impl<'n> Sources<'n> {
 }
 
 impl Known<'_> {
-    /// The first value that cannot stand in a place.
+    /// The first value that cannot be used in a place.
     fn value_against(&self, column: usize, place: Place) -> Option<(usize, &str)> {
         let rows = self.rows.as_ref()?;
         (0..rows.len())
@@ -234,7 +234,7 @@ fn template(node: &Node) -> Option<Result<Template, crate::template::TemplateErr
 
 /// The texts of a request that are templates.
 fn templates(request: &Node) -> impl Iterator<Item = (&Node, Place)> {
-    let headers = request.get("headers").map_or(&[][..], Node::entries).iter();
+    let headers = request.mapping("headers").iter();
     let path = request.get("path").map(|node| (node, Place::Path));
     let body = request.get("body").map(|node| (node, Place::Body));
     path.into_iter()

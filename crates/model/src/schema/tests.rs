@@ -30,7 +30,8 @@ const DESCRIPTIVE: [&str; 7] = [
     "format",
     "patternErrorMessage",
 ];
-/// Understood together with `oneOf`: keys beyond those of the mapping and its choice are unknown anyway.
+/// Understood together with `oneOf`: keys beyond those of the mapping and its choice are unknown
+/// anyway.
 const IMPLIED: [&str; 1] = ["unevaluatedProperties"];
 
 fn check_keywords(schema: &Value) {
@@ -80,7 +81,7 @@ fn types_of<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s str> {
     }
 }
 
-/// Forms of `anyOf` are told apart by their types.
+/// The types of the forms of `anyOf` differ.
 fn check_forms(schema: &Value, root: &Value) {
     match schema {
         Value::Object(object) => {

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Phase, Shape};
 
-/// Two variants that are set beside each other, and a third that is the second once more. What differs between
-/// those two is the noise of the machine, since they are the same.
+/// Two compared variants, and a third that is the same as the second. Any difference between the
+/// second and the third is therefore noise of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AbTest {
     /// Label of the variant that is judged.
     pub candidate: String,
     /// Label of the variant it is compared with.
     pub baseline: String,
-    /// Label of the baseline's other self.
+    /// Label of the second instance of the baseline.
     pub again: String,
-    /// What decides.
+    /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// The most blocks that were planned. It may end before, when it is settled; the verdict's error rate holds for so
-    /// many looks.
+    /// The highest number of blocks. A comparison ends earlier once it is decided; the error rate
+    /// of the verdict holds for that many interim analyses.
     pub blocks_max: u32,
     /// True if blocks up to that number have only the deciding phases, and those after it only the
     /// others.
@@ -26,17 +26,17 @@ pub struct AbTest {
     pub decides_first: bool,
 }
 
-/// What a comparison is decided by.
+/// The metrics that can decide a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
-    /// CPU time of the gateway per request: of a phase in which gateways are side by side where the load has one, else
-    /// at a fixed rate where it has that, else under saturation.
+    /// CPU time of the gateway per request: of a phase in which gateways are side by side where the
+    /// load has one, else at a fixed rate where it has that, else under saturation.
     #[default]
     Cpu,
-    /// Answers per second of the closed load.
+    /// Responses per second of the closed load.
     Throughput,
-    /// What the gateway adds to a request at a fixed rate: median.
+    /// The time that the gateway adds to a request at a fixed rate: median.
     AddedP50,
     /// The same, 99th percentile.
     AddedP99,
@@ -68,7 +68,7 @@ impl AbTest {
         !self.decides_first || self.decides_in(block) == self.metric.is_taken_from(phase)
     }
 
-    /// Whether a comparison of these two is a part of it: the two gateways, or the baseline with itself.
+    /// Reports whether the test compares these two: the two gateways, or the baseline with itself.
     pub fn has(&self, candidate: &str, baseline: &str) -> bool {
         (candidate == self.candidate && baseline == self.baseline)
             || (candidate == self.baseline && baseline == self.again)

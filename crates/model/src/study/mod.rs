@@ -1,7 +1,7 @@
-//! The studies: what a run can be made for, with the settings of each in a module of its own.
+//! The studies that a run can be made for. Each has a module with its settings.
 //!
-//! Others ask a study for what it changes, and do not compare its kind. The next step of a run and
-//! the result of the run are decided in `gatebench_analysis::study`.
+//! Callers use the methods of [`Study`] instead of matching on its kind.
+//! `gatebench_studies` has a folder for each, with all that follows from the settings.
 
 pub mod ab;
 pub mod capacity;
@@ -51,12 +51,12 @@ pub enum Study {
     ColdStart(ColdStart),
 }
 
-/// How gateways start: the time to the first correct response, and the number of requests until the
-/// CPU time per request is near that of the steady state. Its loads begin at that response.
+/// The start of gateways: the time to the first correct response, and the number of requests until
+/// the CPU time per request is near that of the steady state. Its loads begin at that response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColdStart {
-    /// How near that is, in per cent.
+    /// The tolerance of that, in percent.
     #[serde(default = "within_percent")]
     #[schemars(range(min = 1, max = 50))]
     pub within_percent: u32,
@@ -73,6 +73,11 @@ impl Default for Study {
 }
 
 impl Study {
+    /// Reports whether the run only measures, also at shares of saturation.
+    pub fn only_measures(&self) -> bool {
+        matches!(self, Self::Measure(_))
+    }
+
     /// Returns the comparison of two gateways, if the run is made for one.
     pub fn ab(&self) -> Option<&AbTest> {
         match self {
@@ -152,8 +157,8 @@ impl Study {
         self.versions()?.threads
     }
 
-    /// Reports whether a trial that is stopped before its time counts as it is: a soak or a profile
-    /// then says the same of a shorter time.
+    /// Reports whether a trial that is stopped early counts: a soak or a profile is then valid for
+    /// a shorter time.
     pub fn may_be_stopped(&self) -> bool {
         matches!(self, Self::Soak(_) | Self::Profile(_))
     }
@@ -164,14 +169,14 @@ impl Study {
         matches!(self, Self::Soak(_))
     }
 
-    /// Reports whether the result needs several blocks. A soak has one process and a verdict of its
-    /// own; a search has an interval of its own.
+    /// Reports whether the result needs several blocks. A soak has one process and its own
+    /// verdict; a search has its own interval.
     pub fn needs_blocks(&self) -> bool {
         !matches!(self, Self::Soak(_) | Self::Capacity(_))
     }
 }
 
-/// A study that a suite asks for. A command that is made for another one has that.
+/// The study of a suite. A command that makes another study takes precedence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteStudy {

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Flame {
     /// Samples of each core in a second.
     pub samples_per_second: u32,
-    /// How a stack is read.
+    /// The method to read a stack.
     pub stacks: Stacks,
 }
 
-/// How the callers of a sampled function are found.
+/// The methods to find the callers of a sampled function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stacks {

@@ -8,9 +8,9 @@ use gatebench_model::{FileKind, GatewayFolder, LoadProfile, Published, Scenario,
 use proptest::prelude::*;
 use serde::Serialize;
 
-fn points_into(text: &str, told: &Diagnostics) {
-    assert!(!told.all().is_empty());
-    for mistake in told.all() {
+fn points_into(text: &str, mistakes: &Diagnostics) {
+    assert!(!mistakes.all().is_empty());
+    for mistake in mistakes.all() {
         let span = text
             .get(mistake.offset..mistake.offset + mistake.length)
             .expect("a span inside the text");
@@ -22,7 +22,7 @@ fn points_into(text: &str, told: &Diagnostics) {
         assert!(mistake.column <= line.chars().count() + 1);
         assert!(!mistake.message.is_empty() && !mistake.help.is_empty());
     }
-    assert!(told.render(false, 80).contains(&told.to_string()));
+    assert!(mistakes.render(false, 80).contains(&mistakes.to_string()));
 }
 
 static VALIDATORS: LazyLock<HashMap<&str, jsonschema::Validator>> = LazyLock::new(|| {
@@ -33,10 +33,10 @@ static VALIDATORS: LazyLock<HashMap<&str, jsonschema::Validator>> = LazyLock::ne
         .collect()
 });
 
-/// What is let through fits the published schema, says a validator that is not ours.
+/// Accepted text fits the published schema, by an independent validator.
 fn parses<T: Document + Serialize>(text: &str) {
     match parse::<T>("any.yaml", text) {
-        Err(told) => points_into(text, &told),
+        Err(mistakes) => points_into(text, &mistakes),
         Ok(document) => {
             let json = serde_json::to_value(&document).unwrap();
             assert!(VALIDATORS[T::WORD].is_valid(&json), "{text}");
@@ -52,14 +52,15 @@ fn parses_as_everything(text: &str) {
     parses::<GatewayFolder>(text);
 }
 
-const SEEDS: [&str; 9] = [
-    include_str!("../../../../scenarios/api-key.yaml"),
-    include_str!("../../../../scenarios/echo.yaml"),
-    include_str!("../../../../scenarios/loads/tour.yaml"),
-    include_str!("../../../../scenarios/loads/spike.yaml"),
-    include_str!("../../../../scenarios/loads/sweep.yaml"),
-    include_str!("../../../../scenarios/good-and-failing.yaml"),
-    include_str!("../../../../scenarios/published/gravitee.yaml"),
+const SEEDS: [&str; 10] = [
+    include_str!("../../../../scenarios/policy/api-key.yaml"),
+    include_str!("../../../../scenarios/scale/routes.yaml"),
+    include_str!("../../../../scenarios/proxy/echo.yaml"),
+    include_str!("../../../../scenarios/load/tour.yaml"),
+    include_str!("../../../../scenarios/load/spike.yaml"),
+    include_str!("../../../../scenarios/load/sweep.yaml"),
+    include_str!("../../../../scenarios/fault/good-and-failing.yaml"),
+    include_str!("../../../../scenarios/published/gravitee/table.yaml"),
     include_str!("../mistakes/scenario-data.yaml"),
     include_str!("../mistakes/gateway-folder.yaml"),
 ];
@@ -119,17 +120,17 @@ fn what_would_grow_without_end_is_refused() {
         nested.as_str(),
         &"x".repeat(5 << 20),
     ] {
-        let told = parse::<Suite>("any.yaml", text).unwrap_err();
-        points_into(text, &told);
+        let mistakes = parse::<Suite>("any.yaml", text).unwrap_err();
+        points_into(text, &mistakes);
     }
 }
 
 #[test]
 fn places_count_characters_and_survive_windows() {
     let text = "\u{feff}suite: s\r\ntitle: grün 🦀\r\ngateways: [a]\r\nscenarios: [a]\r\nload: l # ü\r\nblocks: 0\r\n";
-    let told = parse::<Suite>("any.yaml", text).unwrap_err();
-    let [mistake] = told.all() else {
-        panic!("{told:?}")
+    let mistakes = parse::<Suite>("any.yaml", text).unwrap_err();
+    let [mistake] = mistakes.all() else {
+        panic!("{mistakes:?}")
     };
     assert_eq!((mistake.line, mistake.column), (6, 9));
     assert_eq!(&text[mistake.offset..mistake.offset + mistake.length], "0");

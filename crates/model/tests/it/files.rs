@@ -71,32 +71,32 @@ fn bodies_of_files_are_text_with_templates_or_any_bytes() {
 }
 
 #[test]
-fn what_files_lack_is_told_where_they_are_named() {
-    let told = |data: &str, requests: &str| {
-        let told = scenario(data, requests).unwrap_err();
-        let first = &told.all()[0];
+fn a_mistake_in_a_file_is_reported_where_the_file_is_named() {
+    let mistakes = |data: &str, requests: &str| {
+        let mistakes = scenario(data, requests).unwrap_err();
+        let first = &mistakes.all()[0];
         (first.line, first.message.clone())
     };
     let plain = "[{path: /anything}]";
     let broken = "{x: {csv: {file: broken.csv}}}";
-    let (line, message) = told(broken, plain);
+    let (line, message) = mistakes(broken, plain);
     assert_eq!(
         (line, message.contains("line 3 of broken.csv")),
         (5, true),
         "{message}"
     );
-    let (line, message) = told(USERS, "[{path: '/anything/{{ users.email }}'}]");
+    let (line, message) = mistakes(USERS, "[{path: '/anything/{{ users.email }}'}]");
     assert_eq!(
         (line, message.as_str()),
         (6, "`users` has no column `email`")
     );
-    let (line, message) = told(USERS, "[{path: '/anything/{{ users.name }}'}]");
+    let (line, message) = mistakes(USERS, "[{path: '/anything/{{ users.name }}'}]");
     assert_eq!(line, 6);
     assert_eq!(
         message,
-        "\"Ada, L\" in row 1 of `users` cannot stand in a path"
+        "\"Ada, L\" in row 1 of `users` cannot be used in a path"
     );
-    let (_, message) = told(
+    let (_, message) = mistakes(
         "{users: {csv: {file: users.csv}}}",
         "[{path: /anything, body_file: none}]",
     );

@@ -1,7 +1,17 @@
 //! The integration tests of this crate in one binary: a module for each subject.
 #![allow(clippy::unwrap_used)]
 
+mod admin;
 mod any_text;
+mod bounds;
+mod capacity;
+mod culprit;
 mod files;
+mod isolation;
 mod mistakes;
+mod objectives;
+mod policies;
+mod published;
+mod repeat;
+mod routing;
 mod scenarios;

@@ -1,4 +1,4 @@
-//! Files with mistakes, and what is said about them: `mistakes/KIND-WHAT.yaml` beside its golden text.
+//! Files with mistakes and their messages: `mistakes/KIND-WHAT.yaml` next to its golden text.
 //! `GATEBENCH_BLESS=1` rewrites the golden texts.
 
 use std::fs;
@@ -29,7 +29,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn every_mistake_is_told_as_written_down() {
+fn every_mistake_is_reported_as_in_its_golden_text() {
     let bless = std::env::var_os("GATEBENCH_BLESS").is_some();
     let mut wrong = Vec::new();
     let mut paths: Vec<_> = fs::read_dir(folder())
@@ -42,12 +42,12 @@ fn every_mistake_is_told_as_written_down() {
             .is_some_and(|extension| extension == "yaml")
     }) {
         let file = path.file_name().unwrap().to_str().unwrap();
-        let told = diagnose(file, &fs::read_to_string(path).unwrap()).render(false, 100);
+        let found = diagnose(file, &fs::read_to_string(path).unwrap()).render(false, 100);
         let golden = path.with_extension("txt");
         if bless {
-            fs::write(&golden, &told).unwrap();
-        } else if fs::read_to_string(&golden).unwrap_or_default() != told {
-            wrong.push(format!("{}:\n{told}", golden.display()));
+            fs::write(&golden, &found).unwrap();
+        } else if fs::read_to_string(&golden).unwrap_or_default() != found {
+            wrong.push(format!("{}:\n{found}", golden.display()));
         }
     }
     assert!(
@@ -60,19 +60,19 @@ fn every_mistake_is_told_as_written_down() {
 #[test]
 fn five_mistakes_give_five_errors_with_their_places() {
     let file = "scenario-five.yaml";
-    let told = diagnose(file, &fs::read_to_string(folder().join(file)).unwrap());
-    let places: Vec<_> = told
+    let found = diagnose(file, &fs::read_to_string(folder().join(file)).unwrap());
+    let places: Vec<_> = found
         .all()
         .iter()
         .map(|mistake| (mistake.line, mistake.column))
         .collect();
     assert_eq!(places, [(2, 1), (3, 11), (6, 11), (11, 12), (15, 17)]);
-    assert!(told.all().iter().all(|mistake| !mistake.help.is_empty()));
+    assert!(found.all().iter().all(|mistake| !mistake.help.is_empty()));
 }
 
 #[test]
 fn colour_is_a_choice() {
-    let told = diagnose("suite-x.yaml", "suite: A");
-    assert!(told.render(true, 80).contains('\u{1b}'));
-    assert!(!told.render(false, 80).contains('\u{1b}'));
+    let found = diagnose("suite-x.yaml", "suite: A");
+    assert!(found.render(true, 80).contains('\u{1b}'));
+    assert!(!found.render(false, 80).contains('\u{1b}'));
 }

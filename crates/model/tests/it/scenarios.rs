@@ -4,51 +4,82 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_config::{Document, parse, parse_with_files, read};
+use gatebench_config::{Document, parse, parse_with_files, read_all};
 use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+/// Every YAML file below the folder of scenarios.
+fn paths() -> Vec<PathBuf> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")];
+    let mut paths = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "yaml") {
+                paths.push(path);
+            }
+        }
+    }
+    paths
 }
 
-/// Every YAML file of a folder, read as one kind, and checked by an independent validator too.
-fn all<T: Document + serde::Serialize>(folder: &Path) -> Vec<(String, T)> {
+/// The keys that the kinds of files begin with.
+const KEYS: [&str; 5] = ["scenario", "profile", "suite", "specification", "published"];
+
+/// Every document of the files that begin with `key`, checked by an independent validator too.
+fn all<T: Document + serde::Serialize>(key: &str) -> Vec<(PathBuf, T)> {
     let validator = jsonschema::validator_for(&T::schema()).unwrap();
-    let paths = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "yaml")
-        })
-        .map(|path| {
-            let document: T = read(&path).unwrap_or_else(|error| match error {
-                gatebench_config::ReadError::Mistakes(mistakes) => {
-                    panic!("{}", mistakes.render(false, 100))
-                }
-                error => panic!("{error}"),
-            });
+    let begins = |path: &PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let mut keys = text.lines().filter_map(|line| line.split_once(':'));
+        keys.find(|(it, _)| KEYS.contains(it))
+            .is_some_and(|(it, _)| it == key)
+    };
+    let mut all = Vec::new();
+    for path in paths().into_iter().filter(begins) {
+        let documents: Vec<T> = read_all(&path).unwrap_or_else(|error| match error {
+            gatebench_config::ReadError::Mistakes(mistakes) => {
+                panic!("{}", mistakes.render(false, 100))
+            }
+            error => panic!("{error}"),
+        });
+        for document in documents {
             let json = serde_json::to_value(&document).unwrap();
             if let Err(error) = validator.validate(&json) {
                 panic!("{} does not fit its schema: {error}", path.display());
             }
-            (
-                path.file_stem().unwrap().to_str().unwrap().to_owned(),
-                document,
-            )
-        })
-        .collect()
+            all.push((path.clone(), document));
+        }
+    }
+    all
+}
+
+fn scenarios() -> Vec<(String, Scenario)> {
+    let named = |(_, it): (PathBuf, Scenario)| (it.scenario.clone(), it);
+    all("scenario").into_iter().map(named).collect()
+}
+
+fn scenario(name: &str) -> Scenario {
+    let mut all = scenarios().into_iter();
+    all.find(|(known, _)| known == name).unwrap().1
+}
+
+fn suites() -> Vec<(String, Suite)> {
+    let named = |(_, it): (PathBuf, Suite)| (it.suite.clone(), it);
+    all("suite").into_iter().map(named).collect()
 }
 
 #[test]
-fn every_file_is_right_and_named_after_itself() {
-    let scenarios = all::<Scenario>(&folder());
-    let loads = all::<LoadProfile>(&folder().join("loads"));
-    let suites = all::<Suite>(&folder().join("suites"));
-    assert!(scenarios.len() >= 4 && !loads.is_empty() && !suites.is_empty());
-    for (stem, specification) in all::<Specification>(&folder().join("specifications")) {
-        assert_eq!(stem, specification.specification);
+fn every_file_is_right_and_names_what_there_is() {
+    let scenarios = scenarios();
+    let loads = all::<LoadProfile>("profile");
+    let suites = suites();
+    assert!(scenarios.len() >= 100 && loads.len() >= 30 && suites.len() >= 20);
+    let specifications = all::<Specification>("specification");
+    assert_eq!(specifications.len(), 10);
+    for (_, specification) in specifications {
+        let stem = &specification.specification;
         assert!(!specification.tags.is_empty(), "{stem} cannot be chosen");
         let setup = specification.setup().unwrap();
         for name in &setup.scenarios {
@@ -57,7 +88,6 @@ fn every_file_is_right_and_named_after_itself() {
         }
     }
     for (stem, scenario) in &scenarios {
-        assert_eq!(*stem, scenario.scenario);
         assert!(!scenario.parity.is_empty(), "{stem} proves nothing");
         assert!(
             scenario
@@ -66,9 +96,11 @@ fn every_file_is_right_and_named_after_itself() {
             "{stem} checks nothing"
         );
     }
-    let names: BTreeSet<_> = scenarios.iter().map(|(stem, _)| stem.as_str()).collect();
+    let mut names: BTreeSet<_> = scenarios.iter().map(|(stem, _)| stem.as_str()).collect();
+    assert_eq!(names.len(), scenarios.len(), "two scenarios have one name");
+    let families = scenarios.iter().filter_map(|(_, it)| it.family.as_ref());
+    names.extend(families.map(|it| it.name.as_str()));
     for (stem, suite) in &suites {
-        assert_eq!(*stem, suite.suite);
         assert!(
             suite
                 .scenarios
@@ -88,21 +120,20 @@ fn every_file_is_right_and_named_after_itself() {
             .chain(of_sizes.map(String::as_str))
             .chain(own);
         for wanted in wanted {
-            let is_it =
-                |(name, load): &(String, LoadProfile)| *name == wanted && *name == load.profile;
-            assert!(loads.iter().any(is_it), "{stem}: {wanted}");
+            let is_there = loads.iter().any(|(_, load)| load.profile == wanted);
+            assert!(is_there, "{stem}: {wanted}");
         }
     }
 }
 
 #[test]
 fn published_documents_name_what_there_is() {
-    let scenarios = all::<Scenario>(&folder());
-    let suites = all::<Suite>(&folder().join("suites"));
-    let documents = all::<Published>(&folder().join("published"));
+    let scenarios = scenarios();
+    let suites = suites();
+    let documents = all::<Published>("published");
     assert_eq!(documents.len(), 6);
-    for (stem, document) in &documents {
-        assert_eq!(*stem, document.published);
+    for (_, document) in &documents {
+        let stem = &document.published;
         let of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
         for suite in of_tables.chain([&document.suite]) {
             assert!(
@@ -120,15 +151,15 @@ fn published_documents_name_what_there_is() {
 
 #[test]
 fn echo_posts_345_bytes() {
-    let echo: Scenario = read(&folder().join("echo.yaml")).unwrap();
+    let echo = scenario("echo");
     assert_eq!(echo.requests[0].body.as_ref().unwrap().bytes().len(), 345);
 }
 
 #[test]
 fn the_loads_that_change_say_what_they_are_for() {
-    let loads = all::<LoadProfile>(&folder().join("loads"));
+    let loads = all::<LoadProfile>("profile");
     let phases = |name: &str| {
-        let (_, load) = loads.iter().find(|(stem, _)| stem == name).unwrap();
+        let (_, load) = loads.iter().find(|(_, it)| it.profile == name).unwrap();
         load.expanded().phases.len()
     };
     assert_eq!((phases("sweep"), phases("spike")), (9, 1));
@@ -136,7 +167,7 @@ fn the_loads_that_change_say_what_they_are_for() {
 
 #[test]
 fn a_hundred_groups_have_a_hundred_routes() {
-    let scenario: Scenario = read(&folder().join("hundred-routes.yaml")).unwrap();
+    let scenario = scenario("hundred-routes");
     for group in scenario.groups() {
         let route = scenario.route_of(&group.requests[0].path).unwrap();
         assert_eq!(route.name, group.name);
@@ -146,7 +177,7 @@ fn a_hundred_groups_have_a_hundred_routes() {
 
 /// The YAML blocks of a section of the documentation.
 fn blocks(section: &str) -> Vec<&'static str> {
-    let page = include_str!("../../../../docs/WRITE-A-SCENARIO.md");
+    let page = include_str!("../../../../docs/guide/WRITE-A-SCENARIO.md");
     let section = page
         .split("\n## ")
         .find(|part| part.starts_with(section))
@@ -159,13 +190,14 @@ fn blocks(section: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_document_of_the_documentation_is_right() {
-    let page = include_str!("../../../../docs/PUBLISHED.md");
+    let page = include_str!("../../../../docs/guide/PUBLISHED.md");
     let text = page.split("```yaml\n").nth(1).unwrap();
     let text = text.split("```").next().unwrap();
     let document = parse::<Published>("docs", text)
-        .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
-    let is_there = |name: &str| folder().join(format!("{name}.yaml")).is_file();
-    assert!(is_there(&format!("suites/{}", document.suite)));
+        .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
+    assert!(suites().iter().any(|(name, _)| *name == document.suite));
+    let scenarios = scenarios();
+    let is_there = |wanted: &str| scenarios.iter().any(|(name, _)| name == wanted);
     for row in &document.tables[0].rows {
         assert!(is_there(row.scenario.as_ref().unwrap()), "{}", row.row);
     }
@@ -175,7 +207,7 @@ fn the_document_of_the_documentation_is_right() {
 fn the_examples_of_the_documentation_are_right() {
     let load = blocks("Load profiles").concat();
     let profile = parse::<LoadProfile>("docs", &load)
-        .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
+        .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
     assert_eq!(profile.phases.len(), 11);
     let data = blocks("Values that differ").concat();
     let text = format!(
@@ -186,6 +218,6 @@ fn the_examples_of_the_documentation_are_right() {
         _ => Ok(b"{\"kind\": \"click\"}\n".to_vec()),
     };
     let scenario = parse_with_files::<Scenario>("docs", &text, &files)
-        .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
+        .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
     assert_eq!(scenario.data.len(), 8);
 }

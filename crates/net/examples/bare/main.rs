@@ -1,10 +1,12 @@
-//! What a request costs at least: a client that parses nothing, checks nothing and records nothing but
-//! a count. The benchmarks run it beside the engine, whose distance from it is the price of being right.
+//! The lowest cost of a request: a client that parses nothing, checks nothing and records nothing
+//! but a count. The benchmarks run it next to the engine; the difference is the cost of correct
+//! measurement.
 //!
-//! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON. Modes:
-//! `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched submission) with
-//! nothing in it; `spin` and `block`, one connection that waits for each answer without and with sleep,
-//! and tells its percentiles. An answer is counted when so many bytes have come as the first one had.
+//! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
+//! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched
+//! submission) with nothing in it; `spin` and `block`, one connection that waits for each response
+//! without and with sleep, and prints its percentiles. A response is counted when as many bytes
+//! have come as the first one had.
 
 mod one;
 mod ring;
@@ -16,14 +18,14 @@ use std::time::Duration;
 /// Any error: this program only ends with it.
 type Failure = Box<dyn std::error::Error>;
 
-/// How long the first answer may be silent before it counts as whole.
+/// The silence after which the first response counts as whole.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// What is sent, how often, and how long the answer is.
+/// The request, the number of connections, and the length of the response.
 struct Work {
     address: SocketAddr,
     request: Vec<u8>,
-    answer_bytes: usize,
+    response_bytes: usize,
     connections: usize,
     length: Duration,
 }
@@ -46,12 +48,12 @@ fn main() -> Result<(), Failure> {
     };
     println!(
         "{{\"requests\":{},\"seconds\":{:.6},\"answer_bytes\":{}{}}}",
-        found.requests, found.seconds, work.answer_bytes, found.percentiles
+        found.requests, found.seconds, work.response_bytes, found.percentiles
     );
     Ok(())
 }
 
-/// What a mode came to.
+/// The result of a mode.
 struct Found {
     requests: u64,
     seconds: f64,
@@ -84,7 +86,7 @@ impl Work {
         request.shrink_to_fit();
         let address = host.parse()?;
         Ok(Self {
-            answer_bytes: first_answer(address, &request)?,
+            response_bytes: first_response(address, &request)?,
             address,
             request,
             connections: connections.parse()?,
@@ -104,18 +106,18 @@ fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Bytes of the answer: all that comes before the connection falls silent.
-fn first_answer(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
+/// Bytes of the response: all that comes before the connection falls silent.
+fn first_response(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
     let mut stream = connect(address)?;
     stream.write_all(request)?;
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let mut chunk = [0; 16 * 1024];
     loop {
         match stream.read(&mut chunk) {
             Ok(0) => {
                 return Err("the server closes its connections: there is nothing to count".into());
             }
-            Ok(bytes) => answer.extend_from_slice(&chunk[..bytes]),
+            Ok(bytes) => response.extend_from_slice(&chunk[..bytes]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 break;
             }
@@ -123,15 +125,15 @@ fn first_answer(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
         }
         stream.set_read_timeout(Some(QUIET))?;
     }
-    if answer.starts_with(b"HTTP/1.1 200 ") {
-        Ok(answer.len())
+    if response.starts_with(b"HTTP/1.1 200 ") {
+        Ok(response.len())
     } else {
-        let line = answer
+        let line = response
             .split(|byte| *byte == b'\r')
             .next()
             .unwrap_or_default();
         Err(format!(
-            "the answer is not 200, but '{}'",
+            "the response is not 200, but '{}'",
             String::from_utf8_lossy(line)
         )
         .into())

@@ -1,12 +1,12 @@
-//! One connection: what a round trip takes when nothing else happens.
+//! One connection: the duration of a round trip without other load.
 
 use std::io::{ErrorKind, Read, Write};
 use std::time::Instant;
 
 use crate::{Failure, Found, Work};
 
-/// Sends a request, waits for the whole answer, again and again. Spinning, the thread asks the socket
-/// until there is something; else it sleeps in the read.
+/// Sends a request and waits for the whole response, repeatedly. Spinning, the thread polls the
+/// socket until there is something; else it sleeps in the read.
 pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
     let mut stream = work.connect()?;
     stream.set_nonblocking(spin)?;
@@ -17,7 +17,7 @@ pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
     while sent - began < work.length {
         // A request this small fits the socket's buffer, which is empty: it is never sent in parts.
         stream.write_all(&work.request)?;
-        let mut missing = work.answer_bytes;
+        let mut missing = work.response_bytes;
         while missing > 0 {
             match stream.read(&mut chunk) {
                 Ok(0) => return Err("the server closed the connection".into()),
@@ -33,7 +33,7 @@ pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
         sent = now;
     }
     times_ns.sort_unstable();
-    // The nearest-rank percentile: the smallest value that so many do not exceed.
+    // The nearest-rank percentile: the smallest value that this number of values does not exceed.
     let quantile = |q: f64| {
         let rank = (times_ns.len() as f64 * q).ceil() as usize;
         times_ns[rank.clamp(1, times_ns.len()) - 1]

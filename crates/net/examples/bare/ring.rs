@@ -13,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::{Failure, Found, Work};
 
-/// Receive buffers, a power of two: one small answer of each of 4,096 connections.
+/// Receive buffers, a power of two: one small response of each of 4,096 connections.
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: usize = 256;
 const GROUP: u16 = 0;
@@ -51,7 +51,7 @@ pub fn run(work: &Work) -> Result<Found, Failure> {
 
 struct Conn {
     socket: TcpStream,
-    /// Bytes of the answer under way that have not come.
+    /// Bytes of the response under way that have not come.
     missing: usize,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Client<'a> {
             let socket = work.connect()?;
             Ok::<_, Failure>(Conn {
                 socket,
-                missing: work.answer_bytes,
+                missing: work.response_bytes,
             })
         };
         let conns = (0..work.connections)
@@ -92,8 +92,8 @@ impl<'a> Client<'a> {
     }
 
     fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: a receive points to no memory of its own; a send points to the request, which outlives
-        // the ring, as `work` is borrowed for longer than this client lives.
+        // SAFETY: a receive points to no memory of its own; a send points to the request, which
+        // outlives the ring, as `work` is borrowed for longer than this client lives.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             // Full: an error comes back from the next wait.
             let _ = self.ring.submit();
@@ -109,7 +109,7 @@ impl<'a> Client<'a> {
         );
     }
 
-    /// Only a send that fails is heard of again.
+    /// Only failed sends have completions.
     fn send(&mut self, index: usize) {
         let request = &self.work.request;
         let fd = Fd(self.conns[index].socket.as_raw_fd());
@@ -136,7 +136,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Takes what has come, sends the next requests, and answers how many answers became whole.
+    /// Takes the completions, sends the next requests, and returns the number of responses that
+    /// became whole.
     fn reap(&mut self) -> Result<u64, Failure> {
         let mut completions = std::mem::take(&mut self.completions);
         completions.extend(self.ring.completion());
@@ -149,7 +150,7 @@ impl<'a> Client<'a> {
         Ok(whole)
     }
 
-    /// Whether an answer became whole.
+    /// Reports whether a response became whole.
     fn complete(&mut self, completion: &cqueue::Entry) -> Result<bool, Failure> {
         let (index, result) = (
             (completion.user_data() & !IS_SEND) as usize,
@@ -175,14 +176,14 @@ impl<'a> Client<'a> {
         conn.missing = conn.missing.saturating_sub(result.max(0) as usize);
         let is_whole = conn.missing == 0;
         if is_whole {
-            conn.missing = self.work.answer_bytes;
+            conn.missing = self.work.response_bytes;
             self.send(index);
         }
         Ok(is_whole)
     }
 }
 
-/// Memory for what is received, shared with the kernel until the process ends.
+/// Memory for received bytes, shared with the kernel until the process ends.
 struct Buffers {
     entries: *mut BufRingEntry,
     memory: *mut u8,
@@ -194,12 +195,13 @@ impl Buffers {
         let (entry_bytes, count) = (size_of::<BufRingEntry>(), usize::from(BUFFERS));
         let flags = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         let map = |bytes| {
-            // SAFETY: a new private mapping at an address of the kernel's choice touches no existing memory.
+            // SAFETY: a new private mapping at an address of the kernel's choice touches no
+            // existing memory.
             unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, flags.0, flags.1) }
         };
         let entries = map(count * entry_bytes)?;
         let memory = map(count * BUFFER_BYTES)?.cast();
-        // SAFETY: the mapping is page-aligned, holds so many entries, and is never unmapped.
+        // SAFETY: the mapping is page-aligned, holds this number of entries, and is never unmapped.
         unsafe {
             let submitter = ring.submitter();
             submitter.register_buf_ring_with_flags(entries as u64, BUFFERS, GROUP, 0)?;
@@ -217,8 +219,9 @@ impl Buffers {
     /// Gives a buffer back; the kernel sees it after [`Self::publish`].
     fn give(&mut self, buffer: u16) {
         let at = usize::from(self.tail & (BUFFERS - 1));
-        // SAFETY: `at` is below the number of entries; the kernel reads no entry beyond the published
-        // tail, and there are no more buffers than entries, so none it still owns is overwritten.
+        // SAFETY: `at` is below the number of entries; the kernel reads no entry beyond the
+        // published tail, and there are no more buffers than entries, so none it still owns is
+        // overwritten.
         let entry = unsafe { &mut *self.entries.add(at) };
         // SAFETY: a buffer's number is below BUFFERS, so its first byte lies in the mapping.
         let address = unsafe { self.memory.add(usize::from(buffer) * BUFFER_BYTES) };
@@ -229,8 +232,8 @@ impl Buffers {
     }
 
     fn publish(&self) {
-        // SAFETY: the ring's tail lies in the first entry of the mapping, is aligned, and is only ever
-        // written here; the kernel reads it with acquire semantics.
+        // SAFETY: the ring's tail lies in the first entry of the mapping, is aligned, and is only
+        // ever written here; the kernel reads it with acquire semantics.
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);
     }

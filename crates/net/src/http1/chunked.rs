@@ -3,7 +3,7 @@
 use super::scan::is_token;
 use super::{Limits, ProtocolError};
 
-/// Reads one chunked body. Extensions and trailer fields are checked and passed over.
+/// Reads one chunked body. Extensions and trailer fields are checked and ignored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkDecoder {
     phase: Phase,
@@ -33,7 +33,7 @@ enum Phase {
     Ended,
 }
 
-/// What one step answers.
+/// The result of one step.
 #[derive(Debug)]
 pub(super) enum ChunkStep<'i> {
     NeedMore,

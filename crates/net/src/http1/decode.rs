@@ -7,7 +7,7 @@ use super::parse::{self, FieldSpan, HeadFacts};
 use super::scan::HeadScan;
 use super::{Limits, ProtocolError};
 
-/// Which kind of message is read.
+/// The kind of message that a decoder reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A server reads requests.
@@ -16,10 +16,10 @@ pub enum Role {
     Response,
 }
 
-/// The next thing a connection's bytes say.
+/// The next event in the bytes of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The head of a 1xx response was passed over; the final response follows.
+    /// The head of a 1xx response was ignored; the final response follows.
     Informational(u16),
     /// A message begins.
     Head(Head<'a>),
@@ -38,7 +38,7 @@ pub struct Decoder {
     facts: HeadFacts,
     spans: Vec<FieldSpan>,
     collected: Vec<u8>,
-    answers_head: bool,
+    responses_head: bool,
     informational: u32,
 }
 
@@ -46,7 +46,7 @@ pub struct Decoder {
 enum State {
     /// Between messages.
     Idle,
-    /// After a CR where a request may begin: an empty line before it is passed over (RFC 9112 2.2).
+    /// After a CR where a request may begin: an empty line before it is ignored (RFC 9112 2.2).
     EmptyLine,
     /// In a head that is cut across inputs.
     Head(HeadScan),
@@ -57,14 +57,14 @@ enum State {
     UntilClose {
         allowed: u64,
     },
-    /// The body is complete and nobody was told yet.
+    /// The body is complete, and its end is not reported yet.
     End,
     /// After the last message of the connection.
     Closed,
     Failed(ProtocolError),
 }
 
-/// An event without the decoder's own bytes, so that the state can be changed meanwhile.
+/// An event without the decoder's own bytes, so that the state can change while it exists.
 enum Step<'i> {
     NeedMore,
     Informational(u16),
@@ -75,12 +75,12 @@ enum Step<'i> {
 }
 
 impl Decoder {
-    /// A decoder for what a server reads.
+    /// A decoder for servers, which reads requests.
     pub fn requests(limits: Limits) -> Self {
         Self::new(Role::Request, limits)
     }
 
-    /// A decoder for what a client reads.
+    /// A decoder for clients, which reads responses.
     pub fn responses(limits: Limits) -> Self {
         Self::new(Role::Response, limits)
     }
@@ -98,12 +98,12 @@ impl Decoder {
             },
             spans: Vec::new(),
             collected: Vec::new(),
-            answers_head: false,
+            responses_head: false,
             informational: 0,
         }
     }
 
-    /// Which kind of message is read.
+    /// The kind of message that it reads.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -115,24 +115,24 @@ impl Decoder {
             keep_alive: true,
             ..HeadFacts::default()
         };
-        self.answers_head = false;
+        self.responses_head = false;
         self.informational = 0;
     }
 
-    /// A client says, before the answer is read, what it asked with: an answer to HEAD has no body
-    /// (RFC 9112 6.3 item 1). It holds for the next final response only; a client that pipelines
-    /// calls it after each [`Event::End`].
+    /// Sets, before a response is read, whether its request was HEAD: a response to HEAD has no
+    /// body (RFC 9112 6.3 item 1). It holds for the next final response only; a client that
+    /// pipelines calls it after each [`Event::End`].
     pub fn expect(&mut self, method_is_head: bool) {
-        self.answers_head = method_is_head;
+        self.responses_head = method_is_head;
     }
 
-    /// The next event, taking what it needs off the front of `input`; `None` when more bytes are
-    /// needed, and then all of `input` was taken. Some events need no bytes, so call it until it
-    /// answers `None`. What follows the last message of a connection is taken and passed over
-    /// (RFC 9112 9.6).
+    /// Returns the next event, and takes its bytes off the front of `input`. Returns `None` if more
+    /// bytes are needed; all of `input` is then taken. Some events need no bytes, so call it until
+    /// it returns `None`. Bytes after the last message of a connection are taken and ignored (RFC
+    /// 9112 9.6).
     ///
     /// # Errors
-    /// The peer broke the protocol or a limit. Every later call answers the same error.
+    /// The peer broke the protocol or a limit. Every later call returns the same error.
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -158,7 +158,7 @@ impl Decoder {
         })
     }
 
-    /// The peer sent FIN. Call it after [`Decoder::next`] answered `None`.
+    /// The peer sent FIN. Call it after [`Decoder::next`] returned `None`.
     ///
     /// `true`: this ended a message, the body of a response that lasts until the close. `false`: it
     /// came between messages, which is fine.
@@ -181,28 +181,24 @@ impl Decoder {
         ended
     }
 
-    /// Whether the connection may carry another message (RFC 9112 9.3). It speaks of the message
-    /// whose head was read last; `true` before the first.
+    /// Reports whether the connection may carry another message (RFC 9112 9.3). It refers to the
+    /// message whose head was read last; `true` before the first.
     pub fn keep_alive(&self) -> bool {
         self.facts.keep_alive
     }
 
-    /// Whether [`Event::End`] comes next, without another byte. It does after the last piece of a body
-    /// whose length was told: a caller that stops in between asks again by this.
+    /// Reports whether [`Event::End`] comes next, without another byte. It does after the last
+    /// piece of a body of known length: a caller that stops in between checks it with this
+    /// function.
     pub fn has_end(&self) -> bool {
         matches!(self.state, State::End)
     }
 
-    /// Whether nothing of a message was read since the last one ended: closing now loses nothing.
+    /// Reports whether nothing of a message was read since the last one ended, so that closing now
+    /// loses nothing.
     pub fn is_idle(&self) -> bool {
         self.informational == 0
             && matches!(self.state, State::Idle | State::EmptyLine | State::Closed)
-    }
-
-    /// Bytes of a cut head that are kept.
-    #[cfg(test)]
-    pub(super) fn held_bytes(&self) -> usize {
-        self.collected.len()
     }
 
     fn step<'i>(&mut self, input: &mut &'i [u8]) -> Result<Step<'i>, ProtocolError> {
@@ -243,9 +239,9 @@ impl Decoder {
         }
     }
 
-    /// A message may begin. The usual head lies in `input` as a whole and is parsed there. All else,
-    /// a wrong one included, is searched for its end first: so an error does not depend on where
-    /// the bytes were cut. `None`: the state changed.
+    /// A message may begin. The usual head is whole in `input` and is parsed there. For all other
+    /// heads, including invalid ones, the end is searched first, so that an error does not depend
+    /// on the splitting of the bytes. `None`: the state changed.
     fn begin<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Step<'i>>, ProtocolError> {
         if self.role == Role::Request && input[0] == b'\r' && input.get(1).is_none_or(is_lf) {
             *input = &input[1..];
@@ -276,6 +272,7 @@ impl Decoder {
         let (taken, rest) = input.split_at(end.unwrap_or(bounded.len()));
         *input = rest;
         self.collected.extend_from_slice(taken);
+        debug_assert!(self.collected.len() <= limit);
         self.state = State::Head(scan);
         if end.is_some() {
             let collected = std::mem::take(&mut self.collected);
@@ -297,12 +294,12 @@ impl Decoder {
         match self.role {
             Role::Request => parse::request(bytes, &self.limits, &mut self.spans),
             Role::Response => {
-                parse::response(bytes, self.answers_head, &self.limits, &mut self.spans)
+                parse::response(bytes, self.responses_head, &self.limits, &mut self.spans)
             }
         }
     }
 
-    /// A head was understood: says it with `head`, unless it is a 1xx response.
+    /// Takes a head that was parsed and returns `head`, unless it is a 1xx response.
     fn accept<'i>(&mut self, facts: HeadFacts, head: Step<'i>) -> Result<Step<'i>, ProtocolError> {
         if self.role == Role::Response && facts.status < 200 {
             return self.pass_informational(facts.status);
@@ -319,7 +316,7 @@ impl Decoder {
         };
         self.facts = facts;
         self.informational = 0;
-        self.answers_head = false;
+        self.responses_head = false;
         Ok(head)
     }
 

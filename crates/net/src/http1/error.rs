@@ -1,11 +1,11 @@
-//! What can be wrong with a peer's bytes.
+//! Errors in a peer's bytes.
 
 use thiserror::Error;
 
-/// A peer broke HTTP/1.1 or a limit. The connection is of no further use: where the next message
-/// would begin is not known.
+/// A peer broke HTTP/1.1 or a limit. The connection cannot be used any more: the beginning of the
+/// next message is not known.
 ///
-/// The text says what was wrong; whoever reports it knows the peer and says whose fault it is.
+/// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProtocolError {
     /// The first line is neither a request line nor a status line (RFC 9112 3, 4).
@@ -17,10 +17,10 @@ pub enum ProtocolError {
     /// A status that is not three digits from 100 up (RFC 9110 15).
     #[error("the status code is not a number from 100 to 999")]
     Status,
-    /// CONNECT, whose answer turns the connection into a tunnel.
+    /// CONNECT, whose response turns the connection into a tunnel.
     #[error("the method CONNECT is not supported")]
     Connect,
-    /// 101: the peer changed the protocol, which nobody asked for (RFC 9110 15.2.2).
+    /// 101: the peer changed the protocol without a request for it (RFC 9110 15.2.2).
     #[error("status 101 switches to a protocol that was not requested")]
     SwitchingProtocols,
     /// A line of a head ends with LF alone.
@@ -29,7 +29,7 @@ pub enum ProtocolError {
     /// A CR without LF at the end of a head (RFC 9112 2.2).
     #[error("a CR in the head is not followed by LF")]
     BareCarriageReturn,
-    /// A field name that is no token; white space before the colon; a folded line (RFC 9112 5).
+    /// A field name that is not a token; white space before the colon; a folded line (RFC 9112 5).
     #[error("a field name is not a token followed by a colon")]
     FieldName,
     /// A control character, CR included, in a field value (RFC 9110 5.5).
@@ -59,10 +59,11 @@ pub enum ProtocolError {
     /// More than one Host line (RFC 9112 3.2).
     #[error("the request has more than one Host field")]
     HostRepeated,
-    /// A Host value that is no `host[:port]` (RFC 9112 3.2).
+    /// A Host value that is not `host[:port]` (RFC 9112 3.2).
     #[error("the value of Host is not a host with an optional port")]
     Host,
-    /// A Content-Length that is not digits only, or exceeds 64 bits (RFC 9112 6.3 item 5).
+    /// A Content-Length that has other characters than digits, or exceeds 64 bits (RFC 9112 6.3
+    /// item 5).
     #[error("the value of Content-Length is not a 64-bit decimal number")]
     ContentLength,
     /// Content-Lengths that differ (RFC 9112 6.3 item 5).
@@ -80,7 +81,7 @@ pub enum ProtocolError {
     /// A transfer coding other than chunked (RFC 9112 6.1).
     #[error("Transfer-Encoding names a coding other than chunked")]
     EncodingUnsupported,
-    /// Something follows `chunked`, be it `chunked` again (RFC 9112 6.1, 6.3 item 4).
+    /// Another coding, or `chunked` again, follows `chunked` (RFC 9112 6.1, 6.3 item 4).
     #[error("chunked is not the last transfer coding, or appears twice")]
     ChunkedNotLast,
     /// The body is longer than allowed.
@@ -89,10 +90,12 @@ pub enum ProtocolError {
         /// [`super::Limits::body_bytes`].
         limit: u64,
     },
-    /// A chunk size that is not hexadecimal or exceeds 64 bits, or its line ends badly (RFC 9112 7.1).
+    /// A chunk size that is not hexadecimal or exceeds 64 bits, or its line ends badly (RFC 9112
+    /// 7.1).
     #[error("a chunk size is not a 64-bit hexadecimal number followed by CRLF")]
     ChunkSize,
-    /// A control character in a chunk extension, or one that ends with LF alone (RFC 9112 7.1.1).
+    /// A control character in a chunk extension, or an extension that ends with LF alone (RFC 9112
+    /// 7.1.1).
     #[error("a chunk extension holds a control character")]
     ChunkExtension,
     /// The line before a chunk is too long.
@@ -104,7 +107,7 @@ pub enum ProtocolError {
     /// A chunk's data is not followed by CRLF: its size is wrong (RFC 9112 7.1).
     #[error("the data of a chunk is not followed by CRLF, so its size is wrong")]
     ChunkEnd,
-    /// What follows the last chunk is neither a field line nor the empty line (RFC 9112 7.1.2).
+    /// The last chunk is followed by neither a field line nor the empty line (RFC 9112 7.1.2).
     #[error("what follows the last chunk is neither a trailer field nor an empty line")]
     Trailer,
     /// The trailer section is too long.
@@ -128,8 +131,8 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// The status a server answers such a request with before it closes the connection: 400, 413,
-    /// 414, 431, 501 or 505.
+    /// The status of a server's response to such a request before it closes the connection: 400,
+    /// 413, 414, 431, 501 or 505.
     pub fn response_status(&self) -> u16 {
         match self {
             Self::BodyTooLarge { .. } => 413,

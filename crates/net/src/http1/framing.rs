@@ -1,24 +1,24 @@
-//! How long the body is, and whether the connection lives on: RFC 9112 6.3 and 9.3.
+//! The length of a body, and the persistence of its connection: RFC 9112 6.3 and 9.3.
 
 use std::net::Ipv6Addr;
 
 use super::ProtocolError;
 
-/// How the end of a body is found (RFC 9112 6.3).
+/// The rule that finds the end of a body (RFC 9112 6.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
     /// There is no body.
     #[default]
     None,
-    /// So many bytes, perhaps none.
+    /// This number of bytes, which may be 0.
     Length(u64),
     /// Chunks (RFC 9112 7.1).
     Chunked,
-    /// All until the peer closes; responses only.
+    /// All bytes until the peer closes; responses only.
     UntilClose,
 }
 
-/// What the fields of one head say about the message, gathered one field after another.
+/// Facts about a message, gathered from the fields of its head one after another.
 #[derive(Debug, Default)]
 pub(super) struct FieldFacts {
     ignore_length: bool,
@@ -32,7 +32,7 @@ pub(super) struct FieldFacts {
 }
 
 impl FieldFacts {
-    /// `bodyless`: the answer cannot have a body, whatever its fields say (RFC 9112 6.3 item 1).
+    /// `bodyless`: the response cannot have a body, regardless of its fields (RFC 9112 6.3 item 1).
     pub(super) fn of_response(bodyless: bool) -> Self {
         Self {
             ignore_length: bodyless,
@@ -40,7 +40,7 @@ impl FieldFacts {
         }
     }
 
-    /// Takes notice of a field if it is one of the few that frame messages.
+    /// Records a field if it is one of the few that frame messages.
     #[inline]
     pub(super) fn note(&mut self, name: &str, value: &[u8]) -> Result<(), ProtocolError> {
         match name.len() {
@@ -58,7 +58,7 @@ impl FieldFacts {
         }
     }
 
-    /// Takes notice of a field that only requests have, and of all others as [`FieldFacts::note`].
+    /// Records a field that only requests have, and all others as [`FieldFacts::note`] does.
     #[inline]
     pub(super) fn note_in_request(
         &mut self,
@@ -168,29 +168,29 @@ impl FieldFacts {
         }
     }
 
-    /// Whether the connection persists (RFC 9112 9.3).
+    /// Reports whether the connection persists (RFC 9112 9.3).
     pub(super) fn persists(&self, version_minor: u8, framing: Framing) -> bool {
         framing != Framing::UntilClose && !self.close && (version_minor == 1 || self.keep_alive)
     }
 
-    /// Whether Connection has options besides `close` and `keep-alive`.
+    /// Reports whether Connection has options in addition to `close` and `keep-alive`.
     pub(super) fn connection_lists_fields(&self) -> bool {
         self.lists_fields
     }
 
-    /// Whether `100 Continue` is waited for; not so in HTTP/1.0 (RFC 9110 10.1.1).
+    /// Reports whether the client waits for `100 Continue`; never in HTTP/1.0 (RFC 9110 10.1.1).
     pub(super) fn expects_continue(&self, version_minor: u8) -> bool {
         self.expects_continue && version_minor == 1
     }
 }
 
-/// The elements of a comma-separated list (RFC 9110 5.6.1), the empty ones too.
+/// The elements of a comma-separated list (RFC 9110 5.6.1), including empty ones.
 pub(super) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Digits only, no sign, within 64 bits.
-fn decimal(digits: &[u8]) -> Option<u64> {
+/// The number that the digits are: no sign, within 64 bits.
+pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
@@ -203,10 +203,11 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Whether this is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address, or an IPv6
-/// address in brackets. Names are made of unreserved characters. What else RFC 3986 3.2.2 allows in
-/// them (percent-encodings, commas and other delimiters) is in no name that can be looked up, and
-/// other programs take it for several hosts or for another one.
+/// Reports whether this is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address, or
+/// an IPv6 address in brackets. Names are made of unreserved characters. The other characters that
+/// RFC 3986 3.2.2 allows in them (percent-encodings, commas and other delimiters) are in no name
+/// that can be looked up, and other programs take such a name for several hosts or for another
+/// host.
 pub fn is_host(value: &[u8]) -> bool {
     let port = match value.strip_prefix(b"[") {
         Some(rest) => {

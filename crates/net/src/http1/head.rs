@@ -1,4 +1,4 @@
-//! A message's head, read where it lies.
+//! The head of a message, read in place.
 
 use std::fmt;
 
@@ -55,17 +55,18 @@ impl<'a> Head<'a> {
         self.facts.version_minor
     }
 
-    /// How the body's end is found.
+    /// The rule that finds the end of the body.
     pub fn framing(&self) -> Framing {
         self.facts.framing
     }
 
-    /// Whether the connection may carry another message after this one (RFC 9112 9.3).
+    /// Reports whether the connection may carry another message after this one (RFC 9112 9.3).
     pub fn keep_alive(&self) -> bool {
         self.facts.keep_alive
     }
 
-    /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 10.1.1).
+    /// Reports whether the client waits for `100 Continue` before it sends the body (RFC 9110
+    /// 10.1.1).
     pub fn expects_continue(&self) -> bool {
         self.facts.expects_continue
     }
@@ -79,7 +80,8 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// Every field line in wire order: name and value as bytes, for those who only copy or compare them.
+    /// Every field line in wire order: name and value as bytes, for callers that only copy or
+    /// compare them.
     pub fn raw_fields(
         &self,
     ) -> impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])> + Clone + use<'a> {
@@ -89,8 +91,8 @@ impl<'a> Head<'a> {
             .map(move |span| (span.name(bytes), span.value(bytes)))
     }
 
-    /// Whether Connection lists anything but `close` and `keep-alive`: fields, which do not go further then
-    /// (RFC 9110 7.6.1).
+    /// Reports whether Connection lists names other than `close` and `keep-alive`: fields that a
+    /// proxy removes (RFC 9110 7.6.1).
     pub fn connection_lists_fields(&self) -> bool {
         self.facts.connection_lists_fields
     }

@@ -3,8 +3,8 @@
 use super::framing::elements;
 use super::head::{Field, Head};
 
-/// What RFC 9110 7.6.1 names besides the fields that Connection lists, and `Trailer`, because
-/// trailer fields are passed over here.
+/// The fields that RFC 9110 7.6.1 names in addition to those that Connection lists, and `Trailer`,
+/// because this crate ignores trailer fields.
 const HOP_BY_HOP: [&str; 7] = [
     "connection",
     "keep-alive",
@@ -15,9 +15,9 @@ const HOP_BY_HOP: [&str; 7] = [
     "upgrade",
 ];
 
-/// Whether a field is another one to programs that replace the marks in names, such as CGI, WSGI and
-/// PHP: to them `X_User` is `X-User`, as both become `HTTP_X_USER` (RFC 3875 4.1.18). The case of
-/// letters does not matter.
+/// Reports whether a field is another one to programs that replace the marks in names, such as CGI,
+/// WSGI and PHP: to them `X_User` is `X-User`, as both become `HTTP_X_USER` (RFC 3875 4.1.18). The
+/// case of letters does not matter.
 pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
     name.len() == known.len()
         && name.iter().zip(known).all(|(byte, wanted)| {
@@ -26,8 +26,9 @@ pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
         })
 }
 
-/// Whether a field concerns one connection only, or is alike such a field. `connection_options` are
-/// the values of the message's Connection fields: whatever they list does not go further either.
+/// Reports whether a field concerns one connection only, or looks like such a field to other
+/// programs. `connection_options` are the values of the message's Connection fields: a proxy does
+/// not forward the fields that they list either.
 pub fn is_hop_by_hop<'c>(
     name: impl AsRef<[u8]>,
     connection_options: impl IntoIterator<Item = &'c [u8]>,
@@ -47,8 +48,8 @@ pub fn connection_options<'a>(head: &Head<'a>) -> impl Iterator<Item = &'a [u8]>
         .map(|(_, value)| value)
 }
 
-/// The fields a proxy sends on, in wire order: those that are not hop-by-hop, without
-/// Content-Length, which the functions that write a head derive from the body they are told.
+/// The fields that a proxy forwards, in wire order: those that are not hop-by-hop, without
+/// Content-Length, which the functions that write a head derive from their `body`.
 pub fn forwarded<'a>(head: &Head<'a>) -> impl Iterator<Item = Field<'a>> + use<'a> {
     let options = connection_options(head);
     head.fields().filter(move |field| {

@@ -1,9 +1,10 @@
-//! What a peer may make a decoder hold or read.
+//! Bounds on the bytes that a peer can make a decoder hold or read.
 
-/// Bounds of one decoder. Whatever a peer sends, a decoder holds at most `head_bytes` of it.
+/// Limits of one decoder. It holds at most `head_bytes` of any input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a head, from the start line to the empty line, both included. 64 KiB; at most 4 GiB.
+    /// Bytes of a head, from the start line to the empty line, both included. 64 KiB; at most 4
+    /// GiB.
     pub head_bytes: usize,
     /// Field lines of a head. 128; at most [`Limits::FIELDS_MAX`].
     pub fields: usize,
@@ -18,8 +19,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The most field lines a head may have, whatever [`Limits::fields`] says: room for them is
-    /// made on the stack.
+    /// The largest number of field lines, regardless of [`Limits::fields`]: they are kept on the
+    /// stack.
     pub const FIELDS_MAX: usize = 256;
 }
 

@@ -1,6 +1,6 @@
 //! HTTP/1.1 messages (RFC 9112) as a state machine without I/O, in both directions.
 //!
-//! A [`Decoder`] is fed whatever bytes arrived and answers one [`Event`] at a time:
+//! A [`Decoder`] takes the bytes that arrived and returns one [`Event`] at a time:
 //!
 //! ```
 //! use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
@@ -17,15 +17,15 @@
 //! }
 //!
 //! let mut decoder = Decoder::responses(Limits::default());
-//! let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-//! assert_eq!(statuses(&mut decoder, answer), Ok(vec![200]));
+//! let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+//! assert_eq!(statuses(&mut decoder, response), Ok(vec![200]));
 //! ```
 //!
-//! [`Decoder::next`] takes what it needs off the front of `input` and answers `None` when it wants
+//! [`Decoder::next`] takes what it needs off the front of `input` and returns `None` when it needs
 //! more bytes (then `input` is empty). After [`Event::End`] the same decoder reads the next message
 //! of the connection if [`Decoder::keep_alive`] says that there can be one; `input` may hold its
 //! first bytes already (pipelining). Any way of splitting the bytes gives the same events and the
-//! same error, but for where bodies are cut.
+//! same error, except for the places where bodies are cut.
 //!
 //! A head that lies in one input is parsed in place, without a copy; only a head cut across inputs
 //! is collected first. In steady state a decoder allocates nothing.
@@ -48,11 +48,9 @@ mod response;
 mod scan;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub use decode::{Decoder, Event, Role};
 pub use error::ProtocolError;
+pub(crate) use framing::decimal;
 pub use framing::{Framing, is_host};
 pub use head::{Field, Head};
 pub use limits::Limits;

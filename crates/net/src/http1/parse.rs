@@ -1,4 +1,4 @@
-//! One complete head: httparse reads the lines, this file decides what they mean.
+//! One complete head: httparse reads the lines, and this file interprets them.
 
 use std::mem::MaybeUninit;
 
@@ -7,7 +7,7 @@ use httparse::{Header, ParserConfig, Request, Response, Status};
 use super::framing::{FieldFacts, Framing};
 use super::{Limits, ProtocolError};
 
-/// Where one field lies in its head.
+/// The position of one field in its head.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldSpan {
     name_start: u32,
@@ -38,7 +38,7 @@ impl FieldSpan {
     }
 }
 
-/// What was understood of a head besides where its fields lie.
+/// Facts about a head, in addition to the positions of its fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadFacts {
     pub(super) head_len: usize,
@@ -97,7 +97,7 @@ pub(super) fn request(
 /// Reads a response's head from the front of `bytes`; `None` when its end is not there yet.
 pub(super) fn response(
     bytes: &[u8],
-    answers_head: bool,
+    responses_head: bool,
     limits: &Limits,
     spans: &mut Vec<FieldSpan>,
 ) -> Result<Option<HeadFacts>, ProtocolError> {
@@ -113,7 +113,7 @@ pub(super) fn response(
     let (Some(status @ 100..), Some(version_minor)) = (response.code, response.version) else {
         return Err(ProtocolError::Status);
     };
-    let bodyless = answers_head || matches!(status, 100..=199 | 204 | 304);
+    let bodyless = responses_head || matches!(status, 100..=199 | 204 | 304);
     let mut fields = FieldFacts::of_response(bodyless);
     read_fields(
         &bytes[..head_len],
@@ -135,9 +135,9 @@ pub(super) fn response(
     }))
 }
 
-/// Records where the fields lie and lets `note` see them. Also makes sure that each line of the head
-/// ends with CRLF, because httparse takes LF alone too: the byte two before a field's name is the CR
-/// of the line before it, and the end is the last line's CRLF with the empty line.
+/// Records the positions of the fields and shows them to `note`. Also makes sure that each line of
+/// the head ends with CRLF, because httparse accepts LF alone too: the byte two before a field's
+/// name is the CR of the line before it, and the end is the last line's CRLF with the empty line.
 #[inline]
 fn read_fields(
     head: &[u8],

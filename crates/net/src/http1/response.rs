@@ -7,10 +7,11 @@ use super::{BodyLength, Decoder, Event, Limits, ProtocolError, write_request_hea
 /// Bytes that one read of the stream takes at most.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Reads one response from a stream whose reads block, for as long as the stream's own timeout says.
+/// Reads one response from a stream whose reads block, until the timeout of the stream.
 ///
 /// It holds the head and the piece of the body that the last read brought. As a [`Read`] it is the
-/// body without its framing, and reports a body that breaks off as [`io::ErrorKind::UnexpectedEof`].
+/// body without its framing, and reports a body that breaks off as
+/// [`io::ErrorKind::UnexpectedEof`].
 ///
 /// ```
 /// use std::io::Read as _;
@@ -33,7 +34,7 @@ pub struct ResponseReader<S> {
     status: u16,
     /// Bytes of the body that the last read brought.
     piece: Vec<u8>,
-    /// How many of them were taken already.
+    /// The number of them that were taken already.
     taken: usize,
     is_whole: bool,
 }
@@ -54,7 +55,7 @@ impl<S: Read> ResponseReader<S> {
         }
     }
 
-    /// The stream.
+    /// Gives access to the connection, for its timeouts and its descriptor.
     pub fn stream(&self) -> &S {
         &self.stream
     }
@@ -69,13 +70,14 @@ impl<S: Read> ResponseReader<S> {
         self.status
     }
 
-    /// Reads from the stream once, and returns whether the response is whole. Bytes of the body that
-    /// were not taken before are dropped.
+    /// Reads from the stream once, and returns whether the response is whole. Bytes of the body
+    /// that were not taken before are dropped.
     ///
     /// # Errors
-    /// Every error that the stream reports, [`io::ErrorKind::WouldBlock`] and [`io::ErrorKind::Interrupted`]
-    /// included, after which it may be called again; [`io::ErrorKind::UnexpectedEof`] where nothing
-    /// came, and [`io::ErrorKind::InvalidData`] where a response breaks off or breaks the protocol.
+    /// Every error that the stream reports, [`io::ErrorKind::WouldBlock`] and
+    /// [`io::ErrorKind::Interrupted`] included, after which it may be called again;
+    /// [`io::ErrorKind::UnexpectedEof`] where nothing came, and [`io::ErrorKind::InvalidData`]
+    /// where a response breaks off or breaks the protocol.
     pub fn advance(&mut self) -> io::Result<bool> {
         self.piece.clear();
         self.taken = 0;
@@ -109,7 +111,8 @@ impl<S: Read> ResponseReader<S> {
         Ok(self.is_whole)
     }
 
-    /// The bytes of the body that the last [`advance`](Self::advance) brought and nobody has taken.
+    /// The bytes of the body that the last [`advance`](Self::advance) brought and that are not
+    /// taken yet.
     pub fn take_piece(&mut self) -> &[u8] {
         let from = std::mem::replace(&mut self.taken, self.piece.len());
         &self.piece[from..]
@@ -178,106 +181,4 @@ fn is_cut_off(error: &io::Error) -> bool {
 
 fn invalid(error: ProtocolError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn body(head: &str, body: &[u8]) -> io::Result<String> {
-        let bytes = [head.as_bytes(), b"\r\n\r\n", body].concat();
-        let mut text = String::new();
-        let mut response = ResponseReader::new(bytes.as_slice(), false);
-        response.read_to_string(&mut text).map(|_| text)
-    }
-
-    /// Gives one byte at each read, and is interrupted before each.
-    struct Slow<'b> {
-        bytes: &'b [u8],
-        is_interrupted: bool,
-    }
-
-    impl Read for Slow<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.is_interrupted = !self.is_interrupted;
-            if self.is_interrupted {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            let most = buffer.len().min(1);
-            self.bytes.read(&mut buffer[..most])
-        }
-    }
-
-    #[test]
-    fn bodies_end_where_their_framing_says() {
-        let counted = "HTTP/1.1 200 OK\r\nContent-Length: 2";
-        assert_eq!(body(counted, b"abc").unwrap(), "ab");
-        assert_eq!(body("HTTP/1.1 200 OK", b"abc").unwrap(), "abc");
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked";
-        let chunks = b"2\r\nab\r\n1;x=y\r\nc\r\n0\r\n\r\n";
-        assert_eq!(body(chunked, chunks).unwrap(), "abc");
-        let kind = |head, bytes| body(head, bytes).unwrap_err().kind();
-        assert_eq!(kind(counted, b"a"), io::ErrorKind::UnexpectedEof, "cut off");
-        assert_eq!(kind(chunked, b"x\r\n"), io::ErrorKind::InvalidData);
-    }
-
-    #[test]
-    fn a_head_is_known_before_its_body() {
-        let head = "HTTP/1.1 404 No\r\ncontent-length: 7\r\n\r\n";
-        let mut response = ResponseReader::new(head.as_bytes(), false);
-        response.read_head().unwrap();
-        assert_eq!((response.status(), response.head()), (404, head.as_bytes()));
-        let cut_off = response.advance().unwrap_err();
-        assert_eq!(cut_off.kind(), io::ErrorKind::InvalidData);
-
-        let mut to_head = ResponseReader::new(head.as_bytes(), true);
-        assert!(
-            to_head.advance().unwrap(),
-            "the response to HEAD has no body"
-        );
-        assert!(to_head.advance().unwrap() && to_head.take_piece().is_empty());
-    }
-
-    #[test]
-    fn a_stream_may_be_slow_and_interrupted() {
-        let bytes =
-            b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
-        let mut response = ResponseReader::new(
-            Slow {
-                bytes,
-                is_interrupted: false,
-            },
-            false,
-        );
-        response.read_head().unwrap();
-        let mut text = String::new();
-        response.read_to_string(&mut text).unwrap();
-        assert_eq!((response.status(), text.as_str()), (200, "abc"));
-        assert!(response.stream().bytes.is_empty());
-    }
-
-    #[test]
-    fn no_byte_and_no_http_are_errors() {
-        let kind = |bytes: &[u8]| {
-            ResponseReader::new(bytes, false)
-                .read_head()
-                .unwrap_err()
-                .kind()
-        };
-        assert_eq!(kind(b""), io::ErrorKind::UnexpectedEof);
-        assert_eq!(kind(b"SSH-2.0-x\r\n"), io::ErrorKind::InvalidData);
-        assert_eq!(kind(b"HTTP/1.1 200 OK\r\n"), io::ErrorKind::InvalidData);
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_survived(bytes: Vec<u8>) {
-            let _ = ResponseReader::new(bytes.as_slice(), false).read_to_end(&mut Vec::new());
-            let chunked = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", &*bytes].concat();
-            let _ = ResponseReader::new(chunked.as_slice(), false).read_to_end(&mut Vec::new());
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::{ProtocolError, Role};
 
-/// Where the search stands.
+/// The state of the search.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadScan {
     bytes: usize,
@@ -11,16 +11,16 @@ pub(super) struct HeadScan {
     after_cr: bool,
 }
 
-/// What every response begins with; the minor version follows.
+/// The beginning of every response; the minor version follows.
 const STATUS_LINE_START: &[u8] = b"HTTP/1.";
 
 impl HeadScan {
-    /// Searches the bytes that follow those of the earlier calls for the empty line; answers how
-    /// many of them belong to the head once it is found.
+    /// Searches the bytes that follow those of the earlier calls for the empty line; returns the
+    /// number of them that belong to the head once it is found.
     ///
     /// # Errors
     /// A line that ends with LF alone, and a beginning that cannot become a start line: a peer that
-    /// speaks something else is told at once, not when it has filled a head.
+    /// speaks another protocol is detected at once, not when it has filled a head.
     pub(super) fn find_end(
         &mut self,
         bytes: &[u8],
@@ -44,7 +44,7 @@ impl HeadScan {
         Ok(None)
     }
 
-    /// Whether the start line is not complete yet.
+    /// Reports whether the start line is not complete yet.
     pub(super) fn in_first_line(&self) -> bool {
         self.lines == 0
     }

@@ -1,13 +1,13 @@
 //! Messages into bytes.
 //!
-//! The caller answers for names and values: they must be legal (no CR, LF or NUL), which all that a
-//! [`super::Decoder`] handed out are.
+//! The caller is responsible for names and values: they must be legal (no CR, LF or NUL), as those
+//! from a [`super::Decoder`] are.
 
-/// How the reader of a message is told where its body ends.
+/// The way in which a message states the end of its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
-    /// No framing field: a request without a body, an answer that cannot have one (204, 304), or
-    /// one that ends when the connection is closed.
+    /// No framing field: a request without a body, a response that cannot have one (204, 304), or
+    /// a response that ends when the connection is closed.
     None,
     /// `Content-Length`.
     Length(u64),

@@ -24,7 +24,7 @@ pub struct Block {
     huffman: bool,
 }
 
-/// Where a value lies that changes from one sending to the next.
+/// The position of a value that changes from one sending to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     start: usize,
@@ -72,8 +72,8 @@ impl Block {
         }
     }
 
-    /// Whether strings appended from now on are Huffman-coded where that is shorter. They are unless
-    /// told otherwise: it costs us nothing, as it is done once.
+    /// Sets whether strings appended from now on are Huffman-coded if that is shorter. They are by
+    /// default, because encoding once costs nothing per request.
     pub fn huffman(&mut self, on: bool) -> &mut Self {
         self.huffman = on;
         self
@@ -117,7 +117,7 @@ impl Block {
         &self.bytes
     }
 
-    /// Whether it asks with HEAD, so that the answer has no body.
+    /// Reports whether the method is HEAD, so that the response has no body.
     pub(super) fn is_head(&self) -> bool {
         self.is_head
     }

@@ -6,9 +6,10 @@ use super::frame::WINDOW_BYTES_MAX;
 use super::streams::Incoming;
 use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 
-/// The client's end of one connection: requests go in, events come out, and bytes both ways.
+/// The client's end of one connection: it takes requests, returns events, and exchanges bytes with
+/// the server.
 ///
-/// Everything is written to the `out` of the call; whoever calls sends it, once for any number of
+/// Everything is written to the `out` of the call; the caller sends it, once for any number of
 /// calls.
 #[derive(Debug)]
 pub struct Client {
@@ -23,19 +24,20 @@ impl Client {
         }
     }
 
-    /// Writes what has to be sent first. Requests may follow at once.
+    /// Writes the bytes that must be sent first. Requests may follow at once.
     pub fn preface(&self, out: &mut Vec<u8>) {
         self.connection.write_preface(out);
     }
 
-    /// Whether the server's settings have come. A request sent before may be refused, as the server's
-    /// limit of streams is not known yet.
+    /// Reports whether the server's settings have come. A request sent before may be refused,
+    /// because the server's limit of streams is not known yet.
     pub fn is_ready(&self) -> bool {
         self.connection.receiving.settings_received
     }
 
-    /// How many requests can be sent now: what the server's settings and [`Limits::streams`] leave.
-    /// None after GOAWAY, after an error, and when the numbers of streams are used up.
+    /// The number of requests that can be sent now within the server's settings and
+    /// [`Limits::streams`]. 0 after GOAWAY, after an error, and when the numbers of streams are
+    /// used up.
     pub fn can_open(&self) -> usize {
         let connection = &self.connection;
         if self.is_closing() {
@@ -52,8 +54,8 @@ impl Client {
             .min(numbers)
     }
 
-    /// Whether no request can be sent on this connection ever again: GOAWAY came, it failed, or the
-    /// numbers of streams are used up. Streams that are open may go on.
+    /// Reports whether no request can be sent on this connection any more: GOAWAY came, it failed,
+    /// or the numbers of streams are used up. Open streams may continue.
     pub fn is_closing(&self) -> bool {
         let connection = &self.connection;
         connection.going_away
@@ -61,13 +63,13 @@ impl Client {
             || connection.last_stream == WINDOW_BYTES_MAX
     }
 
-    /// Requests whose answers are not complete.
+    /// Requests whose responses are not complete.
     pub fn open_count(&self) -> usize {
         self.connection.streams.open_count()
     }
 
-    /// Sends a request. What the server's windows do not allow of `body` is kept and follows by
-    /// itself. `None`, and nothing is written, where [`Client::can_open`] answers 0.
+    /// Sends a request. The part of `body` that the server's windows do not allow is kept and sent
+    /// later. `None`, and nothing is written, where [`Client::can_open`] returns 0.
     #[inline]
     pub fn request(&mut self, block: &Block, body: &[u8], out: &mut Vec<u8>) -> Option<StreamId> {
         if self.can_open() == 0 {
@@ -88,19 +90,19 @@ impl Client {
         Some(id)
     }
 
-    /// Gives a request up; nothing more is said of it. Does nothing where it is complete already.
+    /// Cancels a request; no event of it follows. Does nothing if the request is complete.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
     }
 
-    /// The next event, taking what it needs off the front of `input`; `None` when more bytes are
-    /// needed, and then all of `input` was taken. Some events need no bytes, so call it until it
-    /// answers `None`. Answers to the server (PING, SETTINGS, WINDOW_UPDATE, bodies that go on) are
-    /// appended to `out`.
+    /// Returns the next event, and takes its bytes off the front of `input`. Returns `None` if more
+    /// bytes are needed; all of `input` is then taken. Some events need no bytes, so call it until
+    /// it returns `None`. Replies to the server (PING, SETTINGS, WINDOW_UPDATE, the rest of bodies)
+    /// are appended to `out`.
     ///
     /// # Errors
     /// The server broke the protocol or a limit. GOAWAY is at the end of `out`; every later call
-    /// answers the same error.
+    /// returns the same error.
     #[inline]
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
@@ -110,8 +112,8 @@ impl Client {
         self.connection.next(input, out)
     }
 
-    /// Refills the budgets of [`Limits`] that bound what does no work. Finished requests refill them too; call it
-    /// every second or so where a connection may be idle for long.
+    /// Refills the budgets of [`Limits`] for input that does no work. Finished requests refill them
+    /// too; call it about every second if a connection may be idle for long.
     pub fn refill_budgets(&mut self) {
         self.connection.budgets.refill();
     }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Why a stream or a connection ended, as RST_STREAM and GOAWAY say it.
+/// The reason that a stream or a connection ended, as RST_STREAM and GOAWAY state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(
-    /// The number on the wire; unknown ones are possible.
+    /// The number on the wire, which may be unknown.
     pub u32,
 );
 
@@ -24,15 +24,15 @@ impl ErrorCode {
     pub const STREAM_CLOSED: Self = Self(0x5);
     /// A frame of a wrong size.
     pub const FRAME_SIZE_ERROR: Self = Self(0x6);
-    /// The request was not processed at all; it may be sent again.
+    /// The request was not processed; it may be sent again.
     pub const REFUSED_STREAM: Self = Self(0x7);
-    /// The stream is no longer wanted.
+    /// The stream is cancelled.
     pub const CANCEL: Self = Self(0x8);
     /// A header block could not be decoded.
     pub const COMPRESSION_ERROR: Self = Self(0x9);
     /// The connection made by CONNECT failed.
     pub const CONNECT_ERROR: Self = Self(0xa);
-    /// The peer asks too much.
+    /// The peer causes too much work.
     pub const ENHANCE_YOUR_CALM: Self = Self(0xb);
     /// The transport is not secure enough.
     pub const INADEQUATE_SECURITY: Self = Self(0xc);

@@ -1,4 +1,4 @@
-//! One end of a connection, in either role: its state, and how its bytes become events.
+//! One end of a connection, in either role: its state, and the events made from its bytes.
 
 use super::event::{Event, StreamId};
 use super::fields::Fields;
@@ -12,7 +12,7 @@ use super::settings::WINDOW_BYTES_INITIAL;
 use super::streams::{Closed, Streams};
 use super::{ErrorCode, Head, Limits, ProtocolError, Settings, StreamError};
 
-/// Which end of the connection this is.
+/// The end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Client,
@@ -29,9 +29,9 @@ pub(super) struct Connection {
     pub(super) sending: Sending,
     pub(super) receiving: Receiving,
     pub(super) hpack: hpack::Decoder,
-    /// Of the block that was decoded last.
+    /// The fields of the block that was decoded last.
     pub(super) fields: Fields,
-    /// The header block that CONTINUATION frames go on with.
+    /// The header block that CONTINUATION frames continue.
     pub(super) partial: Option<PartialBlock>,
     /// The memory of such blocks.
     pub(super) block: Vec<u8>,
@@ -40,19 +40,19 @@ pub(super) struct Connection {
     pub(super) queued: Queued,
     /// The highest stream so far: at a client our last one, at a server the peer's.
     pub(super) last_stream: u32,
-    /// We, or as a client the peer, said that no more streams are taken.
+    /// We, or as a client the peer, announced that no more streams are taken.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }
 
-/// What of the incoming direction belongs to the whole connection.
+/// The state of the incoming direction of the whole connection.
 #[derive(Debug)]
 pub(super) struct Receiving {
     /// The peer's SETTINGS have come.
     pub(super) settings_received: bool,
     /// The peer has acknowledged ours.
     pub(super) settings_acknowledged: bool,
-    /// What each stream's window is when nothing is missing from it.
+    /// The full window of each stream.
     pub(super) stream_window_bytes: u32,
     /// DATA bytes since the connection's window was last topped up.
     pub(super) received: u32,
@@ -66,10 +66,10 @@ pub(super) struct PartialBlock {
     pub(super) continuations: u32,
 }
 
-/// Which part of the connection the next byte belongs to.
+/// The part of the connection that the next byte belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
-    /// The client's preface, of which so many bytes were seen.
+    /// The client's preface, of which this number of bytes was seen.
     Preface(usize),
     Frame,
     Data(IncomingData),
@@ -78,11 +78,11 @@ pub(super) enum Reading {
 /// A DATA frame whose payload is being read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IncomingData {
-    /// `None`: nobody wants the bytes.
+    /// `None`: the bytes are discarded.
     pub(super) stream: Option<StreamId>,
     pub(super) data_left: u32,
     pub(super) padding_left: u32,
-    /// What the whole payload takes from the windows.
+    /// The bytes that the whole payload takes from the windows.
     pub(super) window_bytes: u32,
     pub(super) end_stream: bool,
 }
@@ -99,7 +99,7 @@ pub(super) enum Queued {
     },
 }
 
-/// An event without the connection's own bytes, so that the state can be changed meanwhile.
+/// An event without the connection's own bytes, so that the state can change while it exists.
 #[derive(Debug)]
 pub(super) enum Step<'i> {
     Informational(StreamId, u16),
@@ -145,7 +145,7 @@ impl Connection {
         }
     }
 
-    /// What has to be sent first.
+    /// Writes the bytes that must be sent first.
     pub(super) fn write_preface(&self, out: &mut Vec<u8>) {
         let streams = match self.role {
             Role::Client => {
@@ -254,7 +254,7 @@ impl Connection {
         }
     }
 
-    /// The response is complete. A body that is still under way is not wanted then (RFC 9113 8.1).
+    /// The response is complete. The rest of the request's body is no longer needed (RFC 9113 8.1).
     fn finish_at_client(&mut self, id: StreamId, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {
             return;
@@ -323,7 +323,7 @@ impl Connection {
         }
     }
 
-    /// Resets a stream because of what the peer sent on it (RFC 9113 5.4.2).
+    /// Resets a stream after an error of the peer on it (RFC 9113 5.4.2).
     pub(super) fn reset_for(
         &mut self,
         id: StreamId,

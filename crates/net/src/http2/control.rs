@@ -8,11 +8,11 @@ use super::frame::{
 use super::streams::Closed;
 use super::{ErrorCode, Flood, ProtocolError, StreamError};
 
-/// What a frame leads to: at most one event at once.
+/// The result of a frame: at most one event at once.
 pub(super) type Outcome = Result<Option<Step<'static>>, ProtocolError>;
 
 impl Connection {
-    /// Acts on a whole frame whose header was found in order.
+    /// Acts on a whole frame whose header was checked.
     pub(super) fn on_frame(
         &mut self,
         header: &FrameHeader,
@@ -93,7 +93,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Priorities are passed over (RFC 9113 5.3.2).
+    /// Priorities are ignored (RFC 9113 5.3.2).
     fn on_priority(&mut self, header: &FrameHeader, payload: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.budgets.spend(Flood::IdleFrames)?;
         if header.stream == 0 {
@@ -234,7 +234,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// The stream of a frame; `None` for one that was open once.
+    /// The stream of a frame; `None` for a stream that is closed.
     fn stream_of(&self, header: &FrameHeader) -> Result<Option<StreamId>, ProtocolError> {
         if header.stream == 0 {
             return Err(header.wrong_stream());
@@ -249,8 +249,8 @@ impl Connection {
         Ok(found)
     }
 
-    /// Whether nobody has opened the stream, nor skipped it (RFC 9113 5.1.1). Streams of even numbers
-    /// are the server's, which opens none.
+    /// Reports whether the stream was neither opened nor skipped (RFC 9113 5.1.1). Streams of even
+    /// numbers belong to the server, which opens none.
     pub(super) fn is_unopened(&self, number: u32) -> bool {
         number.is_multiple_of(2) || number > self.last_stream
     }

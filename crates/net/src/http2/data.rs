@@ -8,7 +8,7 @@ use super::streams::Incoming;
 use super::{Flood, ProtocolError, StreamError};
 
 impl Connection {
-    /// Judges a DATA frame whose payload follows.
+    /// Checks a DATA frame whose payload follows.
     #[inline]
     pub(super) fn begin_data(
         &mut self,
@@ -57,7 +57,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Whether the stream can take the frame.
+    /// Checks that the stream can take the frame.
     #[inline]
     fn admit_data(&mut self, id: StreamId, data: &IncomingData) -> Result<(), StreamError> {
         let Some(stream) = self.streams.get(id) else {
@@ -83,7 +83,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes what is there of the payload. `input` is not empty.
+    /// Takes the part of the payload in `input`, which is not empty.
     #[inline]
     pub(super) fn read_data<'i>(
         &mut self,
@@ -128,7 +128,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Lets the peer send more on a stream whose window is half used, unless it is held back.
+    /// Opens the window of a stream if half of it is used and the stream is not held back.
     #[inline]
     fn top_up(&mut self, id: StreamId, out: &mut Vec<u8>) {
         if let Some(stream) = self.streams.get(id)

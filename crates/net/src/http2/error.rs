@@ -1,4 +1,4 @@
-//! What can be wrong with a peer's bytes: for the connection, for one stream, for one message.
+//! Errors in a peer's bytes: of the connection, of one stream, of one message.
 
 use thiserror::Error;
 
@@ -10,15 +10,15 @@ use super::limits::Flood;
 /// A peer broke HTTP/2 or a limit in a way that ends the connection (RFC 9113 5.4.1). GOAWAY was
 /// written already.
 ///
-/// The text says what was wrong; whoever reports it knows the peer and says whose fault it is.
+/// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProtocolError {
     /// The client's first bytes are not the preface (RFC 9113 3.4).
     #[error("the connection does not begin with the HTTP/2 preface")]
     Preface,
-    /// The server answers in HTTP/1: it does not speak HTTP/2 with prior knowledge on this port.
+    /// The server responds in HTTP/1: it does not speak HTTP/2 with prior knowledge on this port.
     #[error("the response is HTTP/1, so the server does not speak HTTP/2 here")]
-    Http1Answer,
+    Http1Response,
     /// The first frame is not SETTINGS (RFC 9113 3.4).
     #[error("the first frame is {frame} instead of SETTINGS")]
     FirstFrame {
@@ -81,7 +81,7 @@ pub enum ProtocolError {
     /// A header block cannot be decoded (RFC 9113 4.3).
     #[error(transparent)]
     Compression(#[from] HpackError),
-    /// A frame for a stream that nobody opened (RFC 9113 5.1).
+    /// A frame for a stream that was not opened (RFC 9113 5.1).
     #[error("a {frame} frame arrived for stream {stream}, which is not open yet")]
     StreamIdle {
         /// Which frame it was.
@@ -108,22 +108,19 @@ pub enum ProtocolError {
     /// PUSH_PROMISE, which a client has no right to and we forbade servers (RFC 9113 8.4).
     #[error("a PUSH_PROMISE frame arrived although pushing is not allowed")]
     Push,
-    /// A stream that depends on itself (RFC 7540 5.3.1; RFC 9113 5.3.2 ignores all other priorities).
+    /// A stream that depends on itself (RFC 7540 5.3.1; RFC 9113 5.3.2 ignores all other
+    /// priorities).
     #[error("stream {stream} depends on itself")]
-    DependsOnItself {
-        /// The stream.
-        stream: u32,
-    },
+    DependsOnItself { stream: u32 },
     /// A setting has a value that it cannot have (RFC 9113 6.5.2).
     #[error("setting {id:#x} has the impossible value {value}")]
     SettingValue {
         /// Its number.
         id: u16,
-        /// Its value.
         value: u32,
     },
     /// An acknowledgement of settings that were not sent.
-    #[error("settings were acknowledged that nobody sent")]
+    #[error("the peer acknowledged settings that were not sent")]
     AckUnexpected,
     /// WINDOW_UPDATE of the connection by nothing (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE of the connection adds nothing")]
@@ -134,10 +131,10 @@ pub enum ProtocolError {
     /// More DATA than the connection's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the connection's window allows")]
     WindowExceeded,
-    /// Too much of what costs us something and does no work.
+    /// Too much input that causes work here and serves no request.
     #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
     Flood {
-        /// What it was.
+        /// The kind of flood.
         flood: Flood,
         /// The field of [`super::Limits`] that bounds it.
         limit: u32,
@@ -145,7 +142,7 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// What GOAWAY says of it.
+    /// The code that GOAWAY states for it.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::FrameTooLarge { .. } | Self::FrameLength { .. } => ErrorCode::FRAME_SIZE_ERROR,
@@ -211,7 +208,7 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// What RST_STREAM says of it.
+    /// The code that RST_STREAM states for it.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Ended => ErrorCode::STREAM_CLOSED,
@@ -242,7 +239,7 @@ pub enum Malformed {
     /// TE with another value than `trailers` (RFC 9113 8.2.2).
     #[error("the value of TE is not trailers")]
     Te,
-    /// A pseudo-header field that nobody defined (RFC 9113 8.3).
+    /// A pseudo-header field that is not defined (RFC 9113 8.3).
     #[error("the message has an unknown pseudo-header field")]
     UnknownPseudoField,
     /// A pseudo-header field twice (RFC 9113 8.3).

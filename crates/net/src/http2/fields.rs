@@ -3,6 +3,7 @@
 use super::error::Malformed;
 use super::hpack::ENTRY_OVERHEAD_BYTES;
 use super::hpack::static_table::ENTRIES;
+use crate::http1::decimal;
 
 /// The pseudo-header fields (RFC 9113 8.3.1 and 8.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +17,12 @@ pub(super) enum Pseudo {
 
 const PSEUDO_FIELDS: usize = 5;
 
-/// A block is decoded, for the table's sake, up to so many times the limit of its fields.
+/// A block is decoded up to this multiple of the limit of its fields, because the table must follow
+/// it.
 const DECODED_LIMITS: usize = 16;
 
-/// What a field is to the protocol. It is found once, when the field is spelt out, and stays with
-/// the field in the dynamic table.
+/// The meaning of a field in the protocol. It is found once, when the field is spelt out, and stays
+/// with the field in the dynamic table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
     Regular,
@@ -115,7 +117,7 @@ static IN_NAME: [bool; 256] = {
     table
 };
 
-/// Where a field lies in [`Fields::bytes`].
+/// The position of a field in [`Fields::bytes`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: u32,
@@ -173,7 +175,7 @@ impl Fields {
         self.close(start, start + name.len(), kind);
     }
 
-    /// Where a literal's name and value are appended before [`Fields::close`].
+    /// The vector to which a literal's name and value are appended before [`Fields::close`].
     #[inline]
     pub(super) fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -185,7 +187,7 @@ impl Fields {
     }
 
     /// Takes the field that was appended from `start` on. Beyond the limit it is dropped: decoding
-    /// goes on, because the dynamic table has to follow the peer's.
+    /// continues, because the dynamic table must follow the peer's.
     #[inline]
     pub(super) fn close(&mut self, start: usize, name_end: usize, kind: FieldKind) {
         let end = self.bytes.len();
@@ -230,25 +232,25 @@ impl Fields {
         self.malformed.get_or_insert(reason);
     }
 
-    /// Whether the fields exceeded the limit; then some of them are missing.
+    /// Reports whether the fields exceeded the limit; then some of them are missing.
     pub(super) fn is_too_large(&self) -> bool {
         self.too_large
     }
 
-    /// How far fields are decoded whose limit they exceeded, where they have come there: a byte of a block may name
-    /// kilobytes of a table.
+    /// The error of fields that exceed the bound to which they are decoded: a byte of a block may
+    /// name kilobytes of a table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
         let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);
         (self.too_large && self.list_bytes > limit).then_some(limit)
     }
 
-    /// What Content-Length says.
+    /// The value of Content-Length.
     pub(super) fn content_length(&self) -> Option<u64> {
         self.content_length
     }
 
-    /// Whether these are the fields of a request (RFC 9113 8.3.1); of CONNECT too (8.5).
+    /// Checks that these are the fields of a request (RFC 9113 8.3.1); of CONNECT too (8.5).
     pub(super) fn check_request(&self) -> Result<(), Malformed> {
         self.check_fields()?;
         let has = |pseudo: Pseudo| self.pseudo[pseudo as usize].is_some();
@@ -285,7 +287,7 @@ impl Fields {
         }
     }
 
-    /// Whether these are trailer fields (RFC 9113 8.1).
+    /// Checks that these are trailer fields (RFC 9113 8.1).
     pub(super) fn check_trailers(&self) -> Result<(), Malformed> {
         self.check_fields()?;
         if self.pseudo.iter().any(Option::is_some) {
@@ -298,7 +300,7 @@ impl Fields {
         self.malformed.map_or(Ok(()), Err)
     }
 
-    /// The value of a pseudo-header field; empty where it is missing.
+    /// The value of a pseudo-header field; empty if it is missing.
     pub(super) fn pseudo(&self, pseudo: Pseudo) -> &[u8] {
         self.pseudo[pseudo as usize].map_or(&[], |span| self.value(span))
     }
@@ -314,18 +316,4 @@ impl Fields {
     pub(super) fn value(&self, span: Span) -> &[u8] {
         &self.bytes[span.name_end as usize..span.end as usize]
     }
-}
-
-/// Digits only, no sign, within 64 bits.
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |number, &byte| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number.checked_mul(10)?.checked_add(u64::from(digit))
-    })
 }

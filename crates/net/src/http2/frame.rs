@@ -12,7 +12,7 @@ pub(super) const FRAME_BYTES_MIN: u32 = 16_384;
 /// The largest window (RFC 9113 6.9.1), and the highest number of a stream (5.1.1).
 pub(super) const WINDOW_BYTES_MAX: u32 = (1 << 31) - 1;
 
-/// What a client sends first (RFC 9113 3.4).
+/// The first bytes of a client (RFC 9113 3.4).
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(super) const END_STREAM: u8 = 0x1;
@@ -24,7 +24,7 @@ pub(super) const PRIORITY: u8 = 0x20;
 /// The type of a frame (RFC 9113 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameType(
-    /// The number on the wire; unknown ones are possible.
+    /// The number on the wire, which may be unknown.
     pub u8,
 );
 
@@ -89,7 +89,7 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
-    /// The payload's length is one that its type does not allow.
+    /// The type of the frame does not allow the length of its payload.
     pub(super) fn wrong_length(&self) -> ProtocolError {
         ProtocolError::FrameLength {
             frame: self.frame,
@@ -97,7 +97,7 @@ impl FrameHeader {
         }
     }
 
-    /// The frame's stream is one that its type does not allow.
+    /// The type of the frame does not allow its stream.
     pub(super) fn wrong_stream(&self) -> ProtocolError {
         ProtocolError::FrameStream {
             frame: self.frame,

@@ -13,7 +13,7 @@ pub struct Field<'a> {
     pub value: &'a [u8],
 }
 
-/// The head of a request or response, or trailers. It lives until the next event is asked for.
+/// The head of a request or response, or trailers. It is valid until the next call for an event.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     fields: &'a Fields,
@@ -45,12 +45,12 @@ impl<'a> Head<'a> {
         self.fields.pseudo(Pseudo::Scheme)
     }
 
-    /// `:authority` of a request; empty where it is missing.
+    /// `:authority` of a request; empty if it is missing.
     pub fn authority(&self) -> &'a [u8] {
         self.fields.pseudo(Pseudo::Authority)
     }
 
-    /// What Content-Length says.
+    /// The value of Content-Length.
     pub fn content_length(&self) -> Option<u64> {
         self.fields.content_length()
     }

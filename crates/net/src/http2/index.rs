@@ -1,7 +1,8 @@
 //! From a stream's number to its slot.
 
-/// An open-addressing table whose hash is the number itself: streams opened in order lie side by side, as in a
-/// ring, and a stream that outlives its neighbours is probed past instead of holding the ring up.
+/// An open-addressing table whose hash is the number itself: streams opened in order are adjacent,
+/// as in a ring, and a stream that outlives its neighbours costs probes instead of blocking the
+/// ring.
 #[derive(Debug)]
 pub(super) struct Index {
     /// A power of two, at least twice the entries; number 0 marks a free place.
@@ -41,7 +42,7 @@ impl Index {
         self.entries += 1;
     }
 
-    /// Removes a number and closes the gap: an entry behind it moves up unless its own place lies
+    /// Removes a number and closes the gap: an entry behind it moves up unless its home slot is
     /// between the gap and itself.
     pub(super) fn remove(&mut self, number: u32) {
         let mask = self.mask();
@@ -75,7 +76,7 @@ impl Index {
         (number >> 1) as usize & self.mask()
     }
 
-    /// Where the number is, or the free place where it would be.
+    /// The slot of the number, or the free slot for it.
     #[inline]
     fn place_of(&self, number: u32) -> usize {
         let mut at = self.home(number);

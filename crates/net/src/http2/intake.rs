@@ -1,4 +1,4 @@
-//! Frames cut out of whatever bytes arrived.
+//! The division of received bytes into frames.
 
 use super::ProtocolError;
 use super::frame::{FrameHeader, FrameType, HEADER_BYTES, PADDED};
@@ -10,24 +10,25 @@ pub(super) struct Intake {
     held: Vec<u8>,
 }
 
-/// What is at the front of the input.
+/// The beginning of the input.
 #[derive(Debug)]
 pub(super) enum Taken<'i> {
     /// The beginning of a frame, which is held now.
     NeedMore,
-    /// A DATA frame; its payload follows, but for the length of its padding.
+    /// A DATA frame; its payload follows, except for the length of its padding.
     Data { header: FrameHeader, padding: u8 },
-    /// A whole frame, where it arrived.
+    /// A whole frame, in the memory in which it arrived.
     Frame {
         header: FrameHeader,
         payload: &'i [u8],
     },
-    /// A whole frame whose payload [`Intake::take_held`] answers.
+    /// A whole frame whose payload [`Intake::take_held`] returns.
     Held(FrameHeader),
 }
 
 impl Intake {
-    /// Takes a frame off the front of `input`. `check` judges a header before its payload is waited for.
+    /// Takes a frame off the front of `input`. `check` judges a header before its payload is waited
+    /// for.
     #[inline]
     pub(super) fn take<'i>(
         &mut self,
@@ -96,7 +97,7 @@ fn header_of(bytes: &[u8]) -> Option<FrameHeader> {
     bytes.first_chunk().map(FrameHeader::parse)
 }
 
-/// How many bytes have to be there before something can be done with a frame that begins so.
+/// The number of bytes that must be there before a frame with this beginning can be processed.
 #[inline]
 fn wanted(
     bytes: &[u8],

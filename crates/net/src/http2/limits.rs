@@ -1,4 +1,4 @@
-//! What a peer may make a connection hold, write or do.
+//! Limits on the memory, output and work that a peer can cause.
 
 use thiserror::Error;
 
@@ -6,8 +6,8 @@ use super::{ErrorCode, ProtocolError};
 
 /// Bounds of one connection.
 ///
-/// What a connection holds is at most one frame, one header block, its fields, the dynamic table,
-/// `streams` entries, and what of its own bodies the peer's windows keep back.
+/// A connection holds at most one frame, one header block, its fields, the dynamic table, `streams`
+/// entries, and the bytes of its own bodies that wait for the peer's windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Streams that are open at once, in either role; a server announces it. 1,024.
@@ -44,7 +44,7 @@ impl Default for Limits {
     }
 }
 
-/// What a peer can send without end although it does no work.
+/// Frames that do no work and that a peer could send without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Flood {
     /// SETTINGS, PING, PRIORITY, unknown frames, HEADERS of streams that were reset.
@@ -53,19 +53,19 @@ pub enum Flood {
     /// DATA frames without data.
     #[error("empty DATA frames")]
     EmptyData,
-    /// Streams opened and reset, or such that they have to be reset or refused.
+    /// Streams opened and reset, or such that they must be reset or refused.
     #[error("streams that were reset")]
     Resets,
 }
 
 impl Flood {
-    /// What GOAWAY says of it.
+    /// The code that GOAWAY states for it.
     pub fn code(self) -> ErrorCode {
         ErrorCode::ENHANCE_YOUR_CALM
     }
 }
 
-/// What is left of each budget. A finished stream and the caller's clock refill them: a connection
+/// The rest of each budget. A finished stream and the caller's clock refill them: a connection
 /// may live for days, so no count over its whole life can be bounded.
 #[derive(Debug)]
 pub(super) struct Budgets {
@@ -73,7 +73,7 @@ pub(super) struct Budgets {
     left: [u32; 3],
 }
 
-/// What a finished stream gives back to each budget.
+/// The amounts that a finished stream gives back to the budgets.
 const REFILL_PER_STREAM: [u32; 3] = [4, 4, 1];
 
 impl Budgets {

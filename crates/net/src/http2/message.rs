@@ -8,7 +8,7 @@ use super::streams::{Closed, Incoming};
 use super::{ErrorCode, Flood, Malformed, ProtocolError, StreamError};
 
 impl Connection {
-    /// Acts on a whole header block. It is decoded in any case, as the dynamic table has to follow
+    /// Acts on a whole header block. It is decoded in any case, as the dynamic table must follow
     /// the peer's.
     pub(super) fn on_block(
         &mut self,
@@ -59,7 +59,7 @@ impl Connection {
         }
     }
 
-    /// A block that comes too late is decoded for nothing, which may not go on for ever.
+    /// A block that comes too late is decoded for nothing, which is bounded.
     fn on_late_block(&mut self, number: u32) -> Outcome {
         self.check_late(FrameType::HEADERS, number)?;
         self.budgets.spend(Flood::IdleFrames)?;
@@ -97,7 +97,7 @@ impl Connection {
         Ok(Some(Step::Head(id, 0)))
     }
 
-    /// Resets a stream that its user never heard of.
+    /// Resets a stream of which its user got no event.
     fn refuse(&mut self, number: u32, code: ErrorCode, out: &mut Vec<u8>) -> Outcome {
         self.note_reset()?;
         frame::write_reset(out, number, code);
@@ -178,7 +178,7 @@ impl Connection {
         Ok(Step::Trailers(id))
     }
 
-    /// The peer's message is complete, which is said next.
+    /// The peer's message is complete; its end is the next event.
     pub(super) fn end_incoming(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get(id) {
             stream.incoming = Incoming::Ended;

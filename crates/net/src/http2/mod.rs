@@ -3,7 +3,7 @@
 //! ```
 //! use gatebench_net::http2::{Block, Client, Event, Limits, ProtocolError, Settings};
 //!
-//! /// Sends what fits and answers how many requests were answered with 200.
+//! /// Sends as many requests as fit and returns the number of responses with status 200.
 //! fn turn(
 //!     client: &mut Client,
 //!     block: &Block,
@@ -31,14 +31,15 @@
 //! ```
 //!
 //! [`Client`] and [`Server`] are two views of one connection. Header blocks are encoded once
-//! ([`Block`]), without the dynamic table, and copied for each stream. Frames are read where they arrived;
-//! only one cut across inputs, and never DATA, is collected first. In steady state a connection
-//! allocates nothing. Any way of splitting the bytes gives the same events and the same error, but
-//! for where bodies are cut.
+//! ([`Block`]), without the dynamic table, and copied for each stream. Frames are read in place;
+//! only frames cut across inputs, except DATA, are collected first. In steady state a connection
+//! allocates nothing. Any way of splitting the bytes gives the same events and the same error,
+//! except for the places where bodies are cut.
 //!
-//! Bodies are handed on as they come, so windows are topped up when half of them is used; who wants
-//! to slow a peer down stops receiving. Priorities are passed over, pushing is forbidden, and the
-//! upgrade from HTTP/1.1 does not exist (RFC 9113 3.1): both ends know that they speak HTTP/2.
+//! Bodies are handed on as they come, so windows are topped up when half of them is used; a caller
+//! that wants to slow a peer down stops receiving. Priorities are ignored, pushing is forbidden,
+//! and the upgrade from HTTP/1.1 does not exist (RFC 9113 3.1): both ends know that they speak
+//! HTTP/2.
 
 mod block;
 mod client;
@@ -61,9 +62,6 @@ mod sending;
 mod server;
 mod settings;
 mod streams;
-
-#[cfg(test)]
-mod tests;
 
 pub use block::{Block, Variable};
 pub use client::Client;

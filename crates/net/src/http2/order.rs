@@ -1,15 +1,15 @@
-//! Which frame may come next, judged by its header alone.
+//! The check whether a frame may come next, by its header alone.
 
 use super::ProtocolError;
 use super::connection::{Connection, Role};
 use super::frame::{ACK, FrameHeader, FrameType, PADDED};
 
-/// What the next frame may be.
+/// The constraints on the next frame.
 pub(super) struct Order {
     role: Role,
     is_first: bool,
     frame_bytes: u32,
-    /// The stream whose header block has to be continued.
+    /// The stream whose header block must be continued.
     block_of: Option<u32>,
 }
 
@@ -53,7 +53,7 @@ impl Order {
         let begins_http = FrameHeader::parse(b"HTTP/1.1 ");
         let is_http = header.length == begins_http.length && header.frame == begins_http.frame;
         if self.role == Role::Client && is_http {
-            return ProtocolError::Http1Answer;
+            return ProtocolError::Http1Response;
         }
         ProtocolError::FirstFrame {
             frame: header.frame,

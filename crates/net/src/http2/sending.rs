@@ -1,4 +1,4 @@
-//! What goes out: header blocks, and bodies within the peer's windows (RFC 9113 5.2, 6.9).
+//! Outgoing header blocks, and bodies within the peer's windows (RFC 9113 5.2, 6.9).
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::{Block, ErrorCode};
 /// An update of the dynamic table to no bytes (RFC 7541 6.3).
 const TABLE_OF_NO_BYTES: u8 = 0x20;
 
-/// What of the outgoing direction belongs to the whole connection.
+/// The state of the outgoing direction of the whole connection.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) peer: PeerSettings,
@@ -22,8 +22,8 @@ pub(super) struct Sending {
     pub(super) sent_bytes: u64,
     /// Slots whose bodies wait for a window, in turn.
     waiting: VecDeque<u32>,
-    /// The peer made the table smaller than it is before any settings; a block has to say that we
-    /// know. We have no use for the table, so it is said once: no bytes.
+    /// The peer made the table smaller than it is before any settings; a block must state that we
+    /// know. We do not use the table, so one block states it once: no bytes.
     owes_table_update: bool,
     table_is_empty: bool,
 }
@@ -40,15 +40,15 @@ impl Sending {
         }
     }
 
-    /// The peer's table may have become smaller than the one that both ends begin with.
+    /// The peer's table may be smaller than the initial one.
     pub(super) fn note_table_size(&mut self) {
         if self.peer.header_table_bytes < TABLE_BYTES_INITIAL && !self.table_is_empty {
             self.owes_table_update = true;
         }
     }
 
-    /// Writes as much of `data` as the windows allow and answers how much that was. The frame with
-    /// the last byte ends the stream where `ends`.
+    /// Writes as much of `data` as the windows allow and returns the number of bytes. The frame
+    /// with the last byte ends the stream if `ends`.
     #[inline]
     fn write_data(
         &mut self,
@@ -83,7 +83,7 @@ impl Sending {
 }
 
 impl Connection {
-    /// Writes a header block and, where nothing follows, the end of the stream.
+    /// Writes a header block and, if nothing follows, the end of the stream.
     #[inline]
     pub(super) fn send_block(
         &mut self,
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Writes a piece of a body, or keeps what the windows do not allow.
+    /// Writes a piece of a body, and keeps the part that the windows do not allow.
     #[inline]
     pub(super) fn send_body(&mut self, id: StreamId, data: &[u8], ends: bool, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// A window has grown: goes on with each body that waits, in turn, one round.
+    /// A window has grown: continues each body that waits, in turn, one round.
     pub(super) fn resume_all(&mut self, out: &mut Vec<u8>) {
         for _ in 0..self.sending.waiting.len() {
             let Some(slot) = self.sending.waiting.pop_front() else {
@@ -161,8 +161,8 @@ impl Connection {
         }
     }
 
-    /// Goes on with the body of a slot that was taken off the queue, and puts the slot back if it has
-    /// to wait again.
+    /// Continues the body of a slot that was taken off the queue, and puts the slot back if it
+    /// has to wait again.
     fn resume_slot(&mut self, slot: u32, out: &mut Vec<u8>) {
         self.streams.unqueue(slot);
         if let Some(id) = self.streams.in_slot(slot) {
@@ -198,8 +198,8 @@ impl Connection {
         self.finish_outgoing(id, out);
     }
 
-    /// Closes a stream at a server whose response is complete. A request that is still coming is not
-    /// wanted then (RFC 9113 8.1). A client closes a stream with its response.
+    /// Closes a stream at a server whose response is complete. A request that is still coming is
+    /// not wanted then (RFC 9113 8.1). A client closes a stream with its response.
     #[inline]
     fn finish_outgoing(&mut self, id: StreamId, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {

@@ -5,21 +5,23 @@ use super::event::{Event, StreamId};
 use super::frame;
 use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 
-/// The highest number of a stream: GOAWAY with it takes whatever is on its way (RFC 9113 6.8).
+/// The highest number of a stream: GOAWAY with it accepts every request that is still on its way
+/// (RFC 9113 6.8).
 const LAST_STREAM_MAX: u32 = (1 << 31) - 1;
 
-/// The server's end of one connection: events come out, responses go in, and bytes both ways.
+/// The server's end of one connection: it returns events, takes responses, and exchanges bytes with
+/// the client.
 ///
-/// Everything is written to the `out` of the call; whoever calls sends it, once for any number of
-/// calls. What is said to a stream that is closed already is passed over: the client may have reset it.
+/// Everything is written to the `out` of the call; the caller sends it, once for any number of
+/// calls. Calls for a stream that is closed already are ignored: the client may have reset it.
 #[derive(Debug)]
 pub struct Server {
     connection: Connection,
 }
 
 impl Server {
-    /// Whether the first bytes that a client sent are its preface (RFC 9113 3.4), so that it speaks
-    /// HTTP/2; `None` while they could still become it.
+    /// Reports whether the first bytes that a client sent are its preface (RFC 9113 3.4), so that
+    /// it speaks HTTP/2; `None` while they could still become it.
     pub fn recognises(received: &[u8]) -> Option<bool> {
         let preface = &frame::PREFACE[..];
         match received.len() < preface.len() {
@@ -35,7 +37,7 @@ impl Server {
         }
     }
 
-    /// Writes what has to be sent first.
+    /// Writes the bytes that must be sent first.
     pub fn preface(&self, out: &mut Vec<u8>) {
         self.connection.write_preface(out);
     }
@@ -52,11 +54,11 @@ impl Server {
         }
     }
 
-    /// Sends the head of a response and the beginning of its body, or all of it where `ends`. What
-    /// the client's windows do not allow is kept and follows by itself.
+    /// Sends the head of a response and the beginning of its body, or all of it if `ends`. The part
+    /// that the client's windows do not allow is kept and sent later.
     ///
     /// A response that ends before its request has the rest of the request reset
-    /// (RFC 9113 8.1): nothing more is said of it then.
+    /// (RFC 9113 8.1): no event of it follows then.
     pub fn respond(
         &mut self,
         stream: StreamId,
@@ -75,13 +77,13 @@ impl Server {
         }
     }
 
-    /// Goes on with the body of a response.
+    /// Continues the body of a response.
     pub fn send(&mut self, stream: StreamId, body: &[u8], ends: bool, out: &mut Vec<u8>) {
         self.connection.send_body(stream, body, ends, out);
     }
 
-    /// Bytes of a response that wait for the client's windows. Who produces a long body waits until
-    /// there are few.
+    /// Bytes of a response that wait for the client's windows. A producer of a long body waits
+    /// until there are few.
     pub fn unsent_bytes(&mut self, stream: StreamId) -> usize {
         self.connection
             .streams
@@ -99,35 +101,36 @@ impl Server {
         self.connection.streams.oldest_unsent()
     }
 
-    /// Bytes of bodies that the client's windows have let through since the connection began.
+    /// Bytes of bodies that the client's windows have allowed since the connection began.
     pub fn sent_bytes(&self) -> u64 {
         self.connection.sending.sent_bytes
     }
 
-    /// Holds the client back on one stream: once its window is used up, no more of the request comes until
-    /// it is no longer held. Other streams go on.
+    /// Holds the client back on one stream: once its window is used up, no more of the request
+    /// comes until it is no longer held. Other streams continue.
     pub fn hold(&mut self, stream: StreamId, is_held: bool, out: &mut Vec<u8>) {
         self.connection.hold(stream, is_held, out);
     }
 
-    /// Ends a stream at once; nothing more is said of it.
+    /// Ends a stream at once; no event of it follows.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
     }
 
-    /// Ends the connection with every stream that is open: GOAWAY states the code, and what waits for windows
-    /// is dropped. Nothing may be read or sent afterwards.
+    /// Ends the connection with every stream that is open: GOAWAY states the code, and bytes that
+    /// wait for windows are dropped. Nothing may be read or sent afterwards.
     pub fn give_up(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.give_up(code, out);
     }
 
-    /// Says that the connection will end: the client shall begin no further request here, and those that are
-    /// on their way already are served (RFC 9113 6.8). [`Self::go_away`] follows when they have arrived.
+    /// Announces the end of the connection: the client must begin no further request here, and
+    /// those that are on their way already are served (RFC 9113 6.8). [`Self::go_away`] follows
+    /// when they have arrived.
     pub fn announce_end(&mut self, out: &mut Vec<u8>) {
         frame::write_go_away(out, LAST_STREAM_MAX, ErrorCode::NO_ERROR);
     }
 
-    /// Takes no more requests; those that have begun go on (RFC 9113 6.8).
+    /// Takes no more requests; those that have begun continue (RFC 9113 6.8).
     pub fn go_away(&mut self, out: &mut Vec<u8>) {
         self.connection.going_away = true;
         frame::write_go_away(out, self.connection.last_stream, ErrorCode::NO_ERROR);
@@ -137,7 +140,7 @@ impl Server {
     ///
     /// # Errors
     /// The client broke the protocol or a limit. GOAWAY is at the end of `out`; every later call
-    /// answers the same error.
+    /// returns the same error.
     #[inline]
     pub fn next<'a, 'i: 'a>(
         &'a mut self,

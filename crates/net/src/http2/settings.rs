@@ -1,4 +1,4 @@
-//! SETTINGS (RFC 9113 6.5): ours, and what the peer's allow us.
+//! SETTINGS (RFC 9113 6.5): ours and the peer's.
 
 use super::ProtocolError;
 use super::frame::{self, FRAME_BYTES_MIN, FrameType, WINDOW_BYTES_MAX};
@@ -19,11 +19,12 @@ pub(super) const TABLE_BYTES_INITIAL: u32 = 4096;
 /// The largest value of SETTINGS_MAX_FRAME_SIZE.
 const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
 
-/// What we announce to a peer, besides what follows from [`super::Limits`].
+/// The settings that we announce to a peer, in addition to those that follow from
+/// [`super::Limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// DATA bytes that the peer may send on one stream ahead of a WINDOW_UPDATE. 1 GiB, at most
-    /// 2³¹−1: nothing is held back, so the windows only have to be out of the way.
+    /// 2³¹−1: nothing is held back, so the windows must only be out of the way.
     pub stream_window_bytes: u32,
     /// The same for the whole connection, at least 65,535. 1 GiB, at most 2³¹−1.
     pub connection_window_bytes: u32,
@@ -57,7 +58,7 @@ impl Settings {
         }
     }
 
-    /// Writes the first SETTINGS frame; `streams` is what a server lets clients open.
+    /// Writes the first SETTINGS frame; `streams` is the number of streams that clients may open.
     pub(super) fn write(&self, streams: Option<u32>, list_bytes: usize, out: &mut Vec<u8>) {
         let list_bytes = u32::try_from(list_bytes).unwrap_or(u32::MAX);
         let of_role = match streams {
@@ -79,10 +80,10 @@ impl Settings {
     }
 }
 
-/// What the peer's settings say of what we send.
+/// The peer's settings, which limit our output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerSettings {
-    /// Streams that we may open; no bound until the peer says one.
+    /// Streams that we may open; no bound until the peer states one.
     pub(super) streams: u32,
     pub(super) stream_window_bytes: u32,
     pub(super) frame_bytes: u32,
@@ -102,7 +103,7 @@ impl Default for PeerSettings {
 
 impl PeerSettings {
     /// Takes over the payload of a SETTINGS frame, whose length was checked. Unknown settings and
-    /// those that do not bind us are passed over.
+    /// those that do not bind us are ignored.
     pub(super) fn update(
         &mut self,
         payload: &[u8],

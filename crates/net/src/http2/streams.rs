@@ -1,9 +1,9 @@
-//! The streams that are open, and what is still known of those that were.
+//! The open streams, and how recent ones were closed.
 
 use super::StreamId;
 use super::index::Index;
 
-/// How far the peer's message on a stream has come.
+/// The part of the peer's message on a stream that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Incoming {
     /// The head is awaited; at a client only.
@@ -22,11 +22,11 @@ pub(super) struct Stream {
     pub(super) incoming: Incoming,
     /// We ended our side.
     pub(super) outgoing_ended: bool,
-    /// It was asked for with HEAD.
+    /// The method of its request was HEAD.
     pub(super) is_head: bool,
     /// Informational heads so far.
     pub(super) informational: u32,
-    /// Bytes that the body must still have, where that was told.
+    /// Bytes that the body must still have, where its length is known.
     pub(super) body_left: Option<u64>,
     /// DATA bytes received since the window was last topped up.
     pub(super) received: u32,
@@ -34,7 +34,7 @@ pub(super) struct Stream {
     pub(super) is_held: bool,
     /// The send window without the peer's initial window: WINDOW_UPDATEs less DATA bytes sent.
     pub(super) credit: i64,
-    /// What the peer's windows keep back.
+    /// Bytes that the peer's windows hold back.
     pub(super) unsent: Unsent,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     pub(super) bytes: Vec<u8>,
-    /// How many of them were sent meanwhile.
+    /// The number of them that were sent meanwhile.
     pub(super) sent: usize,
     /// The stream ends after them.
     pub(super) ends: bool,
@@ -50,7 +50,7 @@ pub(super) struct Unsent {
     pub(super) queued: bool,
 }
 
-/// Memory that a slot keeps for the next body that has to wait.
+/// Memory that a slot keeps for the next body that must wait.
 const UNSENT_KEPT_BYTES: usize = 64 * 1024;
 
 impl Unsent {
@@ -62,7 +62,7 @@ impl Unsent {
         self.bytes.len() - self.sent
     }
 
-    /// Appends what has to wait as well.
+    /// Appends bytes that must wait too.
     pub(super) fn append(&mut self, bytes: &[u8], ends: bool) {
         if self.sent >= UNSENT_KEPT_BYTES {
             self.bytes.drain(..self.sent);
@@ -80,12 +80,11 @@ impl Unsent {
     }
 }
 
-/// How a stream was closed, which says what its late frames mean (RFC 9113 5.1).
+/// The way a stream was closed, which decides what its late frames mean (RFC 9113 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     /// Both sides ended it.
     Ended,
-    /// The peer reset it.
     ResetByPeer,
     /// We reset it, so frames that the peer sent before it knew may follow.
     ResetByUs,
@@ -117,7 +116,7 @@ impl Streams {
         }
     }
 
-    /// How many are open.
+    /// The number of open streams.
     #[inline]
     pub(super) fn open_count(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -170,7 +169,7 @@ impl Streams {
         self.remember(id.number, how);
     }
 
-    /// Remembers how a stream was closed, or that it was never let open.
+    /// Remembers how a stream was closed, or that it was refused.
     pub(super) fn remember(&mut self, number: u32, how: Closed) {
         if self.remembered.len() < REMEMBERED {
             self.remembered.push((number, how));
@@ -180,7 +179,7 @@ impl Streams {
         self.remember_at = (self.remember_at + 1) % REMEMBERED;
     }
 
-    /// How a stream was closed, if it was not long ago.
+    /// The way a stream was closed, if it was not long ago.
     pub(super) fn closed(&self, number: u32) -> Option<Closed> {
         let mut remembered = self.remembered.iter();
         remembered
@@ -220,7 +219,7 @@ impl Streams {
         waiting.map(|stream| stream.number).min()
     }
 
-    /// Those that are open.
+    /// The open streams.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
         self.slots.iter().filter(|stream| stream.number != 0)
     }

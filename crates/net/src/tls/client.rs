@@ -1,4 +1,4 @@
-//! The client's settings, and what is made of them before the loop.
+//! The client's settings, and the context made from them before the loop.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use super::{Identity, Pem, SettingsError, Version, provider, versions};
 /// Sessions kept to be resumed.
 const KEPT_SESSIONS: usize = 256;
 
-/// How the server's certificate is judged.
+/// The way the server's certificate is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// By the machine's authorities, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// With the machine's authorities, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     #[default]
     System,
-    /// By the authorities given.
+    /// With these authorities.
     Ca(Pem),
-    /// Not at all: any certificate will do.
+    /// No verification: every certificate is accepted.
     Skip,
 }
 
-/// What a client wants of TLS.
+/// The TLS settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// How the server's certificate is judged.
+    /// The way the server's certificate is verified.
     pub verify: Verify,
-    /// The name asked for (SNI) and looked for in the certificate; without, the host.
+    /// The name for SNI and for the check of the certificate (by default the host).
     pub server_name: Option<String>,
     /// The protocols offered, the preferred first, for example `http/1.1`; empty offers none.
     pub alpn: Vec<Vec<u8>>,
@@ -39,9 +39,9 @@ pub struct ClientSettings {
     pub min: Version,
     /// The highest version offered.
     pub max: Version,
-    /// What the client shows when the server asks for a certificate.
+    /// The certificate that the client sends when the server requests one.
     pub identity: Option<Identity>,
-    /// Whether later connections resume the session of earlier ones.
+    /// True if later connections resume the session of earlier ones.
     pub resumption: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with settings, and with a session.
+//! Errors of settings and of a session.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 use super::Version;
 
-/// Why a context cannot be made. The culprit is always what the user gave, but for
+/// The reason that a context cannot be made. The culprit is always the user's input, except for
 /// [`SettingsError::NoSystemRoots`], which is the machine's.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
@@ -21,31 +21,31 @@ pub enum SettingsError {
         #[source]
         error: io::Error,
     },
-    /// What was given is not what it should be.
+    /// The input is not of the required form.
     Unusable {
         /// The name of the PEM text, usually its file.
         name: String,
-        /// What is wrong with it.
+        /// The description of the mistake.
         reason: String,
-        /// What to do.
+        /// The action that removes the mistake.
         remedy: &'static str,
     },
     /// The machine has no certificates of authorities.
     NoSystemRoots(String),
-    /// The name to ask for is no name.
+    /// The server name is not a valid name.
     ServerName(String),
-    /// There is no version to speak.
+    /// No version is within the bounds.
     Versions {
-        /// The lowest asked for.
+        /// The lowest allowed.
         min: Version,
-        /// The highest asked for.
+        /// The highest allowed.
         max: Version,
     },
     /// rustls refuses the combination.
     Refused(String),
 }
 
-/// Why a session ended early.
+/// The reason that a session ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The peer sent a fatal alert.
@@ -57,45 +57,45 @@ pub enum SessionError {
     Certificate {
         /// The kind of mistake.
         fault: CertificateFault,
-        /// What is wrong with it.
+        /// The description of the mistake.
         reason: String,
     },
-    /// The first bytes were no TLS.
+    /// The first bytes were not TLS.
     NotTls,
     /// The two sides have no version, cipher, or ALPN protocol in common.
     Incompatible(String),
-    /// The peer broke the protocol, or what it sent was altered on the way.
+    /// The peer broke the protocol, or its bytes were altered on the way.
     Protocol(String),
-    /// Under TLS 1.2 keys cannot be renewed, and may protect only so many records (2^24 with AES-GCM).
+    /// Under TLS 1.2 keys cannot be renewed, and may protect a limited number of records (2^24 with
+    /// AES-GCM).
     KeysUsedUp,
     /// The connection ended before the handshake was done.
     ClosedInHandshake,
-    /// The connection ended without close_notify: what arrived may be cut off.
+    /// The connection ended without close_notify: the received data may be cut off.
     Truncated,
 }
 
 /// The kind of mistake in a certificate, on which the remedy depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateFault {
-    /// None was sent.
+    /// The peer sent none.
     Missing,
     /// No authority that is trusted has signed it.
     UnknownIssuer,
     /// It is for another name.
     OtherName,
-    /// It is not valid any more.
+    /// It is no longer valid.
     Expired,
     /// It is not valid yet.
     NotYetValid,
-    /// It is an authority's own.
+    /// It is the certificate of an authority.
     OfAuthority,
     /// Another mistake.
     Other,
 }
 
 impl SettingsError {
-    /// The file, or the name of the PEM text, that holds the mistake; none where it is in another
-    /// setting.
+    /// The file, or the name of the PEM text, with the mistake; `None` if it is in another setting.
     pub fn place(&self) -> Option<String> {
         match self {
             Self::Unreadable { path, .. } => Some(path.display().to_string()),
@@ -245,7 +245,7 @@ fn alert_remedy(name: &str) -> &'static str {
     }
 }
 
-/// What is wrong with a certificate, with what it says of itself.
+/// The mistake in a certificate, with the values in the certificate that show it.
 fn certificate_reason(error: &CertificateError) -> String {
     use CertificateError as E;
     let seconds = |later: UnixTime, earlier: UnixTime| {
@@ -291,8 +291,8 @@ fn certificate_reason(error: &CertificateError) -> String {
 
 const SECONDS_OF_A_DAY: u64 = 24 * 3600;
 
-/// Whether an authority's certificate was shown as a server's. webpki says it in a word of its own,
-/// which rustls hands on as it is.
+/// Reports whether a server sent the certificate of an authority. webpki has its own name for this
+/// error, which rustls passes on unchanged.
 fn is_of_authority(error: &CertificateError) -> bool {
     matches!(error, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
 }
@@ -329,6 +329,28 @@ impl CertificateFault {
                 "give the peer a certificate of an authority, or skip the verification"
             }
             Self::Other => "give the peer a valid certificate, or skip the verification",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::AlertDescription as Alert;
+
+    use super::*;
+
+    #[test]
+    fn alerts_have_the_names_of_the_rfc() {
+        for (alert, name) in [
+            (Alert::CloseNotify, "close_notify"),
+            (Alert::BadRecordMac, "bad_record_mac"),
+            (Alert::UnknownCA, "unknown_ca"),
+            (Alert::UnknownPSKIdentity, "unknown_psk_identity"),
+            (Alert::UnrecognisedName, "unrecognized_name"),
+            (Alert::EncryptedClientHelloRequired, "ech_required"),
+            (Alert::Unknown(200), "200"),
+        ] {
+            assert_eq!(alert_name(alert), name);
         }
     }
 }

@@ -10,12 +10,12 @@ use super::SettingsError;
 
 const BEGIN: &[u8] = b"-----BEGIN";
 
-/// PEM text (RFC 7468) and what it is called in errors.
+/// PEM text (RFC 7468) and its name in errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pem {
     /// Usually the path of the file.
     pub name: String,
-    /// The text; where it holds certificates, a single one in DER will do.
+    /// The text; a single certificate may also be in DER.
     pub bytes: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl Pem {
     /// The contents of a file.
     ///
     /// # Errors
-    /// When it cannot be read. What it holds is looked at when a context is made.
+    /// When it cannot be read. Its contents are checked when a context is made.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(Self::new(path.display().to_string(), bytes)),
@@ -91,7 +91,7 @@ impl Pem {
     }
 }
 
-/// How every certificate in DER begins.
+/// The first byte of every certificate in DER.
 const DER_SEQUENCE: u8 = 0x30;
 
 /// A certificate with its private key.
@@ -104,7 +104,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// What rustls says of a chain and a key, in the user's terms.
+    /// The error of rustls about a chain and a key, in the user's terms.
     pub(super) fn refused(&self, error: &rustls::Error) -> SettingsError {
         match error {
             rustls::Error::InconsistentKeys(_) => self.chain.unusable(

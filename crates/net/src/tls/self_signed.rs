@@ -2,11 +2,11 @@
 
 use super::{Identity, Pem, SettingsError};
 
-/// Makes a key (ECDSA P-256) and a certificate that it signs itself, for DNS names and IP addresses.
-/// Who trusts the certificate as an authority accepts it.
+/// Makes a key (ECDSA P-256) and a certificate that it signs itself, for DNS names and IP
+/// addresses. A client that trusts the certificate as an authority accepts it.
 ///
 /// # Errors
-/// When a name cannot stand in a certificate.
+/// When a name is not allowed in a certificate.
 pub fn self_signed(names: &[&str]) -> Result<Identity, SettingsError> {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let made = rcgen::generate_simple_self_signed(names.clone())

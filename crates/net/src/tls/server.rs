@@ -1,4 +1,4 @@
-//! The server's settings, and what is made of them before the loop.
+//! The server's settings, and the context made from them before the loop.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,10 +9,10 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 
 use super::{Identity, Pem, SettingsError, Version, provider, versions};
 
-/// What a server wants of TLS.
+/// The TLS settings of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// What it shows.
+    /// The server's certificate and key.
     pub identity: Identity,
     /// The protocols it speaks, the preferred first; empty agrees on none.
     pub alpn: Vec<Vec<u8>>,
@@ -20,9 +20,9 @@ pub struct ServerSettings {
     pub min: Version,
     /// The highest version accepted.
     pub max: Version,
-    /// Where given, every client must show a certificate signed by one of these.
+    /// If set, every client must send a certificate signed by one of these.
     pub client_ca: Option<Pem>,
-    /// Whether clients may resume sessions (by tickets, which cost the server no memory).
+    /// True if clients may resume sessions (by tickets, which cost the server no memory).
     pub resumption: bool,
 }
 
@@ -40,7 +40,7 @@ impl ServerSettings {
     }
 }
 
-/// What connections are begun with. Clones are one: what replaces it in one replaces it in all.
+/// The configuration of new connections. Clones share it: replacing it in one replaces it in all.
 #[derive(Clone, Debug)]
 pub struct ServerContext {
     current: Arc<RwLock<Arc<ServerConfig>>>,
@@ -72,8 +72,8 @@ impl ServerContext {
         })
     }
 
-    /// Begins connections as `other` does from now on; those that there are stay as they are. Sessions of before
-    /// are not resumed.
+    /// Begins connections as `other` does from now on; those that there are stay as they are.
+    /// Sessions of before are not resumed.
     pub fn replace(&self, other: &Self) {
         let config = other.config();
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;

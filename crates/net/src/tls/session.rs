@@ -9,10 +9,10 @@ use super::{ClientContext, ServerContext, SessionError, SettingsError, Version};
 
 /// One side of one connection. Bytes go in and out by the caller's hands:
 ///
-/// - what arrives is given to [`Session::receive`],
-/// - what is to be said goes through [`Session::send`],
-/// - and whatever either appends to `out` is to be sent, in that order, also after an error, when it
-///   is the alert that tells the peer.
+/// - pass the bytes that arrive to [`Session::receive`],
+/// - pass the plaintext to [`Session::send`],
+/// - send the bytes that either appends to `out`, in that order, also after an error, when they
+///   are the alert for the peer.
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,
@@ -45,7 +45,7 @@ impl Session {
     }
 
     fn new(mut connection: Connection) -> Self {
-        // The caller bounds what is queued, by what it appends to `out`.
+        // The caller bounds the queued bytes by those that it appends to `out`.
         connection.set_buffer_limit(None);
         Self {
             connection,
@@ -54,8 +54,8 @@ impl Session {
         }
     }
 
-    /// Takes bytes that arrived. `on_plain` hears what they say, once per record, never empty. What
-    /// the handshake answers, and what waited for its end, is appended to `out`.
+    /// Takes bytes that arrived. `on_plain` gets their plaintext, once per record, never empty. The
+    /// reply of the handshake, and data that waited for its end, are appended to `out`.
     ///
     /// # Errors
     /// When the peer sent an alert or broke the protocol, or its certificate is not accepted.
@@ -77,7 +77,7 @@ impl Session {
         on_plain: &mut impl FnMut(&[u8]),
     ) -> Result<(), SessionError> {
         while !bytes.is_empty() && !self.peer_closed {
-            // With all that was said taken out, only a message beyond every bound does not fit.
+            // With all plaintext taken out, only a message beyond every bound does not fit.
             self.connection
                 .read_tls(&mut bytes)
                 .map_err(|error| SessionError::Protocol(error.to_string()))?;
@@ -95,8 +95,8 @@ impl Session {
         Ok(())
     }
 
-    /// Appends `plain`, encrypted, to `out`. During the handshake it is kept and follows as soon as it
-    /// may. After [`Session::close`] it is dropped.
+    /// Appends `plain`, encrypted, to `out`. During the handshake it is kept and follows as soon as
+    /// it may. After [`Session::close`] it is dropped.
     ///
     /// # Errors
     /// [`SessionError::KeysUsedUp`]; then close_notify is in `out`.
@@ -110,7 +110,7 @@ impl Session {
             .write_all(plain)
             .map_err(|error| SessionError::Protocol(error.to_string()))?;
         self.write(out);
-        // Where no more may be encrypted, rustls drops it without a word.
+        // Once encryption has ended, rustls drops it silently.
         if out.len() - before < plain.len() && !self.is_handshaking() {
             self.closed = true;
             return Err(SessionError::KeysUsedUp);
@@ -118,7 +118,7 @@ impl Session {
         Ok(())
     }
 
-    /// Appends close_notify to `out`: this side will say no more. What the peer says is still heard.
+    /// Appends close_notify to `out`: this side sends no more. It still receives.
     pub fn close(&mut self, out: &mut Vec<u8>) {
         self.closed = true;
         self.connection.send_close_notify();
@@ -128,7 +128,7 @@ impl Session {
     /// The transport has ended (FIN).
     ///
     /// # Errors
-    /// When the peer has not said close_notify before: the handshake is not done
+    /// When the peer has not sent close_notify before: the handshake is not done
     /// ([`SessionError::ClosedInHandshake`]), or its message may be cut off
     /// ([`SessionError::Truncated`]).
     pub fn end_of_stream(&self) -> Result<(), SessionError> {
@@ -147,12 +147,12 @@ impl Session {
         }
     }
 
-    /// Whether the handshake is still going on.
+    /// Reports whether the handshake is incomplete.
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
 
-    /// Whether the peer has said that it will say no more (close_notify).
+    /// Reports whether the peer has sent close_notify, after which it sends no data.
     pub fn is_closed_by_peer(&self) -> bool {
         self.peer_closed
     }
@@ -176,7 +176,7 @@ impl Session {
         self.connection.negotiated_cipher_suite()?.suite().as_str()
     }
 
-    /// Whether an earlier session was resumed; known once the handshake is done.
+    /// Reports whether an earlier session was resumed; known once the handshake is done.
     pub fn resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }

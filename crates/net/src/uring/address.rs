@@ -28,7 +28,7 @@ impl TryFrom<&Peer> for SocketAddrStorage {
 }
 
 impl SocketAddrStorage {
-    /// A path in the file system, which has to end with a zero byte within the address (unix(7)).
+    /// A path in the file system, which must end with a zero byte within the address (unix(7)).
     fn unix(path: &Path) -> io::Result<Self> {
         let path = path.as_os_str().as_bytes();
         // SAFETY: all zeroes is a valid `sockaddr_un`: it consists of integers.
@@ -69,7 +69,8 @@ impl From<SocketAddr> for SocketAddrStorage {
                     },
                     sin_zero: [0; 8],
                 };
-                // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address type.
+                // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address
+                // type.
                 unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
                 size_of::<libc::sockaddr_in>()
             }

@@ -28,7 +28,8 @@ impl BufferRing {
     /// Registers a ring for `count` buffers, a power of two, with the kernel.
     pub(super) fn register(ring: &IoUring, pool: Rc<Pool>, count: u16) -> io::Result<Self> {
         let bytes = count as usize * size_of::<BufRingEntry>();
-        // SAFETY: a new private mapping at an address of the kernel's choice touches no existing memory.
+        // SAFETY: a new private mapping at an address of the kernel's choice touches no existing
+        // memory.
         let entries = unsafe {
             mmap_anonymous(
                 ptr::null_mut(),
@@ -43,8 +44,8 @@ impl BufferRing {
             tail: 0,
             pool,
         };
-        // SAFETY: the mapping is page-aligned, holds `count` entries, and outlives the ring: `Uring`
-        // drops its `IoUring` first.
+        // SAFETY: the mapping is page-aligned, holds `count` entries, and outlives the ring:
+        // `Uring` drops its `IoUring` first.
         unsafe {
             ring.submitter()
                 .register_buf_ring_with_flags(entries as u64, count, GROUP, 0)?
@@ -58,8 +59,8 @@ impl BufferRing {
         while let Some(piece) = self.pool.take_free() {
             let at = usize::from(self.tail & (self.count - 1));
             // SAFETY: `at` is below `count`, and the kernel does not read an entry before the tail,
-            // published below, has passed it. The pool has no more pieces than the ring has entries,
-            // so an entry the kernel still owns is never overwritten.
+            // published below, has passed it. The pool has no more pieces than the ring has
+            // entries, so an entry the kernel still owns is never overwritten.
             let entry = unsafe { &mut *self.entries.add(at) };
             entry.set_addr(self.pool.address(piece) as u64);
             entry.set_len(self.pool.piece_bytes() as u32);
@@ -67,8 +68,8 @@ impl BufferRing {
             self.tail = self.tail.wrapping_add(1);
         }
         if self.tail != before {
-            // SAFETY: the ring's tail lies in the first entry of the registered mapping, is aligned,
-            // and is only ever written here; the kernel reads it with acquire semantics.
+            // SAFETY: the ring's tail lies in the first entry of the registered mapping, is
+            // aligned, and is only ever written here; the kernel reads it with acquire semantics.
             let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
             tail.store(self.tail, Ordering::Release);
         }
@@ -78,7 +79,8 @@ impl BufferRing {
 impl Drop for BufferRing {
     fn drop(&mut self) {
         let bytes = self.count as usize * size_of::<BufRingEntry>();
-        // SAFETY: the mapping was made in `register` with this size, and nobody refers to it any more.
+        // SAFETY: the mapping was made in `register` with this size, and nothing refers to it any
+        // more.
         let _ = unsafe { munmap(self.entries.cast(), bytes) };
     }
 }

@@ -1,4 +1,4 @@
-//! What the loop keeps per connection.
+//! The state of the loop per connection.
 
 use std::os::fd::OwnedFd;
 
@@ -7,7 +7,7 @@ use super::address::SocketAddrStorage;
 /// One connection.
 pub(super) struct Conn {
     pub(super) socket: OwnedFd,
-    /// Where `connect` goes; boxed because the kernel reads it at this address.
+    /// The address to connect to; boxed because the kernel reads it at its place in memory.
     pub(super) peer: Option<Box<SocketAddrStorage>>,
     pub(super) sending: Option<Sending>,
     /// Operations of this connection whose last completion has not come.

@@ -1,13 +1,13 @@
 //! The loop on io_uring.
 //!
 //! Receiving is multishot into a ring of buffers: one submission serves a connection until it ends.
-//! Submissions collect in the queue and leave with the one `io_uring_enter` that also waits. Only the
-//! thread that made the loop submits, and completions are processed only when it asks for them
+//! Submissions collect in the queue and leave with the one `io_uring_enter` that also waits. Only
+//! the thread that made the loop submits, and completions are processed only when it requests them
 //! (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock and nothing preempts the worker.
 //!
-//! The kernel may hold on to a connection's memory (the bytes being sent, the address being connected
-//! to) until the operation's completion has been reaped. Such memory lives in [`Conn`], and a [`Conn`]
-//! is dropped only when nothing of it is outstanding, however early its user closed it.
+//! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
+//! to) until the operation's completion has been reaped. [`Conn`] holds such memory, and a [`Conn`]
+//! is dropped only when none of its operations is outstanding, even if its user closed it earlier.
 
 #![allow(unsafe_code)]
 
@@ -40,9 +40,9 @@ use crate::{ConnId, ListenerId, Peer, clock, socket};
 const SUBMISSIONS: u32 = 1024;
 /// Completions that fit; the kernel keeps those beyond (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
-/// Sends are batched where the last poll brought at least so many completions. With fewer there is
-/// little to batch, and the completion of a batched send would end the next wait at once: two calls
-/// into the kernel and a wake-up where one send(2) does.
+/// Sends are batched if the last poll brought at least this number of completions. With fewer there
+/// is little to batch, and the completion of a batched send would end the next wait at once: two
+/// calls into the kernel and a wake-up instead of one send(2).
 const BATCH_MIN: usize = 8;
 
 /// One thread's loop on io_uring.
@@ -58,13 +58,13 @@ pub struct Uring {
     ready: Vec<Event>,
     /// Completions being worked on, kept for its memory.
     completions: Vec<cqueue::Entry>,
-    /// How many completions the last poll brought.
+    /// The number of completions that the last poll brought.
     recent: usize,
-    /// Connections whose receive ended for want of a buffer.
+    /// Connections whose receive ended because there was no buffer.
     starved: Vec<ConnId>,
     /// Operations whose last completion has not come.
     outstanding: usize,
-    /// Nobody will hear of events any more.
+    /// The loop is being dropped: no user gets its events.
     is_ending: bool,
 }
 
@@ -102,7 +102,7 @@ impl Uring {
     /// Queues a submission whose completion names `conn`.
     ///
     /// # Safety
-    /// What the entry points to stays valid until its last completion has been reaped.
+    /// The memory that the entry points to stays valid until its last completion has been reaped.
     unsafe fn push(&mut self, entry: squeue::Entry) {
         self.outstanding += 1;
         loop {
@@ -110,8 +110,8 @@ impl Uring {
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
-            // The queue is full: let the kernel take what is there. An error here (memory pressure)
-            // comes back from the next poll's enter; the queue drains as soon as it is over.
+            // The queue is full, so it is submitted now. The next poll's enter reports an error
+            // here (memory pressure) again; the queue drains as soon as the cause is gone.
             let _ = self.ring.submit();
         }
     }
@@ -135,10 +135,7 @@ impl Uring {
         let Some(Some(socket)) = self.listeners.get(listener.0 as usize) else {
             return;
         };
-        let name = ConnId {
-            slot: listener.0,
-            generation: 0,
-        };
+        let name = ConnId::new(listener.0, 0);
         let entry = opcode::AcceptMulti::new(Fd(socket.as_raw_fd()))
             .flags(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK)
             .build()
@@ -159,7 +156,7 @@ impl Uring {
         let operation = opcode::RecvMulti::new(Fd(entry.socket.as_raw_fd()), GROUP)
             .build()
             .user_data(token(Operation::Receive, conn));
-        // SAFETY: the operation points to no memory of its own; the buffers it picks from the ring stay
+        // SAFETY: the operation points to no memory; the buffers it picks from the ring stay
         // mapped until the loop is dropped, which waits for it.
         unsafe { self.push(operation) };
     }
@@ -182,8 +179,8 @@ impl Uring {
         .build()
         .user_data(token(Operation::Send, conn));
         entry.outstanding += 1;
-        // SAFETY: the bytes are in `entry.sending`, a vector that neither moves its heap memory nor is
-        // dropped before the completion (`release` waits for it).
+        // SAFETY: the bytes are in `entry.sending`, a vector that neither moves its heap memory nor
+        // is dropped before the completion (`release` waits for it).
         unsafe { self.push(operation) };
     }
 
@@ -211,9 +208,9 @@ impl Uring {
 
     fn accepted(&mut self, listener: ListenerId, result: i32, last: bool, events: &mut Vec<Event>) {
         if result >= 0 {
-            // SAFETY: the kernel has just made this descriptor for us and nobody else owns it.
+            // SAFETY: the kernel has just made this descriptor for us, and it has no other owner.
             let socket = unsafe { OwnedFd::from_raw_fd(result) };
-            // What was accepted before its listener was stopped is served too.
+            // A connection that was accepted before its listener was stopped is served too.
             if !self.is_ending {
                 let conn = self.adopt(socket, None);
                 events.push(Event::Accepted { listener, conn });
@@ -269,7 +266,7 @@ impl Uring {
         }
         match result {
             1.. => {
-                let bytes = bytes.expect("a receive that answers bytes names their buffer");
+                let bytes = bytes.expect("a receive that returns bytes names their buffer");
                 events.push(Event::Received { conn, bytes });
             }
             0 => {
@@ -279,7 +276,7 @@ impl Uring {
                 }
             }
             error if -error == libc::ENOBUFS => self.starved.push(conn),
-            // A pause cancels the receive; INTR and AGAIN ask to try again.
+            // A pause cancels the receive; after INTR and AGAIN it is tried again.
             error if [libc::ECANCELED, libc::EINTR, libc::EAGAIN].contains(&-error) => {}
             error => return self.fail(conn, -error, events),
         }
@@ -337,7 +334,7 @@ impl Uring {
         }
     }
 
-    /// Frees a closed connection once the kernel has let go of all its memory.
+    /// Frees a closed connection once the kernel refers to none of its memory.
     fn release(&mut self, conn: ConnId) {
         if self
             .conns
@@ -349,21 +346,13 @@ impl Uring {
     }
 
     fn drain_ready(&mut self, events: &mut Vec<Event>) {
-        let mut ready = std::mem::take(&mut self.ready);
-        for event in ready.drain(..) {
-            if self
-                .conns
-                .get_mut(event.conn())
-                .is_some_and(|entry| !entry.closed)
-            {
-                events.push(event);
-            }
-        }
-        self.ready = ready;
+        let conns = &mut self.conns;
+        let mut is_open = |conn| conns.get_mut(conn).is_some_and(|entry| !entry.closed);
+        events.extend(self.ready.drain(..).filter(|it| is_open(it.conn())));
     }
 
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
-        let answer = match until_ns {
+        let response = match until_ns {
             None => self.ring.submit_and_wait(1),
             Some(until) => match until.saturating_sub(clock::now_ns()) {
                 0 => self.ring.submit_and_wait(0),
@@ -375,10 +364,10 @@ impl Uring {
                 }
             },
         };
-        match answer {
+        match response {
             Ok(_) => Ok(()),
-            // TIME: the clock reached `until_ns`. INTR: a signal. BUSY: completions wait to be reaped.
-            // AGAIN: memory is short now; the submissions stay queued for the next poll.
+            // TIME: the clock reached `until_ns`. INTR: a signal. BUSY: completions wait to be
+            // reaped. AGAIN: memory is short now; the submissions stay queued for the next poll.
             Err(error) => match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
                 _ => Err(error),
@@ -422,13 +411,7 @@ impl Io for Uring {
             .get_mut(listener.0 as usize)
             .is_some_and(|entry| entry.take().is_some())
         {
-            self.cancel(
-                ConnId {
-                    slot: listener.0,
-                    generation: 0,
-                },
-                Operation::Accept,
-            );
+            self.cancel(ConnId::new(listener.0, 0), Operation::Accept);
         }
     }
 
@@ -465,7 +448,7 @@ impl Io for Uring {
         let entry = self.conns.get_mut(conn).filter(|entry| !entry.closed)?;
         debug_assert!(entry.sending.is_none(), "one send at a time");
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        // What does not go out at once, an error too, is left to the submission: one path for both.
+        // The rest of the bytes, or an error, is left to the submission: one path for both.
         let done = rustix::net::send(&entry.socket, &bytes, flags).unwrap_or(0);
         let is_whole = done == bytes.len();
         let is_small = bytes.len() <= SMALL_BYTES;
@@ -521,7 +504,7 @@ impl Io for Uring {
             return;
         }
         let connecting = entry.peer.is_some();
-        // Ends a receive and a send under way at once, and tells the peer.
+        // Ends a receive and a send under way at once, and sends FIN to the peer.
         let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Both);
         if connecting {
             self.cancel(conn, Operation::Connect);
@@ -563,7 +546,7 @@ impl Io for Uring {
 }
 
 impl Drop for Uring {
-    /// Waits until the kernel has let go of all memory that operations refer to.
+    /// Waits until the kernel refers to no memory of any operation.
     fn drop(&mut self) {
         let mut events = Vec::new();
         self.is_ending = true;
@@ -580,7 +563,7 @@ impl Drop for Uring {
                 .submit_and_wait(1)
                 .is_err_and(|e| e.kind() != io::ErrorKind::Interrupted)
             {
-                // Without completions nothing is known to be free: keep the memory for ever.
+                // Without completions nothing is known to be free: keep the memory forever.
                 std::mem::forget(Rc::clone(&self.pool));
                 std::mem::forget(std::mem::replace(&mut self.conns, Slots::new()));
                 return;

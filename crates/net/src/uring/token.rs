@@ -1,4 +1,4 @@
-//! What a completion says about the operation it completes: 64 bits of user data.
+//! The user data of a completion: 64 bits that name the operation.
 
 use crate::ConnId;
 
@@ -27,13 +27,7 @@ pub(super) fn parse(token: u64) -> (Operation, ConnId) {
         _ => Operation::Cancel,
     };
     let generation = (token >> 32) as u32 & crate::slots::GENERATION_MASK;
-    (
-        operation,
-        ConnId {
-            slot: token as u32,
-            generation,
-        },
-    )
+    (operation, ConnId::new(token as u32, generation))
 }
 
 #[cfg(test)]
@@ -49,16 +43,12 @@ mod tests {
             Operation::Send,
             Operation::Cancel,
         ] {
-            let conn = ConnId {
-                slot: u32::MAX,
-                generation: crate::slots::GENERATION_MASK,
-            };
-            assert_eq!(parse(token(operation, conn)), (operation, conn));
-            let conn = ConnId {
-                slot: 7,
-                generation: 0,
-            };
-            assert_eq!(parse(token(operation, conn)), (operation, conn));
+            for conn in [
+                ConnId::new(u32::MAX, crate::slots::GENERATION_MASK),
+                ConnId::new(7, 0),
+            ] {
+                assert_eq!(parse(token(operation, conn)), (operation, conn));
+            }
         }
     }
 }

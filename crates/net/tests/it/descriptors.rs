@@ -6,12 +6,12 @@ use std::process::Command;
 
 use gatebench_net::{Backend, Event, Io, IoTask, choose, clock, run};
 
-/// Tells the test below that it is the child, and which backend it tries.
+/// Marks the child process of the test below, and names the backend that it tries.
 const CHILD: &str = "GATEBENCH_DESCRIPTORS_CHILD";
 
 const PEERS: usize = 3;
 
-/// How long the child watches the loop while there is no descriptor: some rests.
+/// The time that the child watches the loop while there is no descriptor: several rests.
 const WATCHED_NS: u64 = 300_000_000;
 
 #[test]
@@ -82,7 +82,7 @@ fn accepted(events: &[Event]) -> usize {
     events.iter().filter(is_accepted).count()
 }
 
-/// Polls until so many peers are accepted.
+/// Polls until this number of peers is accepted.
 fn accept<I: Io>(io: &mut I, events: &mut Vec<Event>, peers: usize) {
     let limit_ns = clock::now_ns() + 20_000_000_000;
     while accepted(events) < peers {

@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use gatebench_net::{ConnId, Epoll, Event, Io, IoConfig, Peer, Uring};
 
+use crate::common::until;
+
 const LOOPBACK: &str = "127.0.0.1:0";
 
-/// io_uring, or `None`, said aloud, where the kernel refuses it (containers often do). With
-/// `GATEBENCH_REQUIRE_URING=1` that is a failure: half of what this file proves would be missing.
+/// io_uring, or `None` with a message where the kernel refuses it (containers often do). With
+/// `GATEBENCH_REQUIRE_URING=1` that is a failure, because half of the tests would be missing.
 fn uring(config: IoConfig) -> Option<Uring> {
     match Uring::new(config) {
         Ok(io) => Some(io),
@@ -50,25 +52,6 @@ fn tiny() -> IoConfig {
         buffers: 2,
         buffer_bytes: 64,
     }
-}
-
-/// Polls until `wanted` answers something, for 10 s at the most.
-fn until<I: Io, T>(io: &mut I, mut wanted: impl FnMut(&mut I, Event) -> Option<T>) -> T {
-    let limit = io.now_ns() + 10_000_000_000;
-    let mut events = Vec::new();
-    while io.now_ns() < limit {
-        io.poll(Some(limit), &mut events).unwrap();
-        let mut answer = None;
-        for event in events.drain(..) {
-            if answer.is_none() {
-                answer = wanted(io, event);
-            }
-        }
-        if let Some(answer) = answer {
-            return answer;
-        }
-    }
-    panic!("nothing came within 10 s");
 }
 
 fn accepted<I: Io>(io: &mut I) -> (ConnId, TcpStream) {
@@ -381,7 +364,7 @@ on_both!(
         assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
         io.close(conn);
 
-        // What cannot be an address is known at once.
+        // An invalid address is reported at once.
         for path in ["x".repeat(200), "a\0b".to_owned()] {
             io.connect(Peer::Unix(PathBuf::from(path)), None)
                 .unwrap_err();

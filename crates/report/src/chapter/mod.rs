@@ -5,15 +5,15 @@
 mod parts;
 mod text;
 
-use gatebench_analysis::findings::FlameGraph;
 use serde::Serialize;
 
+use crate::flame::FlameGraph;
 use crate::palette::Palette;
 use crate::table::Table;
 
 pub use parts::{
     Case, Cases, Chart, Code, Fact, Fold, Heading, Matrix, MatrixRow, Note, Outcome, Place,
-    TableBlock,
+    TableBlock, Tone,
 };
 pub use text::{Entry, Head, Line, Lines, Span, Text};
 
@@ -26,7 +26,7 @@ pub const TERMINAL: Forms = 1;
 /// The comment on a pull request, which has no charts.
 pub const MARKDOWN: Forms = 2;
 
-/// The page.
+/// The HTML page.
 pub const PAGE: Forms = 4;
 
 /// Test results for a CI system.
@@ -34,6 +34,9 @@ pub const JUNIT: Forms = 8;
 
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
+
+/// With [`TERMINAL`]: only the first screen, if the report has one.
+pub const BRIEF: Forms = 32;
 
 /// The layout of charts next to each other.
 pub const PANELS: &str = "panels wide purposes";
@@ -60,6 +63,9 @@ pub struct Document {
     /// The sections of docs/METHOD.md that the page appends.
     #[serde(skip)]
     pub methods: Vec<&'static str>,
+    /// The number of chapters that a comment shows; it folds the others. None if it shows all.
+    #[serde(skip)]
+    pub unfolded: Option<usize>,
     /// The last line, or nothing.
     pub foot: Text,
     /// The version of the program.
@@ -101,7 +107,7 @@ pub enum Part {
     Title(Text),
     /// A heading within the chapter.
     Heading(Heading),
-    /// The sentence that answers the question of the report.
+    /// The main result in a sentence.
     Headline(Fact),
     /// The explanation of the chapter or the card: above its tables, and on a terminal below them.
     Lead(Text),
@@ -109,7 +115,7 @@ pub enum Part {
     Sentence(Text),
     /// A sentence below a table.
     Foot(Text),
-    /// Sentences that stand on their own.
+    /// Separate sentences.
     Facts {
         /// The class of the list on the page.
         class: &'static str,
@@ -127,16 +133,13 @@ pub enum Part {
         /// The drawings.
         charts: Vec<Chart>,
     },
-    /// Graphs in files of their own.
+    /// Graphs in separate files.
     Files {
         /// The graphs.
         files: Vec<FlameGraph>,
     },
     /// Failures and limits of the results, each with its remedy.
-    Notes {
-        /// The notes.
-        notes: Vec<Note>,
-    },
+    Notes { notes: Vec<Note> },
     /// Names and values, for the page alone.
     Terms {
         /// The names and values.
@@ -148,8 +151,8 @@ pub enum Part {
     Cases(Cases),
     /// Values under a head, for a spreadsheet alone.
     Records {
-        /// The names of the fields.
-        head: &'static [&'static str],
+        /// The names of the fields, between commas.
+        head: &'static str,
         /// The records, each with a field for each name.
         #[serde(skip)]
         records: Vec<Vec<String>>,
@@ -182,6 +185,25 @@ impl Chapter {
             blocks,
             ..Self::default()
         }
+    }
+
+    /// Returns blocks without a heading of their own.
+    pub fn of(blocks: Vec<Block>) -> Self {
+        Self {
+            blocks,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the chapter with a longer heading than links to it have.
+    pub fn headed(self, heading: impl Into<String>) -> Self {
+        let heading = heading.into();
+        Self { heading, ..self }
+    }
+
+    /// Returns the chapter with the sections of docs/METHOD.md that it rests on.
+    pub fn methods(self, methods: &'static [&'static str]) -> Self {
+        Self { methods, ..self }
     }
 
     /// Returns the chapter with the blocks of these forms.
@@ -235,7 +257,7 @@ impl Block {
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// Sentences that stand on their own, in a list of a class on the page.
+    /// Separate sentences, in a list of a class on the page.
     pub fn facts(class: &'static str, facts: impl IntoIterator<Item = Fact>) -> Self {
         let facts = facts.into_iter().collect();
         Part::Facts { class, facts }.into()
@@ -248,7 +270,7 @@ impl Block {
     }
 
     /// Values under a head.
-    pub fn records(head: &'static [&'static str], records: Vec<Vec<String>>) -> Self {
+    pub fn records(head: &'static str, records: Vec<Vec<String>>) -> Self {
         Part::Records { head, records }.into()
     }
 
@@ -315,6 +337,12 @@ impl Block {
 impl From<TableBlock> for Block {
     fn from(table: TableBlock) -> Self {
         Part::Table(Box::new(table)).into()
+    }
+}
+
+impl From<Fold> for Block {
+    fn from(fold: Fold) -> Self {
+        Part::Fold(fold).into()
     }
 }
 

@@ -1,6 +1,5 @@
 //! The contents of blocks.
 
-use gatebench_analysis::findings::Tone;
 use serde::Serialize;
 
 use super::{Block, Text};
@@ -8,7 +7,7 @@ use crate::palette::Palette;
 use crate::table::Table;
 use crate::table_view::{TableView, table_view};
 
-/// A heading.
+/// A line in bold above the blocks that follow.
 #[derive(Serialize)]
 pub struct Heading {
     /// The words.
@@ -17,7 +16,19 @@ pub struct Heading {
     pub key: bool,
 }
 
-/// A sentence that stands on its own.
+/// The weight of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    /// A fact.
+    Plain,
+    /// A fact that limits others.
+    Caution,
+    /// Something failed or must not be used.
+    Alarm,
+}
+
+/// A separate sentence.
 #[derive(Serialize)]
 pub struct Fact {
     /// The words.
@@ -29,22 +40,20 @@ pub struct Fact {
 /// A failure, or a limit of the results, with its remedy.
 #[derive(Serialize)]
 pub struct Note {
-    /// How bad it is, which is also its class on the page.
+    /// The severity, which is also its class on the page.
     pub word: &'static str,
     /// The observation and its place.
     pub places: Vec<Place>,
     /// The output of a failed trial; none for a limit.
     pub reason: Option<String>,
-    /// The remedy.
     pub remedy: String,
 }
 
 /// A place where something was seen.
-#[derive(Serialize)]
+#[derive(PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The class of the colour of its subject, or empty.
     pub class: String,
-    /// Its subject.
     pub subject: String,
     /// The rest of the place.
     pub place: String,
@@ -57,7 +66,6 @@ pub struct Place {
 pub struct Code {
     /// The words above it, or nothing.
     pub caption: Text,
-    /// The text.
     pub text: String,
     /// True if it is a command, which is wrapped.
     pub is_command: bool,
@@ -77,7 +85,6 @@ pub struct Cases {
 pub struct Case {
     /// The group that the name belongs to.
     pub class: String,
-    /// The name.
     pub name: String,
     /// The result.
     pub outcome: Outcome,
@@ -85,7 +92,7 @@ pub struct Case {
     pub text: String,
 }
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Outcome {
     /// It is as it should be.
@@ -99,7 +106,6 @@ pub enum Outcome {
 /// A table of medians and ranges.
 #[derive(Serialize)]
 pub struct TableBlock {
-    /// The table.
     #[serde(skip)]
     pub table: Table,
     view: TableView,
@@ -110,6 +116,9 @@ pub struct TableBlock {
     class: &'static str,
     /// The meaning of a limited cell, or empty for the usual one.
     limits: &'static str,
+    /// True if the sentences above it explain its signs, and a terminal has one line for each row
+    /// if they fit.
+    pub is_summary: bool,
     /// The heads of columns and rows on the page, if rows belong to each other.
     matrix: Option<Matrix>,
 }
@@ -119,16 +128,14 @@ pub struct TableBlock {
 pub struct Matrix {
     /// Class and name of each column.
     pub heads: Vec<[String; 2]>,
-    /// The rows.
     pub rows: Vec<MatrixRow>,
 }
 
 /// The head of a row.
 #[derive(Serialize)]
 pub struct MatrixRow {
-    /// Its class.
+    /// CSS class of the head.
     pub class: &'static str,
-    /// Its name.
     pub name: String,
     /// The sign before the name.
     pub sign: &'static str,
@@ -145,7 +152,6 @@ pub struct Chart {
     pub class: String,
     /// True if the class is a colour, which is then shown before the caption.
     pub key: bool,
-    /// The caption.
     pub caption: String,
     /// The remark after the caption.
     pub aside: Text,
@@ -159,7 +165,7 @@ pub struct Chart {
 /// folded.
 #[derive(Default, Serialize)]
 pub struct Fold {
-    /// The line that stands for them.
+    /// The line that replaces them.
     pub summary: String,
     /// The remark after the summary.
     pub aside: String,
@@ -188,14 +194,26 @@ impl TableBlock {
             label: label.to_owned(),
             class: " parts",
             limits: "",
+            is_summary: false,
             matrix: None,
         }
     }
 
     /// The table with rows that have room.
-    pub fn wide(mut self) -> Self {
-        self.class = "";
+    pub fn wide(self) -> Self {
+        self.kind("")
+    }
+
+    /// The table in the layout of these classes.
+    pub fn kind(mut self, class: &'static str) -> Self {
+        self.class = class;
         self
+    }
+
+    /// The table below sentences that explain its signs.
+    pub fn summary(mut self) -> Self {
+        self.is_summary = true;
+        self.kind(" summary")
     }
 
     /// The table with the meaning of its limited cells.
@@ -211,8 +229,48 @@ impl TableBlock {
     }
 }
 
+impl Chart {
+    /// A drawing with its caption.
+    pub fn new(caption: impl Into<String>, svg: String) -> Self {
+        Self {
+            caption: caption.into(),
+            svg,
+            ..Self::default()
+        }
+    }
+
+    /// The drawing with a remark after its caption.
+    pub fn aside(self, aside: impl Into<Text>) -> Self {
+        let aside = aside.into();
+        Self { aside, ..self }
+    }
+
+    /// The drawing with a sentence below it.
+    pub fn note(mut self, note: impl Into<Text>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The drawing with the colour of a class, which is shown before its caption.
+    pub fn coloured(self, class: String) -> Self {
+        let key = true;
+        Self { class, key, ..self }
+    }
+}
+
+impl Fold {
+    /// Blocks that are hidden behind a line.
+    pub fn new(summary: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self {
+            summary: summary.into(),
+            blocks,
+            ..Self::default()
+        }
+    }
+}
+
 impl Fact {
-    /// A remark.
+    /// A sentence without a tone.
     pub fn remark(text: impl Into<Text>) -> Self {
         let (text, tone) = (text.into(), None);
         Self { text, tone }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::method::anchor;
 
-/// Words in which some stand out.
+/// Words, some of them with a style.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Text {
     /// The words, in order.
@@ -33,7 +33,6 @@ pub struct Lines {
     pub class: &'static str,
     /// The heads of the columns, that of the names first.
     pub heads: Vec<Head>,
-    /// The lines.
     pub lines: Vec<Line>,
     /// The place of the column of plots with their axis below it; none without plots.
     pub axis: Option<(usize, String)>,
@@ -42,7 +41,6 @@ pub struct Lines {
 /// The head of a column.
 #[derive(Serialize)]
 pub struct Head {
-    /// The words.
     pub words: String,
     /// True if the column has words, and false if it has numbers.
     pub is_text: bool,
@@ -64,13 +62,12 @@ pub struct Line {
     pub hint: String,
     /// True if the verdict rests on it.
     pub decides: bool,
-    /// The cells.
     pub cells: Vec<Entry>,
     /// The cells for a terminal, which has no room for heads. Without any it shows the heads and
     /// the other cells.
     #[serde(skip)]
-    pub brief: Vec<String>,
-    /// The cells that have lines of their own on a terminal.
+    pub brief: Vec<Text>,
+    /// The cells that have separate lines on a terminal.
     #[serde(skip)]
     pub more: Vec<String>,
 }
@@ -110,10 +107,64 @@ impl Head {
         }
     }
 
+    /// The heads in a line such as `gateway | > ratio`, in which `>` marks a column of numbers.
+    pub fn row(line: &str) -> Vec<Self> {
+        let head = |words: &str| match words.trim().strip_prefix('>') {
+            Some(words) => Self::number(words.trim()),
+            None => Self::text(words.trim()),
+        };
+        line.split('|').map(head).collect()
+    }
+
     /// The heads of columns of numbers after one of names.
     pub fn numbers<'a>(first: &str, heads: impl IntoIterator<Item = &'a str>) -> Vec<Self> {
         let numbers = heads.into_iter().map(Self::number);
         std::iter::once(Self::text(first)).chain(numbers).collect()
+    }
+}
+
+impl Lines {
+    /// A table with the usual layout and without plots.
+    pub fn new(
+        label: impl Into<String>,
+        heads: Vec<Head>,
+        lines: impl IntoIterator<Item = Line>,
+    ) -> Self {
+        Self {
+            label: label.into(),
+            heads,
+            lines: lines.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The table in the layout of a class.
+    pub fn class(self, class: &'static str) -> Self {
+        Self { class, ..self }
+    }
+}
+
+impl Line {
+    /// A line with a name and cells alone.
+    pub fn new(name: impl Into<Text>, cells: Vec<Entry>) -> Self {
+        Self {
+            name: name.into(),
+            cells,
+            ..Self::default()
+        }
+    }
+
+    /// A line for a terminal.
+    pub fn brief(name: impl Into<Text>, brief: Vec<Text>) -> Self {
+        Self {
+            brief,
+            ..Self::new(name, Vec::new())
+        }
+    }
+
+    /// The line in the colour of a class.
+    pub fn class(self, class: String) -> Self {
+        Self { class, ..self }
     }
 }
 

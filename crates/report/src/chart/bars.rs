@@ -4,18 +4,17 @@ use super::{BAR, BELOW, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
-/// The room above what begins a group.
+/// The room above the first row of a group.
 const GAP: f64 = 9.0;
 /// The pixels by which the name of a part is moved to the right.
 const INDENT: f64 = 12.0;
 
 /// A chart of bars.
-pub struct Bars<'a> {
+pub struct Bars {
     /// The names of the chart.
-    pub names: Names<'a>,
+    pub names: Names,
     /// The axis.
     pub across: Ticked,
-    /// The rows.
     pub rows: Vec<Bar>,
 }
 
@@ -23,11 +22,10 @@ pub struct Bars<'a> {
 pub struct Bar {
     /// The class that sets its colour.
     pub class: String,
-    /// Its name.
     pub name: String,
     /// True if it is a part of the last row before it that is not a part itself.
     pub is_part: bool,
-    /// True if it stands apart from the row before it.
+    /// True if there is a gap before it.
     pub is_apart: bool,
     /// Where it begins and ends; none without a value.
     pub span: Option<(f64, f64)>,
@@ -39,7 +37,7 @@ pub struct Bar {
     pub tip: String,
 }
 
-impl Bars<'_> {
+impl Bars {
     /// Draws the chart.
     pub fn draw(&self) -> String {
         let mut bottom = 0.0;

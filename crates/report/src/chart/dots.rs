@@ -5,12 +5,11 @@ use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
 /// A chart of points.
-pub struct Dots<'a> {
+pub struct Dots {
     /// The names of the chart.
-    pub names: Names<'a>,
+    pub names: Names,
     /// The axis.
     pub across: Ticked,
-    /// The rows.
     pub rows: Vec<Row>,
 }
 
@@ -18,7 +17,6 @@ pub struct Dots<'a> {
 pub struct Row {
     /// The class that sets its colour.
     pub class: String,
-    /// Its name.
     pub name: String,
     /// Which of several rows of that name, or empty.
     pub which: &'static str,
@@ -26,13 +24,12 @@ pub struct Row {
     pub span: Option<(f64, f64)>,
     /// The points: place, style and the text that appears when one is pointed at.
     pub dots: Vec<(f64, &'static str, String)>,
-    /// The median.
     pub median: Option<f64>,
     /// The median in words, or why there is none.
     pub value: String,
 }
 
-impl Dots<'_> {
+impl Dots {
     /// Draws the chart.
     pub fn draw(&self) -> String {
         let bottom = ROW * self.rows.len() as f64;

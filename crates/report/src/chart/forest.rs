@@ -1,6 +1,6 @@
 //! A comparison as a point with whiskers on an axis of ratios; the rows of a table share the axis.
 
-use gatebench_analysis::findings::{Comparison, Interval};
+use gatebench_stats::{Comparison, Interval};
 
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
@@ -25,7 +25,7 @@ pub struct Point<'a> {
     pub title: &'a str,
     /// The comparison as a sentence.
     pub text: &'a str,
-    /// Where it stands.
+    /// The ratio with its interval.
     pub result: &'a Comparison,
     /// The noise of the machine: the interval of a baseline against its other self.
     pub noise: Option<Interval>,

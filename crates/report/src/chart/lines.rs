@@ -11,14 +11,15 @@ const TITLE: f64 = 26.0;
 /// The room at the right of a chart whose lines have no labels.
 const RIGHT: f64 = 12.0;
 const LABEL_COLUMNS: usize = 14;
+/// The factor by which labels of lines are wider than others, because they are bold.
+const BOLD: f64 = 1.2;
 
 /// A chart of lines.
 pub struct Lines<'a> {
     /// The names of the chart.
-    pub names: Names<'a>,
-    /// Its width.
+    pub names: Names,
     pub width: f64,
-    /// The class that sets the colour of elements without one of their own.
+    /// The class that sets the colour of elements without a class.
     pub class: &'a str,
     /// The axis that the panels share.
     pub across: Ticked,
@@ -30,7 +31,7 @@ pub struct Lines<'a> {
     pub panels: Vec<Panel>,
 }
 
-/// A panel with an axis of its own.
+/// A panel with a separate vertical axis.
 pub struct Panel {
     /// The words above it, or empty.
     pub title: &'static str,
@@ -40,7 +41,6 @@ pub struct Panel {
     pub up: Ticked,
     /// Values that should not be exceeded, each with its label.
     pub bounds: Vec<(f64, String)>,
-    /// The series.
     pub series: Vec<Series>,
 }
 
@@ -65,9 +65,8 @@ pub struct Series {
 pub struct Dot {
     /// Its place.
     pub at: (f64, f64),
-    /// Its style.
+    /// CSS class of the mark.
     pub style: &'static str,
-    /// Its radius.
     pub radius: f64,
     /// The text that appears when it is pointed at.
     pub tip: String,
@@ -86,7 +85,7 @@ struct Area {
 
 impl<'a> Lines<'a> {
     /// Returns a wide chart with one panel.
-    pub fn new(names: Names<'a>, class: &'a str, across: Ticked, panel: Panel) -> Self {
+    pub fn new(names: Names, class: &'a str, across: Ticked, panel: Panel) -> Self {
         Self {
             names,
             width: WIDE,
@@ -138,7 +137,12 @@ impl<'a> Lines<'a> {
         let series = || self.panels.iter().flat_map(|it| &it.series);
         let labels: Vec<String> = series().map(Series::short).collect();
         let labels = room(labels.iter().map(|it| &**it));
-        let right = self.width - if labels > 0.0 { labels + GAP } else { RIGHT };
+        let labels = if labels > 0.0 {
+            labels * BOLD + GAP
+        } else {
+            RIGHT
+        };
+        let right = self.width - labels;
         let across = self.across.axis.on((left, right));
         let mut end = TOP;
         let area = |panel: &Panel| {
@@ -221,7 +225,7 @@ impl Series {
         label(&self.label, LABEL_COLUMNS)
     }
 
-    /// The place at which it ends, where its label stands.
+    /// The place at which it ends, next to its label.
     fn end(&self) -> Option<(f64, f64)> {
         let dot = self.dots.last().map(|it| it.at);
         self.line.last().copied().or(dot)

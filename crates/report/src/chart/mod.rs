@@ -7,16 +7,14 @@ pub mod forest;
 pub mod lines;
 pub mod timeline;
 
-use gatebench_analysis::findings::Unit;
-
 use crate::axis::Axis;
-use crate::number::UnitScale;
+use crate::format::UnitScale;
 use crate::svg::{Anchor, Svg};
-use crate::text;
+use crate::{Unit, text};
 
-/// The width of a chart; those that stand closer have [`NARROW`].
+/// The width of a chart; smaller ones have [`NARROW`].
 pub const WIDE: f64 = 520.0;
-/// The width of a chart of which three stand next to each other.
+/// The width of charts of which three are next to each other.
 pub const NARROW: f64 = 350.0;
 
 /// The pixels that a character of a label takes.
@@ -33,19 +31,30 @@ const BAR: f64 = 12.0;
 /// The most characters of the name of a row.
 const NAME_COLUMNS: usize = 30;
 
-/// The names of a chart: one that is unique in the page, and what a screen reader says.
-pub struct Names<'a> {
-    /// Unique in the page.
-    pub id: &'a str,
-    /// The title.
-    pub title: &'a str,
-    /// The figures as sentences.
-    pub description: &'a str,
+/// The names of a chart: one that is unique in the page, and the words for a screen reader.
+pub struct Names {
+    id: String,
+    title: String,
+    description: String,
 }
 
-impl Names<'_> {
+impl Names {
+    /// The name that is unique in the page, the title, and the figures as sentences.
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Self {
+        let (id, title, description) = (id.into(), title.into(), description.into());
+        Self {
+            id,
+            title,
+            description,
+        }
+    }
+
     fn svg(&self, size: (f64, f64)) -> Svg {
-        Svg::new(self.id, size, self.title, self.description)
+        Svg::new(&self.id, size, &self.title, &self.description)
     }
 }
 
@@ -63,7 +72,7 @@ impl Ticked {
         Self::with(axis, ticks.collect())
     }
 
-    /// An axis with ticks of its own.
+    /// An axis with given ticks.
     pub fn with(axis: Axis, ticks: Vec<(f64, String)>) -> Self {
         Self {
             axis,

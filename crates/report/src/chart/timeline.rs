@@ -1,13 +1,11 @@
-//! One trial second by second: for each phase the answers per second above and the 99th percentile
-//! below. Phases differ by orders of magnitude, so each has its own axes, which all trials of the
-//! scenario share.
+//! Loads one after the other, second by second: for each the responses per second above and the
+//! 99th percentile below. Loads differ by orders of magnitude, so each has its own axes, which all
+//! charts that are next to each other share.
 
-use gatebench_analysis::findings::{TimelinePhase, TimelineSecond, TrialFindings, Unit};
-
+use super::Names;
 use crate::axis::Axis;
-use crate::number::UnitScale;
+use crate::format::{Unit, UnitScale, distinct};
 use crate::svg::{Anchor, Svg};
-use crate::text::distinct;
 
 const PHASE_WIDTH: f64 = 165.0;
 const LABELS: f64 = 46.0;
@@ -16,7 +14,23 @@ const STRIP: f64 = 46.0;
 const LOWER: f64 = TOP + STRIP + 14.0;
 const HEIGHT: f64 = LOWER + STRIP + 18.0;
 
-/// The axes of every phase of a scenario, in the order of the phases.
+/// The seconds of a load.
+pub struct Phase<'a> {
+    pub name: &'a str,
+    pub seconds: Vec<Second>,
+}
+
+/// A second of a load.
+pub struct Second {
+    /// Its number.
+    pub second: u32,
+    /// Responses in it.
+    pub completed: u64,
+    /// 99th percentile of the response time.
+    pub p99_ns: Option<u64>,
+}
+
+/// The axes of every load, in their order.
 pub struct Axes {
     phases: Vec<PhaseAxes>,
 }
@@ -29,58 +43,42 @@ struct PhaseAxes {
 }
 
 impl Axes {
-    /// Axes that hold all these trials; none where no second was recorded.
-    pub fn over(trials: &[&TrialFindings]) -> Option<Self> {
-        let phases = trials.iter().flat_map(|trial| &trial.timeline);
-        let phases: Vec<PhaseAxes> = distinct(phases.map(|it| &*it.phase))
+    /// Axes that hold all these charts; none if there is no second.
+    pub fn over(charts: &[Vec<Phase<'_>>]) -> Option<Self> {
+        let phases: Vec<PhaseAxes> = distinct(charts.iter().flatten().map(|it| it.name))
             .into_iter()
             .enumerate()
-            .filter_map(|(index, name)| PhaseAxes::over(index, name, trials))
+            .filter_map(|(index, name)| PhaseAxes::over(index, name, charts))
             .collect();
         (!phases.is_empty()).then_some(Self { phases })
     }
 }
 
 impl PhaseAxes {
-    fn over(index: usize, name: &str, trials: &[&TrialFindings]) -> Option<Self> {
-        let seconds = || {
-            trials
-                .iter()
-                .flat_map(|trial| &trial.timeline)
-                .filter(|phase| phase.phase == name)
-                .flat_map(|phase| &phase.seconds)
-        };
+    fn over(index: usize, name: &str, charts: &[Vec<Phase<'_>>]) -> Option<Self> {
+        let phases = || charts.iter().flatten().filter(|phase| phase.name == name);
+        let seconds = || phases().flat_map(|phase| &phase.seconds);
         let most = seconds().map(|second| second.completed).max()?;
         let last = seconds().map(|second| second.second).max()?;
-        let latencies = seconds()
-            .filter_map(|second| second.response_p99_ns)
-            .map(|latency| latency as f64);
+        let latencies = seconds().filter_map(|second| second.p99_ns);
         let left = PHASE_WIDTH * index as f64 + LABELS;
         let right = PHASE_WIDTH * (index + 1) as f64;
         Some(Self {
             phase: name.into(),
             rate: Axis::from_zero(most as f64).on((TOP + STRIP, TOP)),
-            latency: Axis::covering_log(latencies).on((LOWER + STRIP, LOWER)),
+            latency: Axis::covering_log(latencies.map(|it| it as f64)).on((LOWER + STRIP, LOWER)),
             time: Axis::linear((0.0, f64::from(last).max(1.0))).on((left, right - 1.0)),
         })
     }
 }
 
-/// Draws a trial; `class` sets its colour.
-pub fn plot(id: &str, trial: &TrialFindings, axes: &Axes, class: &str) -> String {
-    let title = format!(
-        "Trial {}, {}, block {}",
-        trial.number, trial.variant, trial.block
-    );
-    let description = "Answers per second and, below, the 99th percentile of the response time, \
-                       second by second.";
-    let size = (PHASE_WIDTH * axes.phases.len() as f64, HEIGHT);
-    let mut svg = Svg::new(id, size, &title, description);
+/// Draws a chart; `class` sets its colour.
+pub fn draw(names: &Names, phases: &[Phase<'_>], axes: &Axes, class: &str) -> String {
+    let mut svg = names.svg((PHASE_WIDTH * axes.phases.len() as f64, HEIGHT));
     svg.begin_group(class);
     for axes in &axes.phases {
         draw_frame(&mut svg, axes);
-        let own = |phase: &&TimelinePhase| phase.phase == axes.phase;
-        if let Some(phase) = trial.timeline.iter().find(own) {
+        if let Some(phase) = phases.iter().find(|it| it.name == axes.phase) {
             draw_rate(&mut svg, &phase.seconds, axes);
             draw_latency(&mut svg, &phase.seconds, axes);
         }
@@ -116,7 +114,7 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
     }
 }
 
-fn draw_rate(svg: &mut Svg, seconds: &[TimelineSecond], axes: &PhaseAxes) {
+fn draw_rate(svg: &mut Svg, seconds: &[Second], axes: &PhaseAxes) {
     let points: Vec<(f64, f64)> = seconds
         .iter()
         .map(|second| {
@@ -128,11 +126,11 @@ fn draw_rate(svg: &mut Svg, seconds: &[TimelineSecond], axes: &PhaseAxes) {
     svg.polyline("curve thin", &points);
 }
 
-/// A second without answers has no percentile: the line is broken there, not drawn across.
-fn draw_latency(svg: &mut Svg, seconds: &[TimelineSecond], axes: &PhaseAxes) {
+/// A second without responses has no percentile, so the line is broken there.
+fn draw_latency(svg: &mut Svg, seconds: &[Second], axes: &PhaseAxes) {
     let mut unbroken: Vec<(f64, f64)> = Vec::new();
     for second in seconds {
-        match second.response_p99_ns {
+        match second.p99_ns {
             Some(latency) => {
                 let x = axes.time.at(f64::from(second.second));
                 unbroken.push((x, axes.latency.at(latency as f64)));

@@ -20,12 +20,7 @@ struct Page<'a> {
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = &report.document(PAGE);
     let of_chapters = document.chapters.iter().flat_map(|it| it.methods);
-    let methods: Vec<&str> = document
-        .methods
-        .iter()
-        .chain(of_chapters)
-        .copied()
-        .collect();
-    let method = method::sections(&methods);
+    let methods = document.methods.iter().chain(of_chapters).copied();
+    let method = method::sections(&Vec::from_iter(methods));
     pages::render("page.html", &Page { document, method })
 }

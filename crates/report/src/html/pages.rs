@@ -14,13 +14,12 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 6] = templates!(
+const TEMPLATES: [(&str, &str); 5] = templates!(
     "head.html",
     "page.html",
     "chapters.html",
     "table.html",
-    "method.html",
-    "document.html"
+    "method.html"
 );
 const STYLE: &str = include_str!("../../templates/style.css");
 
@@ -47,8 +46,8 @@ pub fn render(template: &str, page: &impl Serialize) -> String {
     without_hostile(text)
 }
 
-/// Replaces what a gateway's log may hold and a page may not: characters that XML forbids, and those
-/// that would turn the reading direction of everything after them.
+/// Replaces characters that a gateway's log may contain but a page must not: those that XML
+/// forbids, and those that would turn the reading direction of everything after them.
 fn without_hostile(text: String) -> String {
     let hostile = |character| is_forbidden(character) || is_direction(character);
     if text.contains(hostile) {

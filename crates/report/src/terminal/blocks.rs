@@ -1,11 +1,9 @@
 //! The blocks of a chapter as lines.
 
-use gatebench_analysis::findings::Tone;
-
-use super::sheet::Sheet;
+use super::sheet::{Cell, Sheet};
 use super::style::Style;
 use crate::chapter::{Block, Entry, Fact, Fold, Line, Lines, Note, Part, Text};
-use crate::text;
+use crate::{Tone, text};
 
 /// The fewest columns for words behind their name.
 const WORDS_MIN: usize = 20;
@@ -44,7 +42,7 @@ impl Sheet {
             }
             Part::Sentence(words) | Part::Foot(words) => self.words(words),
             Part::Facts { facts, .. } => facts.iter().for_each(|it| self.fact(it)),
-            Part::Table(table) => self.grid(&table.table),
+            Part::Table(table) => self.results(table),
             Part::Lines(table) => self.lines(table),
             Part::Files { files } => {
                 for file in files {
@@ -127,23 +125,32 @@ impl Sheet {
 
     /// Writes lines in columns, or if one is too wide, each behind its name.
     fn brief(&mut self, lines: &[Line]) {
+        let cell = |words: &Text| {
+            let class = words.spans.first().map_or("", |it| &*it.class);
+            let style = match class {
+                "" => Style::Plain,
+                class => style_of(class),
+            };
+            (text::clean(&words.plain()), style)
+        };
         let cells = |line: &Line| {
-            let name = std::iter::once(text::clean(&line.name.plain()));
-            name.chain(line.brief.iter().map(|cell| text::clean(cell)))
+            std::iter::once(&line.name)
+                .chain(&line.brief)
+                .map(cell)
                 .collect()
         };
-        let rows: Vec<Vec<String>> = lines.iter().map(cells).collect();
+        let rows: Vec<Vec<Cell>> = lines.iter().map(cells).collect();
         if lines.iter().all(|it| it.more.is_empty()) && self.columns(&rows) {
             return;
         }
         for (line, row) in lines.iter().zip(&rows) {
-            let known = row[1..].iter().filter(|it| !it.is_empty());
-            let words = known.map(String::as_str).collect::<Vec<_>>().join(", ");
-            let lead = format!("  {}  ", row[0]);
+            let (name, rest) = (&row[0].0, row[1..].iter().map(|(words, _)| &**words));
+            let words = Vec::from_iter(rest.filter(|it| !it.is_empty())).join(", ");
+            let lead = format!("  {name}  ");
             if text::width(&lead) + WORDS_MIN < self.columns {
                 self.item(&lead, Style::Strong, &words);
             } else {
-                self.item("  ", Style::Plain, &format!("{}: {words}", row[0]));
+                self.item("  ", Style::Plain, &format!("{name}: {words}"));
             }
             for words in &line.more {
                 self.item("    ", Style::Plain, words);
@@ -186,7 +193,7 @@ fn cells(line: &Line) -> Vec<String> {
     std::iter::once(line.name.plain()).chain(cells).collect()
 }
 
-/// The style of what the page shows in the colour of a class.
+/// The style for the colour of a class on the page.
 fn style_of(class: &str) -> Style {
     match class.trim_start_matches("chip ") {
         "valid" | "passed" | "better" => Style::Good,

@@ -1,5 +1,5 @@
 //! The table of results in a fixed number of columns. Each cell takes two lines, the median and
-//! below it the range; what does not fit beside each other is set one below the other.
+//! below it the range; columns that do not fit next to each other are printed below each other.
 
 use super::style::{Paint, Style};
 use crate::table::{Cell, Column, Row, Table};
@@ -19,19 +19,15 @@ struct Slot<'a> {
     index: usize,
     column: &'a Column,
     width: usize,
-    /// Whether a median has a mark behind it, for which the other lines leave room.
-    marked: bool,
+    /// The most signs behind a median, for which the other lines leave room.
+    signs: usize,
 }
 
 impl Slot<'_> {
-    /// The text on the right of the slot, with `gap` before it; marks hang out.
-    fn place(&self, content: &str, gap: usize) -> String {
-        let hang = if self.marked && !content.ends_with('*') {
-            " "
-        } else {
-            ""
-        };
-        text::pad_start(&format!("{content}{hang}"), gap + self.width)
+    /// The text on the right of the slot, with `gap` before it; signs hang out.
+    fn place(&self, content: &str, signs: &str, gap: usize) -> String {
+        let signs = text::pad_end(signs, self.signs);
+        text::pad_start(&format!("{content}{signs}"), gap + self.width)
     }
 }
 
@@ -59,14 +55,21 @@ pub fn lines(table: &Table, columns: usize, paint: Paint) -> Vec<String> {
         };
         lines.extend(part.lines());
     }
-    if table.has_limits() {
-        let words = "* limited by more than the gateway: see Validity below";
-        lines.push(paint.with(Style::Soft, words));
-    }
     lines
 }
 
-/// Slots that fit beside each other: all, else one part per group, else as many as fit.
+/// The style of a median, or of its replacement.
+pub fn style_of(cell: &Cell) -> Style {
+    match cell {
+        Cell::Empty | Cell::Absent(_) => Style::Soft,
+        Cell::Invalid => Style::Bad,
+        Cell::Value { limited: true, .. } => Style::Fair,
+        Cell::Value { best: true, .. } => Style::Good,
+        Cell::Value { .. } => Style::Plain,
+    }
+}
+
+/// Slots that fit next to each other: all of them, else those of one group, else as many as fit.
 fn parts(table: &Table, room: usize) -> Vec<Vec<Slot<'_>>> {
     let all = slots(table);
     if all.is_empty() {
@@ -95,21 +98,17 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
     for (group, columns) in table.groups.iter().map(|group| &group.columns).enumerate() {
         for (index, column) in columns.iter().enumerate() {
             let cells = || table.rows.iter().map(|row| &row.cells[group][index]);
-            let marked = cells().any(|cell| cell.mark().ends_with('*'));
+            let signs = cells().map(|cell| text::width(cell.signs()));
+            let signs = signs.max().unwrap_or(0);
             let heads = [text::width(&column.head[0]), text::width(&column.subhead())];
-            let contents = cells().flat_map(|cell| {
-                let mark = cell.mark();
-                [
-                    text::width(mark.trim_end_matches('*')),
-                    text::width(cell.range()),
-                ]
-            });
+            let contents =
+                cells().flat_map(|cell| [text::width(cell.median()), text::width(cell.range())]);
             slots.push(Slot {
                 group,
                 index,
                 column,
-                width: heads.into_iter().chain(contents).max().unwrap_or(0) + usize::from(marked),
-                marked,
+                width: heads.into_iter().chain(contents).max().unwrap_or(0) + signs,
+                signs,
             });
         }
     }
@@ -135,7 +134,7 @@ fn gap(last_group: Option<usize>, group: usize) -> usize {
     }
 }
 
-/// Slots beside each other, with the names on the left.
+/// Slots next to each other, with the names on the left.
 struct Part<'a> {
     table: &'a Table,
     slots: Vec<Slot<'a>>,
@@ -189,7 +188,7 @@ impl Part<'_> {
         self.paint.with(Style::Soft, line.trim_end())
     }
 
-    /// The room of the label over a group of this width: a group that stands alone, as the last
+    /// The room of the label over a group of this width: a group alone in its line, as the last
     /// columns of a wide one do, has the whole line.
     fn label_room(&self, width: usize) -> usize {
         let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));
@@ -205,7 +204,7 @@ impl Part<'_> {
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        // One that is too long goes on beside the ranges, and below them.
+        // A name that is too long continues next to the ranges and below them.
         let mut name = text::wrap(&row.name, "", self.name_width).into_iter();
         let mut next = || name.next().unwrap_or_default();
         let padded = text::pad_end(&next(), self.name_width);
@@ -230,14 +229,8 @@ impl Part<'_> {
         let mut last_group = None;
         for slot in &self.slots {
             let cell = &row.cells[slot.group][slot.index];
-            let style = match cell {
-                Cell::Empty | Cell::Absent(_) => Style::Soft,
-                Cell::Invalid => Style::Bad,
-                Cell::Value { limited: true, .. } => Style::Fair,
-                Cell::Value { .. } => Style::Plain,
-            };
-            let padded = slot.place(&cell.mark(), gap(last_group, slot.group));
-            line.push_str(&self.paint.with(style, &padded));
+            let padded = slot.place(cell.median(), cell.signs(), gap(last_group, slot.group));
+            line.push_str(&self.paint.with(style_of(cell), &padded));
             last_group = Some(slot.group);
         }
         line
@@ -247,7 +240,7 @@ impl Part<'_> {
         let mut line = String::new();
         let mut last_group = None;
         for slot in &self.slots {
-            line.push_str(&slot.place(&of(slot), gap(last_group, slot.group)));
+            line.push_str(&slot.place(&of(slot), "", gap(last_group, slot.group)));
             last_group = Some(slot.group);
         }
         let blanks = " ".repeat(self.name_width.saturating_sub(text::width(name)));

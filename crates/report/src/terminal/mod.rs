@@ -2,11 +2,12 @@
 
 mod blocks;
 mod grid;
+mod inline;
 pub(crate) mod sheet;
 pub(crate) mod style;
 
 use self::sheet::Sheet;
-use crate::chapter::{Report, TERMINAL};
+use crate::chapter::{BRIEF, Report, TERMINAL};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -14,13 +15,15 @@ pub const COLUMNS_MAX: usize = 100;
 /// Below this a table is no table; narrower terminals wrap by themselves.
 const COLUMNS_MIN: usize = 60;
 
-/// How to write for a terminal.
+/// The properties of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
-    /// Whether to use colours.
+    /// True if it shows colours.
     pub colour: bool,
     /// Columns of the terminal; 60 to 100 are used.
     pub columns: usize,
+    /// True for the first screen alone, if the report has one.
+    pub brief: bool,
 }
 
 impl Default for TerminalOptions {
@@ -28,6 +31,7 @@ impl Default for TerminalOptions {
         Self {
             colour: false,
             columns: COLUMNS_MAX,
+            brief: false,
         }
     }
 }
@@ -35,7 +39,11 @@ impl Default for TerminalOptions {
 /// Writes a report, with a line break at the end.
 pub fn render<R: Report + ?Sized>(report: &R, options: TerminalOptions) -> String {
     let mut sheet = Sheet::new(options);
-    for chapter in &report.document(TERMINAL).chapters {
+    let form = match options.brief {
+        true => TERMINAL | BRIEF,
+        false => TERMINAL,
+    };
+    for chapter in &report.document(form).chapters {
         sheet.blocks(&chapter.blocks);
     }
     sheet.finish()

@@ -1,13 +1,16 @@
 //! Lines of a terminal: headings, wrapped sentences and small tables.
 
-use super::grid;
 use super::style::{Paint, Style};
 use super::{COLUMNS_MAX, COLUMNS_MIN, TerminalOptions};
-use crate::table::Table;
+use super::{grid, inline};
+use crate::chapter::TableBlock;
 use crate::text;
 
 /// Blanks between two columns of a table.
 const GAP: &str = "  ";
+
+/// The words of a cell and their style.
+pub type Cell = (String, Style);
 
 /// The lines so far, and how they are written.
 pub struct Sheet {
@@ -31,7 +34,7 @@ impl Sheet {
         self.lines.push(String::new());
     }
 
-    /// What the lines below are about.
+    /// Writes the heading of the lines below.
     pub fn heading(&mut self, words: &str) {
         let words = text::truncate(&text::clean(words), self.columns);
         self.lines.push(self.paint.with(Style::Strong, &words));
@@ -44,7 +47,7 @@ impl Sheet {
         }
     }
 
-    /// What supports the rest.
+    /// Writes words that support the rest.
     pub fn soft(&mut self, words: &str) {
         for line in text::wrap(words, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
@@ -67,39 +70,49 @@ impl Sheet {
 
     /// Columns as wide as they must be; what does not fit is cut in the widest one.
     pub fn table(&mut self, heads: &[&str], rows: &[Vec<String>]) {
-        let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
-        let mut all = vec![heads];
+        let cell = |words: &str| (text::clean(words), Style::Plain);
+        let mut all: Vec<Vec<Cell>> = vec![heads.iter().map(|it| cell(it)).collect()];
         all.extend(
             rows.iter()
-                .map(|row| row.iter().map(|cell| text::clean(cell)).collect()),
+                .map(|row| row.iter().map(|it| cell(it)).collect()),
         );
-        let mut widths = widths(&all);
+        let (mut widths, paint) = (widths(&all), self.paint);
         while total(&widths) > self.columns {
             let Some(most) = widths.iter_mut().max() else {
                 break;
             };
             *most -= 1;
         }
-        let mut lines = all.iter().map(|cells| line(cells, &widths));
+        let mut lines = all.iter().map(|cells| line(cells, &widths, paint));
         let head = lines.next().unwrap_or_default();
         self.lines.push(self.paint.with(Style::Soft, &head));
         self.lines.extend(lines);
     }
 
     /// Writes rows in columns if there is room. Returns whether there was.
-    pub fn columns(&mut self, rows: &[Vec<String>]) -> bool {
-        let widths = widths(rows);
+    pub fn columns(&mut self, rows: &[Vec<Cell>]) -> bool {
+        let (widths, paint) = (widths(rows), self.paint);
         let fits = total(&widths) <= self.columns;
         if fits {
-            self.lines.extend(rows.iter().map(|row| line(row, &widths)));
+            let lines = rows.iter().map(|row| line(row, &widths, paint));
+            self.lines.extend(lines);
         }
         fits
     }
 
-    /// A table of results, with medians and ranges.
-    pub fn grid(&mut self, table: &Table) {
-        self.lines
-            .extend(grid::lines(table, self.columns, self.paint));
+    /// Writes a table of results, with medians and ranges.
+    pub fn results(&mut self, block: &TableBlock) {
+        let (table, columns, paint) = (&block.table, self.columns, self.paint);
+        if block.is_summary {
+            let inline = inline::lines(table, columns, paint);
+            let lines = inline.unwrap_or_else(|| grid::lines(table, columns, paint));
+            self.lines.extend(lines);
+            return;
+        }
+        self.lines.extend(grid::lines(table, columns, paint));
+        if table.has_limits() {
+            self.soft("* limited by more than the gateway: see Validity below");
+        }
     }
 
     /// All lines, with a line break at the end.
@@ -109,11 +122,14 @@ impl Sheet {
 }
 
 /// The width of each column.
-fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at));
-        cells.map(|cell| text::width(cell)).max().unwrap_or(0)
+        cells
+            .map(|(words, _)| text::width(words))
+            .max()
+            .unwrap_or(0)
     };
     (0..columns).map(widest).collect()
 }
@@ -124,12 +140,11 @@ fn total(widths: &[usize]) -> usize {
 }
 
 /// A line of cells, those that are too wide cut.
-fn line(cells: &[String], widths: &[usize]) -> String {
-    let pad = |(cell, width): (&String, &usize)| {
-        format!(
-            "{GAP}{}",
-            text::pad_end(&text::truncate(cell, *width), *width)
-        )
+fn line(cells: &[Cell], widths: &[usize], paint: Paint) -> String {
+    let pad = |((words, style), width): (&Cell, &usize)| {
+        let words = text::truncate(words, *width);
+        let rest = " ".repeat(width.saturating_sub(text::width(&words)));
+        format!("{GAP}{}{rest}", paint.with(*style, &words))
     };
     let line: String = cells.iter().zip(widths).map(pad).collect();
     line.trim_end().to_owned()

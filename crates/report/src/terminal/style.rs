@@ -1,15 +1,15 @@
-//! Emphasis by ANSI sequences, or none at all.
+//! Emphasis by ANSI sequences, or none.
 
-/// What a text is.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Ordinary text.
     Plain,
     /// Headings and names.
     Strong,
-    /// What supports the rest: ranges, rules.
+    /// Ranges, rules and explanations.
     Soft,
-    /// What to do.
+    /// The remedy.
     Good,
     /// Limited.
     Fair,

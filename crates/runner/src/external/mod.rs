@@ -16,27 +16,27 @@ use crate::warning::Warning;
 
 pub(crate) use resolve::{again, resolve};
 
-/// An external load generator, as a user asks for it.
+/// An external load generator that a user requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratorChoice {
-    /// Which one.
+    /// The load generator.
     pub generator: Generator,
-    /// A script of the user's in place of the scenario's requests.
+    /// The user's script, in place of the scenario's requests.
     pub script: Option<PathBuf>,
 }
 
 /// An external load generator that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedGenerator {
-    /// Which one.
+    /// The load generator.
     pub generator: Generator,
     /// Its program, its version, its script.
     pub identity: ExternalGenerator,
-    /// Whether the script says its own load.
+    /// True if the script sets its own load.
     pub own_load: bool,
 }
 
-/// Where requests go in an order that is never carried out.
+/// The URL in an order that is never executed.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 impl PreparedGenerator {
@@ -45,7 +45,7 @@ impl PreparedGenerator {
         Some(Path::new(&script.path))
     }
 
-    /// The order for a part of a phase.
+    /// Returns the order for a part of a phase.
     pub(crate) fn order(
         &self,
         url: &str,
@@ -66,47 +66,13 @@ impl PreparedGenerator {
         translate(self.generator, &job)
     }
 
-    /// What this engine does otherwise than the plan says.
+    /// Returns warnings about the differences between this load generator and the plan.
     ///
     /// # Errors
-    /// Everything in the plan that it cannot do at all.
+    /// Everything in the plan that it does not support.
     fn check(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
-        if let Some(scenario) = plan.scenarios.iter().find(|it| !it.transport.is_plain()) {
-            let (generator, name) = (self.generator, &scenario.scenario);
-            return Err(RunnerError::words(
-                format!(
-                    "{generator} is supported only over plain HTTP/1.1, but '{name}' has a `transport`"
-                ),
-                "use the built-in load generator for it",
-            ));
-        }
-        let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
-        if let Some(phase) = plan.phases().find(disturbed) {
-            let (generator, name) = (self.generator, &phase.name);
-            return Err(RunnerError::words(
-                format!("'{name}' is judged second by second, which {generator} does not report"),
-                "use the built-in load generator for it",
-            ));
-        }
-        if let Some(phase) = plan.phases().find(|phase| phase.side_by_side) {
-            let (generator, name) = (self.generator, &phase.name);
-            return Err(RunnerError::words(
-                format!(
-                    "'{name}' loads all gateways of a block side by side, but {generator} loads one at a time"
-                ),
-                "choose a load without `side_by_side` (--load), or use the built-in load generator",
-            ));
-        }
-        let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
-        if let Some(load) = loads.find(|load| load.cold) {
-            let (generator, name) = (self.generator, &load.profile);
-            return Err(RunnerError::words(
-                format!(
-                    "'{name}' begins at the first correct response, for which {generator} starts \
-                     too late"
-                ),
-                "choose a load without `cold` (--load), or use the built-in load generator",
-            ));
+        if let Some((message, remedy)) = self.refusal(plan) {
+            return Err(RunnerError::words(message, remedy));
         }
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut limits = Limits::default();
@@ -120,7 +86,7 @@ impl PreparedGenerator {
                 Err(refusal) => add(&mut refusals, vec![refusal]),
             }
         }
-        add(&mut limits.not_expressed, beside(plan));
+        add(&mut limits.not_expressed, unsupported_activities(plan));
         let Some(first) = refusals.first() else {
             return Ok(self.warnings(limits));
         };
@@ -129,6 +95,40 @@ impl PreparedGenerator {
             messages.join("\n"),
             first.remedy.clone(),
         ))
+    }
+
+    /// Returns why the plan as a whole cannot be run with this load generator, and the remedy.
+    fn refusal(&self, plan: &Plan) -> Option<(String, &'static str)> {
+        let generator = self.generator;
+        if let Some(scenario) = plan.scenarios.iter().find(|it| !it.transport.is_plain()) {
+            let name = &scenario.scenario;
+            let message = format!(
+                "{generator} is supported only over plain HTTP/1.1, but '{name}' has a `transport`"
+            );
+            return Some((message, "use the built-in load generator for it"));
+        }
+        let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
+        if let Some(Phase { name, .. }) = plan.phases().find(disturbed) {
+            let message =
+                format!("'{name}' is judged second by second, which {generator} does not report");
+            return Some((message, "use the built-in load generator for it"));
+        }
+        if let Some(Phase { name, .. }) = plan.phases().find(|phase| phase.side_by_side) {
+            let message = format!(
+                "'{name}' loads all gateways of a block side by side, but {generator} loads one at a time"
+            );
+            return Some((
+                message,
+                "choose a load without `side_by_side` (--load), or use the built-in load generator",
+            ));
+        }
+        let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
+        let name = &loads.find(|load| load.cold)?.profile;
+        let message = format!(
+            "'{name}' begins at the first correct response, for which {generator} starts too late"
+        );
+        let remedy = "choose a load without `cold` (--load), or use the built-in load generator";
+        Some((message, remedy))
     }
 
     fn warnings(&self, limits: Limits) -> Vec<Warning> {
@@ -149,7 +149,8 @@ impl PreparedGenerator {
     }
 }
 
-/// The threads that an engine is asked to have: those that a specification names, or one for each of its cores.
+/// Returns the threads of the load generator: those of the specification, or one for each of its
+/// cores.
 pub(crate) fn threads(plan: &Plan) -> usize {
     let asked = plan.study.engine_threads();
     let cores = plan.placement.engine.len();
@@ -157,22 +158,20 @@ pub(crate) fn threads(plan: &Plan) -> usize {
 }
 
 /// The activities next to a load that need gatebench's own engine.
-fn beside(plan: &Plan) -> Vec<String> {
+fn unsupported_activities(plan: &Plan) -> Vec<String> {
     let scenarios = || plan.scenarios.iter();
-    let scrapes = scenarios().any(|it| {
-        let metrics = it.metrics.as_ref();
-        metrics.is_some_and(|metrics| metrics.scrape_every.is_some())
-    });
-    let calls = scenarios().any(|it| {
-        let admin = it.admin.as_ref();
-        admin.is_some_and(|admin| admin.under_load_every.is_some())
-    });
-    let scrapes = scrapes.then(|| "the gateway's own metrics are not fetched meanwhile".into());
-    let calls = calls.then(|| "no calls are made to its admin interface meanwhile".into());
-    scrapes.into_iter().chain(calls).collect()
+    let mut fetches = scenarios().filter_map(|it| it.metrics.as_ref()?.scrape_every);
+    let mut calls = scenarios().filter_map(|it| it.admin.as_ref()?.under_load_every);
+    let fetches = fetches
+        .next()
+        .map(|_| "the gateway's own metrics are not fetched during the load".into());
+    let calls = calls
+        .next()
+        .map(|_| "its admin interface is not called during the load".into());
+    fetches.into_iter().chain(calls).collect()
 }
 
-/// Every part of every load that the plan holds.
+/// Returns every part of every load of the plan.
 fn parts(plan: &Plan) -> impl Iterator<Item = (&Scenario, &Phase, Part)> {
     let loads = plan.scenarios.iter().flat_map(move |scenario| {
         let load = plan.load_of(&scenario.scenario);
@@ -185,7 +184,7 @@ fn parts(plan: &Plan) -> impl Iterator<Item = (&Scenario, &Phase, Part)> {
     })
 }
 
-/// Adds what is not there yet.
+/// Adds the items that are not in the list yet.
 fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
     for item in new {
         if !known.contains(&item) {
@@ -194,7 +193,7 @@ fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
     }
 }
 
-/// The digest of a file under its absolute path.
+/// Returns the digest of a file under its absolute path.
 fn digest(path: &Path) -> std::io::Result<FileDigest> {
     let bytes = std::fs::read(path)?;
     Ok(FileDigest::of(path.display().to_string(), &bytes))

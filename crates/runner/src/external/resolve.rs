@@ -7,23 +7,23 @@ use gatebench_external::{Generator, ScriptError, has_own_load, locate, read_exec
 use gatebench_model::load::Closed;
 use gatebench_model::{HumanDuration, Phase, Plan, Shape};
 use gatebench_store::{ExternalGenerator, FileDigest, Manifest};
-use gatebench_testbed::ask_generator;
+use gatebench_testbed::services::ask_generator;
 
 use super::{GeneratorChoice, NOWHERE, PreparedGenerator, digest};
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// k6 compiles a script before it tells anything of it.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// The timeout includes the time in which k6 compiles a script.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The name of the one phase of a script with a load of its own.
+/// The name of the only phase of a script with its own load.
 const SCRIPT_PHASE: &str = "script";
 
-/// Finds the engine that a user asks for, and sees that it can do what the plan says. A script with
-/// a load of its own takes the place of the plan's phases.
+/// Finds the requested load generator, and checks that it supports the plan. A script with its own
+/// load replaces the plan's phases.
 ///
 /// # Errors
-/// It is not installed, its script is wrong, or it cannot do what the plan says.
+/// It is not installed, its script has errors, or it does not support the plan.
 pub(crate) fn resolve(
     choice: &GeneratorChoice,
     plan: &mut Plan,
@@ -33,10 +33,10 @@ pub(crate) fn resolve(
     Ok((engine, warnings))
 }
 
-/// Finds the engine of a run that is taken up again, and tells what has changed.
+/// Finds the load generator of a resumed run, with warnings about changes.
 ///
 /// # Errors
-/// It is not there any more, or its script is not.
+/// The load generator or its script is missing.
 pub(crate) fn again(
     manifest: &Manifest,
 ) -> Result<Option<(PreparedGenerator, Vec<Warning>)>, RunnerError> {
@@ -108,13 +108,13 @@ fn find(
 }
 
 fn version(generator: Generator, program: &Path) -> Result<String, RunnerError> {
-    // Some end with a failure although they tell it.
-    let (_, told) = ask_generator(program, generator.version_arguments(), ANSWER_TIMEOUT)?;
-    generator.version_in(&told).ok_or_else(|| {
-        let told = told.lines().next().unwrap_or_default();
+    // Some exit with a failure although they print their version.
+    let (_, output) = ask_generator(program, generator.version_arguments(), RESPONSE_TIMEOUT)?;
+    generator.version_in(&output).ok_or_else(|| {
+        let output = output.lines().next().unwrap_or_default();
         RunnerError::environment(
             format!(
-                "{} printed '{told}' instead of its version",
+                "{} printed '{output}' instead of its version",
                 program.display()
             ),
             format!(
@@ -134,14 +134,14 @@ fn script_of(path: &Path) -> Result<FileDigest, RunnerError> {
     })
 }
 
-/// Whether a script says its own load; then it becomes the plan's only phase.
+/// Reports whether a script sets its own load, which then becomes the plan's only phase.
 fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool, RunnerError> {
     let wrong = |error: ScriptError| wrong_script(script, error.to_string());
     if !has_own_load(&inspect(program, script, &[])?).map_err(wrong)? {
         return Ok(false);
     }
-    let told = inspect(program, script, &["--execution-requirements"])?;
-    let execution = read_execution(&told).map_err(wrong)?;
+    let output = inspect(program, script, &["--execution-requirements"])?;
+    let execution = read_execution(&output).map_err(wrong)?;
     plan.scenario_loads.clear();
     let shape = Shape::Closed(Closed::new(execution.users_max));
     plan.load.phases = vec![Phase {
@@ -152,15 +152,15 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
     Ok(true)
 }
 
-/// What k6 tells of a script, which it compiles for that.
+/// Returns the output of `k6 inspect`, for which k6 compiles the script.
 fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String, RunnerError> {
     let environment = format!("GATEBENCH_URL={NOWHERE}");
     let words = [&["inspect", "--env", &environment], more, &[&script.path]].concat();
-    let (well, told) = ask_generator(program, &words, ANSWER_TIMEOUT)?;
-    if well {
-        Ok(told)
+    let (is_success, output) = ask_generator(program, &words, RESPONSE_TIMEOUT)?;
+    if is_success {
+        Ok(output)
     } else {
-        let message = format!("k6 rejects the script: {}", told.trim());
+        let message = format!("k6 rejects the script: {}", output.trim());
         Err(wrong_script(script, message))
     }
 }

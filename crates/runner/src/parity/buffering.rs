@@ -1,4 +1,4 @@
-//! Tries, once before the load, whether a gateway passes on a message in parts.
+//! Tests once before the load whether a gateway forwards messages in parts.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -6,51 +6,53 @@ use std::time::{Duration, Instant};
 use gatebench_model::{Request, Scenario};
 use gatebench_net::http1::ResponseReader;
 use gatebench_store::Buffering;
+use gatebench_testbed::Line;
 use gatebench_upstream::PAUSE_HEADER;
 
 use super::Place;
 use crate::abort::Abort;
 use crate::http_probe::render;
-use crate::http_probe::wire::Line;
-use crate::testbed::ledger;
+use crate::ledger;
 
-/// How long an answer pauses in the middle, and how long the rest of a request is kept back.
+/// The pause in the middle of a response, and the delay of the rest of a request.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What comes so long before the end was passed on before it; half of the pause, for a busy machine.
+/// The lead of a part that was forwarded early: half of the pause, because the machine may be busy.
 const AHEAD: Duration = Duration::from_millis(50);
-/// How long any of it may take.
+/// The timeout of each operation.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the ledger is asked meanwhile.
+/// The interval between reads of the ledger.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Tries with a request of the load whether the gateway passes on what it has of a message. What cannot
-/// be tried is left open: policies refuse, gateways answer by themselves.
+/// Tests with a request of the load whether the gateway forwards incomplete messages. The result is
+/// open if the test is impossible, because policies refuse the request or the gateway itself
+/// responds.
 pub(crate) fn buffering(
     scenario: &Scenario,
     samples: &[Request],
     place: &Place<'_>,
 ) -> Result<Buffering, Abort> {
-    let Some(upstream) = &place.upstream else {
+    let proxied = |request: &&Request| !scenario.gateway_responds_to(request);
+    let known = samples.iter().find(proxied);
+    let Some(request) = known.filter(|_| !place.upstream.is_empty()) else {
         return Ok(Buffering::default());
     };
-    let proxied = |request: &&Request| !scenario.gateway_answers(request);
-    let Some(request) = samples.iter().find(proxied) else {
-        return Ok(Buffering::default());
+    let begun = || {
+        let ledger = ledger::read(&place.upstream, place.interrupt)?;
+        Ok(ledger.unwrap_or_default().begun)
     };
-    let begun = || ledger::read(upstream, place.interrupt).map(|ledger| ledger.begun);
     let passes_requests = match request.body {
         Some(_) => sees_the_beginning(request, place, begun)?,
         None => None,
     };
-    // Whatever goes wrong here is found by the parity cases and the load.
-    let passes_answers = answer_ahead(request, place).unwrap_or(None);
+    // The parity cases and the load find any error here.
+    let passes_responses = response_ahead(request, place).unwrap_or(None);
     Ok(Buffering {
         passes_requests,
-        passes_answers,
+        passes_responses,
     })
 }
 
-/// Whether the upstream sees the request while its last byte is kept back.
+/// Reports whether the request reaches the upstream while its last byte is held back.
 fn sees_the_beginning(
     request: &Request,
     place: &Place<'_>,
@@ -71,14 +73,15 @@ fn sees_the_beginning(
     }
     let answered = stream
         .write_all(last)
-        .and_then(|()| read_answer(&mut stream, request.method == "HEAD"));
-    // A request that never gets there says nothing of how it would.
+        .and_then(|()| read_response(&mut stream, request.method == "HEAD"));
+    // A request that never reaches the upstream shows nothing.
     let reached = answered.is_ok() && begun()? > before;
     Ok(reached.then_some(seen))
 }
 
-/// Whether a part of the answer's body comes well before its end, where the upstream pauses between.
-fn answer_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<bool>> {
+/// Reports whether a part of the response's body arrives well before its end, if the upstream
+/// pauses between them.
+fn response_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<bool>> {
     let mut paused = request.clone();
     let pause = PAUSE.as_millis().to_string();
     paused.headers.insert(PAUSE_HEADER.to_owned(), pause);
@@ -86,8 +89,8 @@ fn answer_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<bool>
     let mut stream = connect(place)?;
     let begun = Instant::now();
     stream.write_all(&bytes)?;
-    let came = read_answer(&mut stream, request.method == "HEAD")?;
-    // An answer without a pause is not the upstream's, or has no body to pause in.
+    let came = read_response(&mut stream, request.method == "HEAD")?;
+    // A response without a pause does not come from the upstream, or has no body.
     let paused = came.end.duration_since(begun) >= PAUSE;
     let ahead = came
         .first
@@ -95,7 +98,7 @@ fn answer_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<bool>
     Ok(ahead.filter(|_| paused))
 }
 
-/// When an answer came.
+/// The arrival times of a response.
 struct Came {
     /// The first byte of its body; none without a body.
     first: Option<Instant>,
@@ -107,7 +110,7 @@ fn connect(place: &Place<'_>) -> io::Result<Line> {
     place.target.connect(TIMEOUT, TIMEOUT)
 }
 
-fn read_answer(stream: &mut Line, is_head: bool) -> io::Result<Came> {
+fn read_response(stream: &mut Line, is_head: bool) -> io::Result<Came> {
     let mut response = ResponseReader::new(stream, is_head);
     let mut first = None;
     loop {

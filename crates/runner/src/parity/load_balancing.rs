@@ -2,50 +2,49 @@
 
 use gatebench_model::{Request, Scenario};
 use gatebench_store::ParityCaseRecord;
+use gatebench_testbed::Wire;
 
 use super::Place;
 use crate::abort::Abort;
-use crate::http_probe::wire::Wire;
 use crate::http_probe::{exchange, render};
-use crate::testbed::ledger;
+use crate::ledger;
 
-/// Requests for the target with the least weight: who draws targets by chance leaves one of ten out in one of ten million
-/// cases.
+/// Requests for the target with the least weight. A gateway that chooses targets at random misses
+/// one of ten in one of ten million cases.
 const REQUESTS_PER_TARGET: u64 = 20;
 
-/// Asks so often that every target must have had some; none where there is one target, or where its ledger cannot
-/// be asked. `samples` are requests of the load; without, a case is asked that reaches the upstream.
+/// Sends enough requests to reach every target; none if there is one target, or no readable ledger.
+/// `samples` are requests of the load; without them, the request of a case that reaches the
+/// upstream is sent.
 ///
 /// # Errors
-/// A target does not tell its ledger, or the run shall end.
+/// A target does not report its ledger, or the run was interrupted.
 pub(crate) fn prove(
     scenario: &Scenario,
     samples: &[Request],
     place: &Place<'_>,
 ) -> Result<Option<ParityCaseRecord>, Abort> {
-    let upstream = place.upstream.as_ref().filter(|_| scenario.targets > 1);
     let mut cases = scenario.parity.iter().filter(|it| it.reaches_upstream);
     let case = || cases.next().map(|it| &it.request);
-    let Some((upstream, request)) = upstream.zip(samples.first().or_else(case)) else {
+    // Further upstreams of the scenario follow the targets.
+    let targets = place.upstream.len().min(scenario.targets as usize);
+    let targets = &place.upstream[..targets];
+    let request = samples.first().or_else(case);
+    let Some(request) = request.filter(|_| targets.len() > 1) else {
         return Ok(None);
     };
-    // Further upstreams of the scenario follow the targets.
-    let targets = upstream.wires.len().min(scenario.targets as usize);
-    let targets = &upstream.wires[..targets];
     let before = begun(targets, place)?;
     let bytes = render(request, &place.target.address.to_string(), None);
     let asked = enough(scenario);
     for _ in 0..asked {
-        // That there is an answer was proven before this; a missing one shows in the ledgers.
+        // The cases before proved a response; a missing one shows in the ledgers.
         let _ = exchange(
             &place.target,
             &bytes,
             request.method == "HEAD",
             place.interrupt,
         );
-        if place.interrupt.is_raised() {
-            return Err(Abort::Interrupted);
-        }
+        place.interrupt.check()?;
     }
     let after = begun(targets, place)?;
     let pairs = before.iter().zip(&after);
@@ -56,20 +55,20 @@ pub(crate) fn prove(
     Ok(Some(record(&seen, asked, &sent)))
 }
 
-/// Requests that each target has begun with.
+/// Returns the number of requests that each target began to receive.
 fn begun(targets: &[Wire], place: &Place<'_>) -> Result<Vec<u64>, Abort> {
     let of = |wire| ledger::of_target(wire, place.interrupt).map(|ledger| ledger.begun);
     targets.iter().map(of).collect()
 }
 
-/// Requests of which each target should get some.
+/// Returns a number of requests that is enough to reach each target.
 fn enough(scenario: &Scenario) -> u64 {
     let weights = scenario.weights.first();
     let parts = weights.and_then(|all| {
         let least = all.iter().min().filter(|least| **least > 0)?;
         Some(all.iter().sum::<u32>().div_ceil(*least))
     });
-    // Without weights all are alike.
+    // Without weights, all targets are equal.
     REQUESTS_PER_TARGET * u64::from(parts.unwrap_or(scenario.targets))
 }
 

@@ -1,8 +1,8 @@
-//! Proof that a gateway does what its scenario says: cases before and after a load, the sharing of
-//! requests between targets, the passing on of messages in parts, and when a change takes effect.
+//! Proof that a gateway does what its scenario requires: cases before and after a load, the sharing
+//! of requests between targets, forwarding in parts, and the time until a change takes effect.
 //!
-//! It sends requests and asks the upstream's ledger. It must not know trials or phases: a
-//! [`Place`] says where to ask.
+//! It sends requests and reads the upstream's ledger. It must not know trials or phases: a
+//! [`Place`] holds the addresses.
 
 pub(crate) mod buffering;
 mod load_balancing;
@@ -16,58 +16,57 @@ use std::time::Duration;
 use gatebench_model::{Request, Route, Scenario, When};
 use gatebench_net::trace::Nonce;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
+use gatebench_testbed::{Interrupt, Wire};
 use gatebench_upstream::Snapshot;
 
 use crate::abort::Abort;
-use crate::http_probe::wire::Wire;
-use crate::http_probe::{ANSWER_TIMEOUT, Answer, exchange, render, shorten};
-use crate::interrupt::Interrupt;
-use crate::testbed::ledger::{self, Origins};
+use crate::http_probe::{RESPONSE_TIMEOUT, Response, exchange, render, send, shorten};
+use crate::ledger;
 
-/// The part of a failed message that is kept.
+/// The most characters of a failed message that are kept.
 const SHOWN_CHARS: usize = 2_000;
-/// How long a handshake may take.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many routes are asked at the same time: thousands one after the other would wait for every answer.
+/// The number of concurrent requests to routes: thousands of sequential ones would wait for every
+/// response.
 const ASKERS: usize = 8;
-/// Answers that say that a gateway has no such route or cannot reach the origin.
+/// Statuses of a gateway without the route, or without a connection to the origin.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
-/// Where parity is proven.
+/// The target and the upstream of the proof.
 pub(crate) struct Place<'a> {
-    /// Where requests go.
+    /// The target of the requests.
     pub(crate) target: Wire,
-    /// The upstream whose ledger is asked; none where it is not ours. Then a request has reached the
-    /// upstream where the answer carries its times.
-    pub(crate) upstream: Option<Origins>,
+    /// The targets of the upstream, with their ledgers; none if it is not ours. Then a request has
+    /// reached the upstream if the response carries its times.
+    pub(crate) upstream: Vec<Wire>,
     /// Tag of the nonces.
     pub(crate) tag: u16,
-    /// Whether the load is over.
+    /// True after the load.
     pub(crate) is_after: bool,
     /// True if someone else configured the gateway. It may have further routes, so cases on none of
     /// the scenario's routes are left out.
     pub(crate) is_attached: bool,
-    /// Whether the run shall end.
+    /// The interrupt of the run.
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// A request and what must come of it.
+/// A request and its expected outcome.
 struct Case {
     name: String,
     request: Request,
     reaches_upstream: bool,
-    /// Bytes of body that the upstream must have seen, where that is asked.
+    /// Bytes of body that the upstream must receive, if the case checks them.
     upstream_body_bytes: Option<u64>,
 }
 
-/// Runs the scenario's cases against a gateway, and counts the routes that answer, by the `samples` of
-/// the load's requests. It stops at the first case that gets no answer at all: a gateway that hangs
-/// would cost the timeout for each.
+/// Runs the scenario's cases against a gateway, and counts the routes that respond to the `samples`
+/// of the load's requests. It stops at the first case without a response, because a gateway that
+/// hangs would cost the timeout for each case.
 ///
-/// An attached gateway is not asked the cases that need nothing of the scenario.
+/// An attached gateway gets only the cases on routes of the scenario.
 ///
-/// A route answers where a request on it reaches the upstream, or where the gateway itself answers
-/// with something else than 404, 502, 503 and 504: a refusal by a policy shows that the route is there.
+/// A route responds if a request on it reaches the upstream, or if the gateway itself responds with
+/// a status other than 404, 502, 503 and 504: a refusal by a policy shows that the route exists.
 pub(crate) fn prove(
     scenario: &Scenario,
     samples: &[Request],
@@ -99,7 +98,7 @@ pub(crate) fn prove(
     if scenario.transport.http2_streams.is_some() {
         record.cases.push(agreed_on_http2(&place.target));
     }
-    // After the load some targets may still be left out for a while.
+    // After the load, the gateway may still avoid some targets for a while.
     if !place.is_after {
         record
             .cases
@@ -109,7 +108,7 @@ pub(crate) fn prove(
     Ok(record)
 }
 
-/// A request for each route: one that is known to be on it, or one for its prefix.
+/// Returns a request for each route: a known one, or one for its prefix.
 fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> {
     let known = requests_of_routes(scenario, samples);
     let request = |route: &Route| match known.get(route.name.as_str()) {
@@ -119,8 +118,8 @@ fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> 
     scenario.routes.iter().map(request).collect()
 }
 
-/// The first request on each route, of the load's and then of the cases'. Looked up for each request and not for
-/// each route: there may be thousands of routes.
+/// Returns the first request on each route, from the load and then from the cases. It looks up each
+/// request instead of each route, because there may be thousands of routes.
 fn requests_of_routes<'a>(
     scenario: &'a Scenario,
     samples: &'a [Request],
@@ -135,7 +134,7 @@ fn requests_of_routes<'a>(
     first
 }
 
-/// The load is sent over HTTP/2, the cases over HTTP/1.1: so it is seen by itself that HTTP/2 is spoken.
+/// Checks HTTP/2 separately, because the load uses HTTP/2 and the cases use HTTP/1.1.
 fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     let agreed = target.agrees_on_http2(HANDSHAKE_TIMEOUT);
     let mut record = ParityCaseRecord {
@@ -154,14 +153,14 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     record
 }
 
-/// Sends a sample of each request of the load straight to the upstream: there is no gateway whose
-/// policies could be proven, but the answers that everything is compared with must be right.
+/// Sends a sample of each request of the load directly to the upstream. There are no policies to
+/// prove, but the responses that all others are compared with must be correct.
 pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();
     for request in requests {
         let name = format!(
-            "{} {} is answered by the upstream itself",
+            "the upstream itself responds to {} {}",
             request.method, request.path
         );
         let case = Case {
@@ -179,7 +178,7 @@ pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<Pa
     Ok(record)
 }
 
-/// What failed first, side by side; none where everything holds.
+/// Describes the first failure; none if everything holds.
 pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
     if let Some(case) = record.cases.iter().find(|case| !case.passed) {
         return Some(format!(
@@ -191,7 +190,7 @@ pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
         ));
     }
     let (answering, expected) = (record.routes_answering, record.routes_expected);
-    (answering < expected).then(|| format!("only {answering} of {expected} routes answer"))
+    (answering < expected).then(|| format!("only {answering} of {expected} routes respond"))
 }
 
 fn indented(text: &str) -> String {
@@ -207,39 +206,34 @@ struct Prover<'a> {
     host: String,
     sequence: u64,
     ledger: Option<Snapshot>,
-    /// Requests since that ledger whose answers say that they reached the upstream.
+    /// Requests since that ledger whose responses show that they reached the upstream.
     known: u64,
 }
 
 impl<'a> Prover<'a> {
     fn new(place: &'a Place<'a>) -> Result<Self, Abort> {
-        let ledger = place
-            .upstream
-            .as_ref()
-            .map(|upstream| ledger::read(upstream, place.interrupt))
-            .transpose()?;
         Ok(Self {
             place,
             host: place.target.address.to_string(),
             sequence: 0,
-            ledger,
+            ledger: ledger::read(&place.upstream, place.interrupt)?,
             known: 0,
         })
     }
 
-    /// Runs a case. Returns its record, and whether there was a response at all.
+    /// Runs a case. Returns its record, and true if there was a response.
     fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Abort> {
         let before = self.body_bytes_seen(case)?;
-        let (mut sent, mut answer, mut reached) = self.ask(&case.request)?;
+        let (mut sent, mut response, mut reached) = self.ask(&case.request)?;
         if reached && !case.reaches_upstream && self.place.is_after {
-            // It may have been a request of the load, left behind when that ended: once more, alone.
-            (sent, answer, reached) = self.ask(&case.request)?;
+            // A late request of the load may have been counted, so the request is repeated alone.
+            (sent, response, reached) = self.ask(&case.request)?;
         }
-        let mut expected = match &answer {
-            Ok(answer) => answer.failed_checks(&case.request.checks),
-            Err(_) => vec!["a whole answer".into()],
+        let mut expected = match &response {
+            Ok(response) => response.failed_checks(&case.request.checks),
+            Err(_) => vec!["a whole response".into()],
         };
-        if answer.is_ok() && reached != case.reaches_upstream {
+        if response.is_ok() && reached != case.reaches_upstream {
             let not = if case.reaches_upstream { "" } else { "not " };
             expected.push(format!("the request does {not}reach the upstream"));
         }
@@ -260,14 +254,15 @@ impl<'a> Prover<'a> {
         };
         if !record.passed {
             record.sent = shorten(&String::from_utf8_lossy(&sent), SHOWN_CHARS);
-            record.received = received(&answer);
+            record.received = received(&response);
             record.expected = expected.join("\n");
         }
-        Ok((record, answer.is_ok()))
+        Ok((record, response.is_ok()))
     }
 
-    /// How many of these requests, one for each route, are answered by it. All are asked at once; those whose answers
-    /// do not say that they come from the upstream are asked once more, each by itself.
+    /// Returns the number of routes that respond to these requests, one for each route. All are
+    /// sent concurrently; those without proof that they reached the upstream are repeated one by
+    /// one.
     fn routes_answering(&mut self, requests: &[Request]) -> Result<u32, Abort> {
         let first = self.sequence;
         self.sequence += requests.len() as u64;
@@ -276,11 +271,11 @@ impl<'a> Prover<'a> {
             let parts = requests.chunks(part).zip((first..).step_by(part));
             let asking: Vec<_> = parts
                 .map(|(part, from)| {
-                    let (place, host) = (self.place, self.host.as_str());
+                    let place = self.place;
                     scope.spawn(move || {
                         let numbered = part.iter().zip(from..);
                         let asked = numbered.map(|(request, number)| {
-                            !place.interrupt.is_raised() && comes_back(place, host, request, number)
+                            !place.interrupt.is_raised() && comes_back(place, request, number)
                         });
                         asked.collect::<Vec<bool>>()
                     })
@@ -296,55 +291,55 @@ impl<'a> Prover<'a> {
         self.known += answering as u64;
         let others = requests.iter().zip(&came_back).filter(|(_, came)| !**came);
         for (request, _) in others {
-            let (_, answer, reached) = self.ask(request)?;
-            let answers = || answer.is_ok_and(|it| !NO_ROUTE.contains(&it.status));
-            answering += usize::from(reached || answers());
+            let (_, response, reached) = self.ask(request)?;
+            let responses = || response.is_ok_and(|it| !NO_ROUTE.contains(&it.status));
+            answering += usize::from(reached || responses());
         }
         Ok(count(answering))
     }
 
-    /// Sends a request with a fresh nonce. Returns what was sent, what came back, and whether it
-    /// reached the upstream.
-    fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Answer>, bool), Abort> {
+    /// Sends a request with a fresh nonce. Returns the bytes sent, the response, and true if the
+    /// request reached the upstream.
+    fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Response>, bool), Abort> {
         let nonce = Nonce::new(self.place.tag, 0, self.sequence);
         self.sequence += 1;
         let sent = render(request, &self.host, Some(nonce));
-        let answer = exchange(
+        let response = exchange(
             &self.place.target,
             &sent,
             request.method == "HEAD",
             self.place.interrupt,
         );
-        if self.place.interrupt.is_raised() {
-            return Err(Abort::Interrupted);
-        }
-        let came_back = answer
+        self.place.interrupt.check()?;
+        let came_back = response
             .as_ref()
-            .is_ok_and(|answer| answer.times.is_some_and(|times| times.nonce == nonce));
+            .is_ok_and(|response| response.times.is_some_and(|times| times.nonce == nonce));
         let reached = if came_back {
-            // The ledger need not be asked, which counts where there are thousands of routes.
+            // The ledger need not be read, which saves time with thousands of routes.
             self.known += 1;
             true
         } else {
             self.reached_unseen()?
         };
-        Ok((sent, answer, reached))
+        Ok((sent, response, reached))
     }
 
-    /// How many bytes of body the upstream has seen so far, where the case asks and the upstream is ours.
+    /// Returns the bytes of body that the upstream has received, if the case checks them and the
+    /// upstream is ours.
     fn body_bytes_seen(&self, case: &Case) -> Result<Option<u64>, Abort> {
-        let upstream = self.place.upstream.as_ref();
-        let upstream = upstream.filter(|_| case.upstream_body_bytes.is_some());
-        let ledger = upstream.map(|it| ledger::read(it, self.place.interrupt));
-        Ok(ledger.transpose()?.map(|ledger| ledger.body_bytes))
+        if case.upstream_body_bytes.is_none() {
+            return Ok(None);
+        }
+        let ledger = ledger::read(&self.place.upstream, self.place.interrupt)?;
+        Ok(ledger.map(|ledger| ledger.body_bytes))
     }
 
-    /// Whether the upstream saw more requests than those whose answers say so.
+    /// Reports whether more requests reached the upstream than their responses show.
     fn reached_unseen(&mut self) -> Result<bool, Abort> {
-        let (Some(upstream), Some(before)) = (&self.place.upstream, &mut self.ledger) else {
+        let after = ledger::read(&self.place.upstream, self.place.interrupt)?;
+        let Some((before, after)) = self.ledger.as_mut().zip(after) else {
             return Ok(false);
         };
-        let after = ledger::read(upstream, self.place.interrupt)?;
         let seen = ledger::nonces_seen(before, &after) > self.known;
         *before = after;
         self.known = 0;
@@ -352,25 +347,23 @@ impl<'a> Prover<'a> {
     }
 }
 
-/// Whether an answer says that the request reached the upstream.
-fn comes_back(place: &Place<'_>, host: &str, request: &Request, number: u64) -> bool {
+/// Reports whether the response shows that the request reached the upstream.
+fn comes_back(place: &Place<'_>, request: &Request, number: u64) -> bool {
     let nonce = Nonce::new(place.tag, 0, number);
-    let sent = render(request, host, Some(nonce));
-    let is_head = request.method == "HEAD";
-    let answer = exchange(&place.target, &sent, is_head, place.interrupt);
-    answer.is_ok_and(|it| it.times.is_some_and(|times| times.nonce == nonce))
+    let response = send(&place.target, request, Some(nonce), place.interrupt);
+    response.is_ok_and(|it| it.times.is_some_and(|times| times.nonce == nonce))
 }
 
-fn received(answer: &io::Result<Answer>) -> String {
-    match answer {
-        Ok(answer) => answer.text(SHOWN_CHARS),
+fn received(response: &io::Result<Response>) -> String {
+    match response {
+        Ok(response) => response.text(SHOWN_CHARS),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            format!("no whole answer within {ANSWER_TIMEOUT:?}: it hangs")
+            format!("no whole response within {RESPONSE_TIMEOUT:?}: it hangs")
         }
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "the connection was closed without an answer".into()
+            "the connection was closed without a response".into()
         }
-        Err(error) => format!("no answer: {error}"),
+        Err(error) => format!("no response: {error}"),
     }
 }
 
@@ -424,7 +417,7 @@ mod tests {
         record.routes_expected = 2;
         assert_eq!(
             failure(&record).as_deref(),
-            Some("only 0 of 2 routes answer")
+            Some("only 0 of 2 routes respond")
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Measures how long a changed configuration takes to act. Each request uses a new connection: an
-//! open connection may keep the old configuration as long as it lasts.
+//! Measures the time until a changed configuration takes effect. Each request uses a new
+//! connection: an open connection may keep the old configuration until it is closed.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -7,33 +7,30 @@ use std::time::{Duration, Instant};
 
 use gatebench_model::ParityCase;
 use gatebench_net::clock;
+use gatebench_testbed::{Interrupt, Wire};
 
-use crate::http_probe::wire::Wire;
-use crate::http_probe::{exchange, render};
-use crate::interrupt::Interrupt;
+use crate::http_probe::send;
 
-/// How long after an answer it is asked again.
+/// The wait before the next request.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 
-/// A thread that asks until the response is right.
+/// A thread that sends requests until the response is correct.
 pub(crate) struct Propagation {
     began_ns: u64,
-    /// Ends the asking, also in the middle of an answer.
+    /// Ends the requests, even within a response.
     enough: Arc<Interrupt>,
     asking: JoinHandle<Option<u64>>,
 }
 
 impl Propagation {
-    /// Begins to ask; a change began at `began_ns`.
+    /// Starts the requests; the change began at `began_ns`.
     pub(crate) fn of(began_ns: u64, wire: Wire, case: &ParityCase) -> Self {
         let enough = Arc::new(Interrupt::new());
         let (request, until) = (case.request.clone(), Arc::clone(&enough));
-        let bytes = render(&request, &wire.address.to_string(), None);
-        let is_head = request.method == "HEAD";
         let asking = thread::spawn(move || {
             while !until.is_raised() {
-                let answer = exchange(&wire, &bytes, is_head, &until);
-                if answer.is_ok_and(|it| it.failed_checks(&request.checks).is_empty()) {
+                let response = send(&wire, &request, None, &until);
+                if response.is_ok_and(|it| it.failed_checks(&request.checks).is_empty()) {
                     return Some(clock::now_ns());
                 }
                 thread::sleep(ASK_EVERY);
@@ -47,7 +44,7 @@ impl Propagation {
         }
     }
 
-    /// Waits so long at most for a right answer.
+    /// Waits for a correct response, no longer than the timeout.
     pub(crate) fn within(self, timeout: Duration) {
         let until = Instant::now() + timeout;
         while !self.asking.is_finished() && Instant::now() < until {
@@ -56,7 +53,7 @@ impl Propagation {
         self.end();
     }
 
-    /// How long after the change the answer was right for the first time; none where it never was.
+    /// Returns the time from the change to the first correct response; none if there was none.
     pub(crate) fn end(self) -> Option<u64> {
         self.enough.raise();
         let at_ns = self.asking.join().ok().flatten()?;

@@ -14,22 +14,22 @@ pub(crate) struct Glance {
     /// On `CLOCK_MONOTONIC`.
     pub(crate) at_ns: u64,
     pub(crate) responses: u64,
-    /// None for the direct variant, and for a gateway on another host, which is too far to read
-    /// often.
+    /// None for the direct variant, and for a gateway on another host, because reading it often
+    /// takes too long.
     pub(crate) gateway_cpu_ns: Option<u64>,
-    /// None where the upstream is not ours, or has several targets.
+    /// None if the upstream is not ours, or has several targets.
     pub(crate) upstream_cpu_ns: Option<u64>,
 }
 
 impl Glance {
-    /// The CPU time that a warm-up is judged by: the gateway's, or the upstream's where that cannot
-    /// be read.
+    /// Returns the CPU time for the end of the warm-up: the gateway's, or the upstream's if that
+    /// cannot be read.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         self.gateway_cpu_ns.or(self.upstream_cpu_ns)
     }
 }
 
-/// The time of a bin's edge, from the start of the measurement; none after the last one.
+/// Returns the time of a bin's edge, from the start of the measurement; none after the last one.
 pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     if measure_ns / BIN_NS > BINS_MAX {
         return None;

@@ -7,43 +7,45 @@ use gatebench_model::group::divide;
 use gatebench_model::{Length, Shape, Variant};
 use gatebench_net::trace::Nonce;
 use gatebench_store::CeilingRecord;
+use gatebench_testbed::Running;
 
 use super::Loading;
 use crate::context::TrialContext;
 use crate::http_probe::{exchange, render};
-use crate::testbed::Testbed;
 
-/// The longest that it is measured: it is steady from the first moment.
+/// The longest measurement: the rate is steady from the start.
 const MEASURE_MAX: Duration = Duration::from_secs(2);
 const WARM_UP_MAX: Duration = Duration::from_millis(200);
-/// In a run that only shows that everything works.
+/// The length of the measurement in a smoke run.
 const SMOKE: Duration = Duration::from_millis(50);
-/// The worker of the nonce by which sizes are found; no engine has so many.
+/// The worker of the nonce that determines sizes; no engine has this many workers.
 const NOBODY: u8 = u8::MAX;
 
-/// Measures it where the plan asks for it, by the sizes of the load's first request and of the answer to it; none
-/// for loads that keep no number of connections. What goes wrong is told and spoils nothing else.
+/// Measures the rate if the plan requires it, with the sizes of the load's first request and its
+/// response; none for loads without a fixed number of connections. An error becomes a warning and
+/// affects nothing else.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
-    testbed: &Testbed,
+    running: &Running,
     loading: &Loading<'_>,
     warnings: &mut Vec<String>,
 ) -> Option<CeilingRecord> {
     let is_asked = context.plan.network_ceiling && *context.variant == Variant::Direct;
     let connections = connections(context, loading).filter(|_| is_asked)?;
-    let sizes = sizes(context, testbed, loading)?;
-    let record = sizes.and_then(|sizes| carry(context, loading, connections, sizes));
-    let told = |error: &std::io::Error| {
+    let sizes = sizes(context, running, loading)?;
+    let record =
+        sizes.and_then(|(asked, answered)| carry(context, loading, connections, asked, answered));
+    let warning = |error: &std::io::Error| {
         let phase = &loading.phase.name;
         format!(
-            "what the bare network carries could not be measured before '{phase}': {error}; run it again to have it"
+            "the capacity of the bare network could not be measured before '{phase}': {error}; repeat the run to measure it"
         )
     };
-    warnings.extend(record.as_ref().err().map(told));
+    warnings.extend(record.as_ref().err().map(warning));
     record.ok()
 }
 
-/// Connections of a load that keeps them, over all groups.
+/// Returns the connections of all groups of a load with a fixed number of connections.
 fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32> {
     let shapes = divide(&loading.phase.shape, &context.scenario.groups()).ok()?;
     let each = shapes.iter().map(|shape| match shape {
@@ -53,28 +55,29 @@ fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32>
     each.sum()
 }
 
-/// Bytes of a request and of its answer, as the load has them; none where nothing is sent in the clear.
+/// Returns the bytes of a request and of its response in the load; none if it is encrypted.
 fn sizes(
     context: &TrialContext<'_>,
-    testbed: &Testbed,
+    running: &Running,
     loading: &Loading<'_>,
 ) -> Option<std::io::Result<(usize, usize)>> {
     if !context.scenario.transport.is_plain() {
         return None;
     }
-    let (target, request) = (testbed.target()?, loading.workload.samples.first()?);
+    let (target, request) = (running.target(), loading.workload.samples.first()?);
     let nonce = Nonce::new(loading.tag, NOBODY, 0);
     let nonce = context.plan.is_traced().then_some(nonce);
     let asked = render(request, &target.address.to_string(), nonce);
-    let answer = exchange(&target, &asked, request.method == "HEAD", context.interrupt);
-    Some(answer.map(|answer| (asked.len(), answer.head.len() + answer.body_bytes)))
+    let response = exchange(target, &asked, request.method == "HEAD", context.interrupt);
+    Some(response.map(|response| (asked.len(), response.head.len() + response.body_bytes)))
 }
 
 fn carry(
     context: &TrialContext<'_>,
     loading: &Loading<'_>,
     connections: u32,
-    (asked_bytes, answered_bytes): (usize, usize),
+    asked_bytes: usize,
+    answered_bytes: usize,
 ) -> std::io::Result<CeilingRecord> {
     let placement = &context.plan.placement;
     let length = context.plan.length.as_ref().map(|it| it.length);

@@ -3,20 +3,20 @@
 
 use gatebench_model::load::{Ill, TargetFailure};
 use gatebench_store::{FailureRecord, TargetShare};
+use gatebench_testbed::{Interrupt, Running};
+use gatebench_upstream::Snapshot;
 
 use crate::abort::Abort;
-use crate::interrupt::Interrupt;
-use crate::testbed::Testbed;
-use crate::testbed::ledger;
+use crate::ledger;
 
-/// A moment of the measurement, and what each target had seen by then.
+/// A moment of the measurement, and the requests of each target until then.
 #[derive(Debug)]
 struct Mark {
     at_ns: u64,
     seen: Vec<u64>,
 }
 
-/// The failure of a target in a phase, while it is under way.
+/// The running failure of a target in a phase.
 #[derive(Debug)]
 pub(crate) struct FaultInjection<'a> {
     failure: &'a TargetFailure,
@@ -24,32 +24,35 @@ pub(crate) struct FaultInjection<'a> {
     before_load: Vec<u64>,
     began: Option<Mark>,
     over: Option<Mark>,
+    /// The ledger of the target that was killed.
+    killed: Option<Snapshot>,
 }
 
 impl<'a> FaultInjection<'a> {
-    /// Before the load.
+    /// Prepares a failure before the load.
     pub(crate) fn new(
         failure: &'a TargetFailure,
-        testbed: &Testbed,
+        running: &Running,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Abort> {
         Ok(Self {
             failure,
             interrupt,
-            before_load: seen(testbed, interrupt)?,
+            before_load: seen(running, interrupt)?,
             began: None,
             over: None,
+            killed: None,
         })
     }
 
-    /// Lets the first target fail, or work again, when it is time.
-    pub(crate) fn go_on(&mut self, testbed: &mut Testbed, now_ns: u64) -> Result<(), Abort> {
+    /// Starts or ends the failure of the first target at its time.
+    pub(crate) fn advance(&mut self, running: &mut Running, now_ns: u64) -> Result<(), Abort> {
         if self.began.is_none() && now_ns >= self.failure.from.as_nanos() {
-            let mut seen = seen(testbed, self.interrupt)?;
-            let last = testbed.make_ill(self.failure, self.interrupt)?;
-            // What it saw while the others were asked, it saw as well as ever.
-            if let Some((first, last)) = seen.first_mut().zip(last) {
-                *first = last.begun;
+            let mut seen = seen(running, self.interrupt)?;
+            self.start(running)?;
+            // It still worked while the other ledgers were read, so the newer count holds.
+            if let Some((first, killed)) = seen.first_mut().zip(self.killed.as_ref()) {
+                *first = killed.begun;
             }
             self.began = Some(Mark {
                 at_ns: now_ns,
@@ -61,36 +64,70 @@ impl<'a> FaultInjection<'a> {
             && self.over.is_none()
             && now_ns >= self.failure.until.as_nanos()
         {
-            let mut seen = seen(testbed, self.interrupt)?;
+            let mut seen = seen(running, self.interrupt)?;
             if self.failure.how == Ill::Refusing {
-                // It is not there to be asked, and saw nothing since.
+                // It is down, so its count has not changed since.
                 seen.insert(0, began.seen.first().copied().unwrap_or(0));
             }
             self.over = Some(Mark {
                 at_ns: now_ns,
                 seen,
             });
-            return testbed.make_well(self.failure.how, self.interrupt);
+            return self.end(running);
         }
         Ok(())
     }
 
-    /// After the load, in which `ended` requests were answered or failed, the warm-up's among them; none
-    /// where it was over before the failure was.
+    /// Starts the failure of the first target.
+    fn start(&mut self, running: &mut Running) -> Result<(), Abort> {
+        let targets = running.upstream();
+        let Some(first) = targets.first() else {
+            return Ok(());
+        };
+        let by_ms = self.failure.by.unwrap_or_default().0.as_millis();
+        match self.failure.how {
+            Ill::Slow => ledger::make(first, &format!("slow/{by_ms}"), self.interrupt),
+            Ill::Resetting => ledger::make(first, "resetting", self.interrupt),
+            Ill::Refusing => {
+                self.killed = Some(ledger::of_target(first, self.interrupt)?);
+                running.kill_first_target();
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the failure of the first target.
+    fn end(&self, running: &mut Running) -> Result<(), Abort> {
+        if self.failure.how == Ill::Refusing {
+            return Ok(running.start_first_target_again()?);
+        }
+        match running.upstream().first() {
+            Some(first) => ledger::make(first, "well", self.interrupt),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the ledger of the target that was killed, if it was.
+    pub(crate) fn killed(&self) -> Option<&Snapshot> {
+        self.killed.as_ref()
+    }
+
+    /// Returns the record after the load, in which `ended` requests had a response or failed,
+    /// including the warm-up; none if the load ended before the failure.
     pub(crate) fn record(
         self,
-        testbed: &Testbed,
+        running: &Running,
         ended: u64,
     ) -> Result<Option<FailureRecord>, Abort> {
         let Some((began, mut over)) = self.began.zip(self.over) else {
             return Ok(None);
         };
-        let end = seen(testbed, self.interrupt)?;
+        let end = seen(running, self.interrupt)?;
         let during = gained(&began.seen, &over.seen);
         if self.failure.how == Ill::Refusing
             && let Some(first) = over.seen.first_mut()
         {
-            // Its new process counts from nought.
+            // Its new process counts from zero.
             *first = 0;
         }
         let before = gained(&self.before_load, &began.seen);
@@ -119,14 +156,14 @@ impl<'a> FaultInjection<'a> {
     }
 }
 
-/// Requests that each target that is up has seen.
-pub(crate) fn seen(testbed: &Testbed, interrupt: &Interrupt) -> Result<Vec<u64>, Abort> {
-    let targets = testbed.targets();
+/// Returns the number of requests of each running target.
+pub(crate) fn seen(running: &Running, interrupt: &Interrupt) -> Result<Vec<u64>, Abort> {
+    let targets = running.upstream();
     let saw = |target| ledger::of_target(target, interrupt).map(|ledger| ledger.begun);
     targets.iter().map(saw).collect()
 }
 
-/// What each target gained from one moment to another.
+/// Returns the requests of each target between two moments.
 pub(crate) fn gained(from: &[u64], to: &[u64]) -> std::vec::IntoIter<u64> {
     let pairs = from.iter().zip(to);
     let gained: Vec<u64> = pairs.map(|(from, to)| to.saturating_sub(*from)).collect();

@@ -1,33 +1,39 @@
-//! The figures of a phase's record, from what the engine and the samplers hold.
+//! The figures of a phase's record, from the engine and the samplers.
 
 use std::collections::BTreeMap;
 
-use gatebench_analysis::findings::{CurveMetric, Reason};
-use gatebench_analysis::{judge_load, throughput_per_second};
 use gatebench_engine::{Class, ErrorKind, Metric, Outcome, Recordings};
 use gatebench_model::Shape;
 use gatebench_store::{Counts, EngineFacts, ExactSum, Histogram, MachineFacts, PhaseRecord, Usage};
+use gatebench_studies::common::facts::{CurveMetric, Reason};
+use gatebench_studies::judge_load;
+use gatebench_testbed::probe::Sample;
 
-use super::samples::{self, Moment, Pss};
-use super::timeline;
+use super::samples::{Moment, Pss};
+use super::{samples, timeline};
 use crate::progress::PhaseSummary;
 
-/// Judges a load of the engine that belongs to no run, with the gates that judge those of a run.
+/// Judges a load of the engine outside a run, with the same gates as the loads of a run.
 pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -> Vec<Reason> {
     let record = record("load", shape, outcome, machine.clone());
+    reasons(&record, &outcome.recordings)
+}
+
+/// Judges a load by its record and its recordings.
+pub(crate) fn reasons(record: &PhaseRecord, recordings: &Recordings) -> Vec<Reason> {
     let metrics = [
         (CurveMetric::Response, Metric::Response),
         (CurveMetric::Service, Metric::Service),
         (CurveMetric::Lateness, Metric::Lateness),
     ];
-    let histogram = |metric| answered(&outcome.recordings, metric);
+    let histogram = |metric| of_responses(recordings, metric);
     judge_load(
-        &record,
+        record,
         metrics.map(|(word, metric)| (word, histogram(metric))),
     )
 }
 
-/// The part of a phase's record that the engine and the machine know.
+/// Returns a phase's record with the figures of the engine and the machine.
 pub(crate) fn record(
     name: &str,
     shape: &Shape,
@@ -49,7 +55,7 @@ pub(crate) fn record(
     }
 }
 
-/// The engine's own account.
+/// The engine's own figures.
 fn engine_facts(outcome: &Outcome) -> EngineFacts {
     let workers = &outcome.workers;
     EngineFacts {
@@ -60,10 +66,10 @@ fn engine_facts(outcome: &Outcome) -> EngineFacts {
     }
 }
 
-/// The counts of a load or of a group, of which `texts` are the checks.
+/// Returns the counts of a load or a group, whose checks are `texts`.
 pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Counts {
     let classes = Class::ALL.into_iter().zip(counts.by_class);
-    // A connection that cannot be made is an error of the gateway's, though no request was lost by it.
+    // A failed connection is an error of the gateway, although it lost no request.
     let failed = counts.errors.iter().zip(&counts.connections_failed);
     let failed = failed.map(|(requests, connections)| requests + connections);
     let errors = ErrorKind::ALL.into_iter().zip(failed);
@@ -89,14 +95,14 @@ pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Cou
         dropped: counts.dropped,
         queued_max: counts.queued_max,
         checks_failed,
-        failing_checks: Some(counts.answers_failing_checks).filter(|count| *count > 0),
+        failing_checks: Some(counts.responses_failing_checks).filter(|count| *count > 0),
         connections_opened: counts.connections_opened,
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,
     }
 }
 
-/// The exact sums of a load or of a group.
+/// Returns the exact sums of a load or a group.
 pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     let sum = |((metric, class), recording): (&(Metric, Class), &gatebench_engine::Recording)| {
         let exact = ExactSum {
@@ -111,31 +117,38 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     recordings.iter().map(sum).collect()
 }
 
-/// What each component used. The engine's CPU time is its workers' own account over exactly the
-/// measurement; what it holds is the whole process's.
-pub(crate) fn usages(
+/// The usage of this process. The engine's CPU time is the sum of its workers over exactly the
+/// measurement; memory and descriptors are those of the whole process.
+pub(crate) fn own_usage(
     moments: &[Moment],
-    pss: (Pss, Pss),
+    (before, after): &(Pss, Pss),
     engine: &EngineFacts,
     measure_ns: u64,
-) -> BTreeMap<String, Usage> {
-    let (before, after) = pss;
-    let gateway: Vec<_> = moments.iter().filter_map(|moment| moment.gateway).collect();
-    let upstream: Vec<_> = moments
-        .iter()
-        .filter_map(|moment| moment.upstream)
-        .collect();
-    let own: Vec<_> = moments.iter().map(|moment| moment.own).collect();
-    let own = samples::usage(&own, before[2], after[2]).map(|usage| Usage {
+) -> Option<Usage> {
+    let own: Vec<Sample> = moments.iter().map(|moment| moment.own).collect();
+    let usage = samples::usage(&own, before[2], after[2])?;
+    Some(Usage {
         cpu_ns: engine.cpu_ns,
         window_ns: measure_ns,
         run_queue_wait_ns: engine.run_queue_wait_ns,
         ..usage
-    });
+    })
+}
+
+/// The usage of each component.
+pub(crate) fn usages(
+    moments: &[Moment],
+    (before, after): &(Pss, Pss),
+    engine: Option<Usage>,
+) -> BTreeMap<String, Usage> {
+    let of = |pick: fn(&Moment) -> Option<Sample>, index: usize| {
+        let samples: Vec<Sample> = moments.iter().filter_map(pick).collect();
+        samples::usage(&samples, before[index], after[index])
+    };
     let named = [
-        ("gateway", samples::usage(&gateway, before[0], after[0])),
-        ("upstream", samples::usage(&upstream, before[1], after[1])),
-        ("engine", own),
+        ("gateway", of(|moment| moment.gateway, 0)),
+        ("upstream", of(|moment| moment.upstream, 1)),
+        ("engine", engine),
     ];
     named
         .into_iter()
@@ -143,8 +156,8 @@ pub(crate) fn usages(
         .collect()
 }
 
-/// The values of a metric over all answers.
-pub(crate) fn answered(recordings: &Recordings, metric: Metric) -> Histogram<u64> {
+/// Returns the values of a metric over all responses.
+pub(crate) fn of_responses(recordings: &Recordings, metric: Metric) -> Histogram<u64> {
     let mut sum: Histogram<u64> = timeline::empty();
     for ((recorded, class), recording) in recordings {
         if *recorded == metric && *class != Class::Failed {
@@ -154,21 +167,25 @@ pub(crate) fn answered(recordings: &Recordings, metric: Metric) -> Histogram<u64
     sum
 }
 
-pub(crate) fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
-    let response = answered(&outcome.recordings, Metric::Response);
-    let completed_per_second = throughput_per_second(record);
+/// The summary of a phase for displays.
+pub(crate) fn summary(
+    record: &PhaseRecord,
+    completed_per_second: f64,
+    response_p50_ns: Option<u64>,
+) -> PhaseSummary {
+    let counts = &record.counts;
     let per_request = |usage: &Usage| {
         let cores = usage.cpu_ns as f64 / usage.window_ns.max(1) as f64;
         (completed_per_second > 0.0).then(|| cores * 1e9 / completed_per_second)
     };
     PhaseSummary {
         name: record.name.clone(),
-        completed: record.counts.completed,
+        completed: counts.completed,
         completed_per_second,
-        failed: record.counts.errors.values().sum::<u64>()
-            + outcome.counts.answers_failing_checks
-            + record.counts.dropped,
-        response_p50_ns: timeline::percentile(&response, 0.5),
+        failed: counts.errors.values().sum::<u64>()
+            + counts.responses_failing_checks()
+            + counts.dropped,
+        response_p50_ns,
         gateway_cpu_ns_per_request: record.usage.get("gateway").and_then(per_request),
     }
 }

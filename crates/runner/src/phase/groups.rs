@@ -4,12 +4,12 @@ use gatebench_engine::{GroupOutcome, Metric, Outcome, Recording, RouteRecord as 
 use gatebench_model::Shape;
 use gatebench_store::{GroupRecord, Histogram, RouteRecord, TimeFigures};
 
-use super::figures::{answered, counts, sums};
+use super::figures::{counts, of_responses, sums};
 use super::timeline::BEYOND_MIN;
 use crate::workload::Workload;
 
-/// The record of each group, where there is more to tell than of the phase: several groups, or several
-/// requests. `shapes` are the groups' loads.
+/// Returns the record of each group, if there are several groups or several requests. `shapes` are
+/// the groups' loads.
 pub(crate) fn records(outcome: &Outcome, shapes: &[Shape]) -> Vec<GroupRecord> {
     let several = outcome.groups.len() > 1;
     let apart = several || outcome.groups.iter().any(|group| group.routes.len() > 1);
@@ -21,20 +21,20 @@ pub(crate) fn records(outcome: &Outcome, shapes: &[Shape]) -> Vec<GroupRecord> {
 
 fn record(group: &GroupOutcome, shape: &Shape, checks: &[String]) -> GroupRecord {
     let sums = sums(&group.recordings);
-    let answered = answered(&group.recordings, Metric::Response);
-    let of_answers = sums
+    let responses = of_responses(&group.recordings, Metric::Response);
+    let response_sums = sums
         .iter()
         .filter(|(key, _)| key.starts_with("response.") && *key != "response.failed");
-    let (total_ns, max_ns) = of_answers.fold((0_u128, 0), |(total, max), (_, sum)| {
+    let (total_ns, max_ns) = response_sums.fold((0_u128, 0), |(total, max), (_, sum)| {
         (total + u128::from(sum.sum_ns), max.max(sum.max_ns))
     });
-    let value_at = |quantile| answered.value_at_quantile(quantile);
-    let response = time_figures(answered.len(), total_ns, max_ns, value_at);
+    let value_at = |quantile| responses.value_at_quantile(quantile);
+    let response = time_figures(responses.len(), total_ns, max_ns, value_at);
     GroupRecord {
         name: group.name.clone(),
         shape: shape.clone(),
         counts: counts(&group.counts, checks),
-        failing_checks: group.counts.answers_failing_checks,
+        failing_checks: group.counts.responses_failing_checks,
         sums,
         response,
         routes: group.routes.iter().map(route).collect(),
@@ -50,7 +50,7 @@ fn route((name, route): &(String, EngineRoute)) -> RouteRecord {
         sent: route.sent,
         completed: route.completed,
         failed: route.errors.iter().sum(),
-        failing_checks: route.answers_failing_checks,
+        failing_checks: route.responses_failing_checks,
         response: time_figures(count, response.sum_ns, response.max_ns, value_at),
     }
 }
@@ -75,7 +75,7 @@ fn time_figures(
 ) -> TimeFigures {
     let percentile = |quantile: f64| {
         let beyond = count as f64 * (1.0 - quantile);
-        // A histogram names the upper end of a bucket, which may lie above the greatest value.
+        // A histogram returns the upper end of a bucket, which may exceed the maximum.
         (beyond + 1e-9 >= BEYOND_MIN).then(|| value_at(quantile).min(max_ns))
     };
     let mean = total_ns.checked_div(u128::from(count));
@@ -90,7 +90,7 @@ fn time_figures(
     }
 }
 
-/// Answers of the measurement to requests that the gateway is to answer by itself.
+/// Responses of the measurement to requests to which the gateway itself must respond.
 pub(crate) fn meant_for_gateway(outcome: &Outcome, workload: &Workload) -> u64 {
     let groups = outcome.groups.iter().zip(&workload.answered_by_gateway);
     groups

@@ -1,5 +1,5 @@
-//! Threads that keep cores from idling. A virtual core that idles is given back to the host, and
-//! its wake-up takes from tens of microseconds to milliseconds, which would count as the gateway's
+//! Threads that keep cores from idling. A virtual core that idles returns to the host, and its
+//! wake-up takes from tens of microseconds to milliseconds, which would count as the gateway's
 //! time.
 
 use std::io;
@@ -17,8 +17,8 @@ const NAME: &str = "keeper";
 /// when all of them do.
 ///
 /// # Errors
-/// The system's reason why a core is not kept awake; a thread on another core, or of a higher
-/// priority, would disturb the load, and is not left running.
+/// The error of the system if a core cannot be kept awake. A thread on another core, or with a
+/// higher priority, would disturb the load, so it does not keep running.
 pub(crate) fn keep_awake<'scope>(
     scope: &'scope Scope<'scope, '_>,
     cores: &[usize],
@@ -34,7 +34,7 @@ pub(crate) fn keep_awake<'scope>(
                 .map_err(io::Error::from)
                 .and_then(|()| run_when_idle());
             let spins = ready.is_ok();
-            // Nobody waits for it once another core has failed.
+            // The receiver is gone if another core has failed.
             let _ = is_set_up.send(ready);
             drop(is_set_up);
             while spins && !over.load(Ordering::Relaxed) {

@@ -3,7 +3,7 @@
 //! [`measure`] runs the engine on its own thread and, on one thread each, the watch, the scrapes,
 //! the calls to an admin interface and the profile. An external load generator takes the engine's
 //! place in [`external`]. A phase must not know the order of a trial or how the plan was made: it
-//! gets a context, a testbed that is up, and what to load.
+//! gets a context, the running parts of a trial, and the load.
 
 pub(crate) mod admin;
 mod bins;
@@ -17,6 +17,7 @@ mod profile;
 mod reconfiguration;
 mod samples;
 mod scrape;
+mod tap;
 mod timeline;
 pub(crate) mod trace;
 mod warming;
@@ -30,31 +31,31 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use gatebench_engine::{Load, Outcome};
+use gatebench_engine::{Load, Metric, Outcome, Protocol, Target};
 use gatebench_model::{Phase, Shape};
+use gatebench_net::tls::SettingsError;
 use gatebench_store::{
-    AdminLoadRecord, ChangeRecord, FailureRecord, LedgerDelta, PhaseRecord, SeriesRow,
-    TaggedInterval, TraceCounts, WarmUpRecord,
+    AdminLoadRecord, LedgerDelta, PhaseRecord, RequestsRow, SeriesRow, TaggedInterval, TraceCounts,
 };
-use gatebench_testbed::probe::{Profile, ProfileError};
+use gatebench_studies::throughput_per_second;
+use gatebench_testbed::probe::{Outside, Profile, ProfileError};
+use gatebench_testbed::{DriverError, Running, Wire};
 use gatebench_upstream::Snapshot;
 
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
+use crate::ledger;
 use crate::progress::{PhaseSummary, Progress};
-use crate::testbed::Testbed;
-use crate::testbed::ledger;
-use crate::testbed::sampler::Outside;
 use crate::workload::Workload;
 use admin::Calling;
-use bins::Glance;
 use fault_injection::FaultInjection;
 pub use figures::judge_outcome;
-use figures::{summary, usages};
+use figures::{own_usage, summary, usages};
 use profile::Profiling;
 use reconfiguration::Reconfiguration;
-use samples::{Moment, Pss, Samplers};
+use samples::{Pss, Samplers};
 use scrape::{Scrape, Scraping};
+use tap::Tap;
 use timeline::Timeline;
 use trace::Seen;
 use warming::Warming;
@@ -65,138 +66,130 @@ pub(crate) struct Measured {
     pub(crate) record: PhaseRecord,
     pub(crate) histograms: Vec<TaggedInterval>,
     pub(crate) series: Vec<SeriesRow>,
+    pub(crate) requests: Vec<RequestsRow>,
     pub(crate) summary: PhaseSummary,
-    /// What was sampled of the gateway's stacks, where the plan wants it.
+    /// Samples of the gateway's stacks, if the plan requires them.
     pub(crate) profile: Option<Profile>,
-    /// What ended it before its time, where what there is of it is kept.
+    /// The reason of an early end, if the partial phase is kept.
     pub(crate) abort: Option<Abort>,
 }
 
-/// What is loaded, and how.
+/// The inputs of a load.
 pub(crate) struct Loading<'a> {
     pub(crate) phase: &'a Phase,
-    /// Who sends what.
+    /// The groups and their requests.
     pub(crate) workload: &'a Workload,
     /// Tag of the nonces.
     pub(crate) tag: u16,
-    /// Begin of the trial on `CLOCK_MONOTONIC`, nanoseconds.
+    /// Start of the trial on `CLOCK_MONOTONIC`, nanoseconds.
     pub(crate) trial_began_ns: u64,
     /// The trial's folder.
     pub(crate) folder: &'a Path,
 }
 
-/// Everything that a load left behind, before it is a record.
+/// The results of a load from which its record is made.
 struct Raw {
     outcome: Outcome,
     /// The loads of its groups.
     shapes: Vec<Shape>,
-    moments: Vec<Moment>,
-    glances: Vec<Glance>,
-    warm_up: Option<WarmUpRecord>,
-    change: Option<ChangeRecord>,
-    failure: Option<FailureRecord>,
+    watched: Watched,
     scrapes: Vec<Scrape>,
     pss: (Pss, Pss),
     /// Of the gateway, before and after the load.
     outside: Option<(Outside, Outside)>,
     /// Of the upstream, before and after the load.
     ledger: Option<(Snapshot, Snapshot)>,
-    answers: u64,
+    responses: u64,
 }
 
-/// Runs a load to its end. Who dies in it, and an interrupt, end it.
+/// Runs a load to its end. The death of a process or an interrupt ends it.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
-    testbed: &mut Testbed,
+    running: &mut Running,
     loading: &Loading<'_>,
 ) -> Result<Measured, Abort> {
     let phase = loading.phase;
-    let load = load(context, testbed, loading)?;
-    let before = testbed.ledger(context.interrupt)?;
-    let mut samplers = Samplers::new(testbed, context.cores().gateway);
+    let load = load(context, running, loading)?;
+    let before = ledger::read(&running.upstream(), context.interrupt)?;
+    let mut samplers = Samplers::new(running, context.cores().gateway);
     let pss_before = samplers.pss();
     let outside = samplers.outside();
     let warming = Warming::of(context, phase);
     let shared = Shared::new(load.cores.len(), warming.fixed_ns());
-    let mut timeline =
-        Timeline::new(load.cores.len()).in_stretches_of(stretch_seconds(context, phase));
+    let feed = context.outputs.as_ref();
+    let feed = feed.map(|it| it.load(&phase.name, &load.groups));
+    let measure_ns = phase.measure.as_nanos();
+    let tap = feed.as_ref().map(|it| Tap::new(it, &shared, measure_ns));
+    let stretch_seconds = stretch_seconds(context, phase);
+    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds, tap);
     context.observer.observe(Progress::PhaseStarted {
         name: phase.name.clone(),
-        warm_up: phase.warm_up.0,
-        measure: phase.measure.0,
     });
-    let beside = Beside {
-        scraping: scraping(context, testbed, phase),
-        calling: Calling::of(context, testbed, phase),
+    let companions = Companions {
+        scraping: scraping(context, running, phase, tap),
+        calling: Calling::of(context, running, phase),
         profiling: Profiling::of(context, &samplers, loading),
         kept_awake: match phase.keep_awake && !context.plan.placement.gateway_is_elsewhere {
             true => context.gateway_cores(),
             false => &[],
         },
     };
-    let watch = watch(context, testbed, &mut samplers, &shared, (phase, warming))?;
-    meet(context, phase)?;
-    let Run {
-        outcome,
-        watched,
-        scrapes,
-        admin,
-        profile,
-        kept_awake,
-    } = run_watched(&load, &shared, &mut timeline, watch, beside);
-    let abort = ended_by(context, &watched, profile.as_ref(), phase)?;
-    let outcome = undisturbed(outcome, kept_awake, context);
+    let mut watch = watch(context, running, &mut samplers, &shared, phase, warming)?;
+    watch.tap = tap;
+    if phase.side_by_side {
+        context.meet()?;
+    }
+    let run = run_watched(&load, &shared, &mut timeline, watch, companions);
+    let abort = ended_by(context, &run.watched, run.profile.as_ref(), phase)?;
+    let outcome = undisturbed(run.outcome, run.kept_awake, context);
     let outcome = outcome.map_err(|failure| failure.in_phase(&phase.name))?;
-    let after = match &abort {
-        None => testbed.ledger(context.interrupt)?,
-        // What was interrupted has not been heard to the end.
+    let mut after = match &abort {
+        None => ledger::read(&running.upstream(), context.interrupt)?,
+        // Some responses of an interrupted load are missing.
         Some(_) => None,
     };
+    if let Some((after, killed)) = after.as_mut().zip(run.watched.killed.as_ref()) {
+        after.add(killed);
+    }
     let raw = Raw {
         outcome,
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
-        moments: watched.moments,
-        glances: watched.glances,
-        warm_up: watched.warm_up,
-        change: watched.change,
-        failure: watched.failure,
-        scrapes,
+        watched: run.watched,
+        scrapes: run.scrapes,
         pss: (pss_before, samplers.pss()),
         outside: outside.zip(samplers.outside()),
         ledger: before.zip(after),
-        answers: shared.completed(),
+        responses: shared.completed(),
     };
-    let mut measured = assemble(context, loading, raw, timeline);
+    let mut measured = assemble(context, loading, raw, timeline, tap);
     measured.abort = abort;
-    measured.record.admin = admin;
+    measured.record.admin = run.admin;
     let failed = |error: ProfileError| Failure::from(&error).in_phase(&phase.name);
-    measured.profile = profile.transpose().map_err(failed)?;
-    context
-        .observer
-        .observe(Progress::PhaseFinished(measured.summary.clone()));
+    measured.profile = run.profile.transpose().map_err(failed)?;
     Ok(measured)
 }
 
-/// Who watches the load, and what is done meanwhile.
+/// Returns the watch of the load, with the changes and faults that it causes.
 fn watch<'a>(
     context: &'a TrialContext<'_>,
-    testbed: &'a mut Testbed,
+    running: &'a mut Running,
     samplers: &'a mut Samplers,
     shared: &'a Shared,
-    (phase, warming): (&'a Phase, Warming<'a>),
+    phase: &'a Phase,
+    warming: Warming<'a>,
 ) -> Result<Watch<'a>, Abort> {
     let failure = phase.failure.as_ref().filter(|_| context.gateway.is_some());
-    let fault_injection = failure.map(|it| FaultInjection::new(it, testbed, context.interrupt));
+    let fault_injection = failure.map(|it| FaultInjection::new(it, running, context.interrupt));
     Ok(Watch {
         fault_injection: fault_injection.transpose()?,
         shared,
-        testbed,
+        running,
         samplers,
-        variant: context.variant,
         interrupt: context.interrupt,
         observer: context.observer,
         warming,
         measure_ns: phase.measure.as_nanos(),
+        tap: None,
         late_glances: 0,
         reconfiguration: context
             .gateway
@@ -204,19 +197,10 @@ fn watch<'a>(
     })
 }
 
-/// Before a phase that gateways go through side by side all of them are ready.
-fn meet(context: &TrialContext<'_>, phase: &Phase) -> Result<(), Abort> {
-    if phase.side_by_side {
-        context.meet()
-    } else {
-        Ok(())
-    }
-}
-
-/// Stretches of a long phase whose histograms are kept apart.
+/// The most stretches of a long phase with separate histograms.
 const STRETCHES_MAX: u64 = 120;
 
-/// Over how many seconds a histogram goes: one, but in a soak as many as make a bounded number of them.
+/// Returns the seconds of each histogram: one, but more in a soak to limit their number.
 fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
     if !context.plan.study.is_in_segments() {
         return 1;
@@ -225,8 +209,8 @@ fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
     u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 
-/// What ended the load before its time, where what there is of it is kept all the same: of a soak every second
-/// counts, however it ended, and of a profile every sample.
+/// Returns the reason of an early end, if the partial load is kept: every second of a soak counts,
+/// and every sample of a profile.
 fn ended_by(
     context: &TrialContext<'_>,
     watched: &Watched,
@@ -250,17 +234,14 @@ fn ended_by(
 
 fn load(
     context: &TrialContext<'_>,
-    testbed: &Testbed,
+    running: &Running,
     loading: &Loading<'_>,
 ) -> Result<Load, Abort> {
-    let wire = testbed.target().ok_or(Abort::Interrupted)?;
     let phase = loading.phase;
-    let streams = context.scenario.transport.http2_streams;
-    let target = wire
-        .target(streams)
-        .map_err(|error| Failure::of_certificate(&error))?;
+    let target = target(running.target(), context.scenario.transport.http2_streams)
+        .map_err(|error| Failure::from(&DriverError::from(error)))?;
     let groups = loading.workload.in_phase(phase, &target);
-    // Seen before the start, so only a manifest that was changed gets here.
+    // Checked before the start, so only a changed manifest fails here.
     let groups = groups.map_err(|error| Failure::of_manifest(&error).in_phase(&phase.name))?;
     Ok(Load {
         groups,
@@ -276,24 +257,40 @@ fn load(
     })
 }
 
-/// What is fetched of the gateway's own metrics in a phase.
+/// Returns the target of a load, with HTTP/2 if a number of streams is given.
+fn target(wire: &Wire, http2_streams: Option<u32>) -> Result<Target, SettingsError> {
+    let mut target = Target::new(wire.address, wire.address.to_string());
+    let alpn = match http2_streams {
+        Some(streams) => {
+            target.protocol = Protocol::Http2 { streams };
+            "h2"
+        }
+        None => "http/1.1",
+    };
+    target.tls = wire.tls(alpn)?;
+    Ok(target)
+}
+
+/// Returns the fetches of the gateway's own metrics in a phase.
 fn scraping<'a>(
     context: &TrialContext<'a>,
-    testbed: &Testbed,
+    running: &Running,
     phase: &Phase,
+    tap: Option<Tap<'a>>,
 ) -> Option<Scraping<'a>> {
     let every = context.scenario.metrics.as_ref()?.scrape_every?;
     Some(Scraping {
-        address: testbed.metrics_address()?,
+        address: running.started()?.metrics?,
         metrics: context.gateway?.folder.spec.metrics.as_ref()?,
         every_ns: every.as_nanos(),
         measure_ns: phase.measure.as_nanos(),
         interrupt: context.interrupt,
+        tap,
     })
 }
 
-/// The threads next to a load, apart from the watch.
-struct Beside<'a> {
+/// The activities next to a load, each on a thread, apart from the watch.
+struct Companions<'a> {
     /// Fetches metrics.
     scraping: Option<Scraping<'a>>,
     /// Calls the admin interface.
@@ -304,7 +301,7 @@ struct Beside<'a> {
     kept_awake: &'a [usize],
 }
 
-/// The engine's outcome, and what was seen, fetched, called and sampled meanwhile.
+/// The outcome of the engine, and the results of the activities next to it.
 struct Run {
     outcome: Result<Outcome, gatebench_engine::EngineError>,
     watched: Watched,
@@ -314,31 +311,26 @@ struct Run {
     kept_awake: io::Result<()>,
 }
 
-/// Runs the engine on this thread, and the watch and the other activities on a thread each.
+/// Runs the engine on this thread, and the watch and each other activity on a separate thread.
 fn run_watched(
     load: &Load,
     shared: &Shared,
-    timeline: &mut Timeline,
+    timeline: &mut Timeline<'_>,
     watch: Watch<'_>,
-    beside: Beside<'_>,
+    companions: Companions<'_>,
 ) -> Run {
-    let Beside {
-        scraping,
-        calling,
-        profiling,
-        kept_awake,
-    } = beside;
     thread::scope(|scope| {
-        let kept_awake = keeper::keep_awake(scope, kept_awake, &shared.over);
+        let kept_awake = keeper::keep_awake(scope, companions.kept_awake, &shared.over);
         let watching = scope.spawn(|| watch.run());
+        let scraping = companions.scraping;
         let scraping = scope.spawn(|| scraping.map(|it| it.run(shared)).unwrap_or_default());
+        let calling = companions.calling;
         let calling = scope.spawn(|| calling.map(|it| it.run(shared)));
+        let profiling = companions.profiling;
         let profiling = scope.spawn(|| profiling.and_then(|it| it.run(shared)));
         let over = Over(shared);
         let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
-            if let Some(median_ns) = timeline.take(worker, interval) {
-                shared.response_p50_ns.store(median_ns, Ordering::Relaxed);
-            }
+            timeline.take(worker, interval);
         });
         drop(over);
         Run {
@@ -352,7 +344,7 @@ fn run_watched(
     })
 }
 
-/// The engine's outcome, where the gateway's cores were kept awake as asked.
+/// Returns the engine's outcome, or the error of keeping the gateway's cores awake.
 fn undisturbed(
     outcome: Result<Outcome, gatebench_engine::EngineError>,
     kept_awake: io::Result<()>,
@@ -368,7 +360,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
-/// Tells the watch that the load is over, also when the engine panics.
+/// Signals the end of the load to the watch, even if the engine panics.
 struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {
@@ -377,18 +369,21 @@ impl Drop for Over<'_> {
     }
 }
 
-/// The results of the nonces in responses.
-fn seen(outcome: &Outcome, workload: &Workload, answers: u64) -> Seen {
-    Seen {
+/// Counts the responses by what their nonces show.
+fn trace_counts(
+    context: &TrialContext<'_>,
+    loading: &Loading<'_>,
+    outcome: &Outcome,
+    responses: u64,
+    ledger: Option<&LedgerDelta>,
+) -> TraceCounts {
+    let seen = Seen {
         traced: outcome.counts.traced,
         untimed: outcome.counts.untimed,
         foreign: outcome.counts.foreign,
-        meant_for_gateway: groups::meant_for_gateway(outcome, workload),
-        answers,
-    }
-}
-
-fn traced(context: &TrialContext<'_>, seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
+        meant_for_gateway: groups::meant_for_gateway(outcome, loading.workload),
+        responses,
+    };
     match context.plan.is_traced() {
         true => trace::account(seen, ledger),
         false => trace::without_nonces(seen, ledger),
@@ -399,55 +394,63 @@ fn assemble(
     context: &TrialContext<'_>,
     loading: &Loading<'_>,
     raw: Raw,
-    timeline: Timeline,
+    timeline: Timeline<'_>,
+    tap: Option<Tap<'_>>,
 ) -> Measured {
     let Raw {
         outcome,
         shapes,
-        moments,
-        glances,
-        warm_up,
-        change,
-        failure,
+        watched,
         scrapes,
         pss,
         outside,
         ledger,
-        answers,
+        responses,
     } = raw;
-    let ledger = ledger.as_ref().map(|(before, after)| (before, after));
+    let ledger = ledger.as_ref();
     let gained = ledger.map(|(before, after)| ledger::delta(before, after));
-    let outside = outside.as_ref().map(|(before, after)| (before, after));
-    let client = (answers, outcome.counts.connections_opened);
+    let connections = outcome.counts.connections_opened;
     let phase = loading.phase;
-    let machine = samples::machine(&moments, &context.cores());
+    let moments = &watched.moments;
+    let machine = samples::machine(moments, &context.cores());
     let of_engine = figures::record(&phase.name, &phase.shape, &outcome, machine);
     let measure_ns = of_engine.measure_ns;
-    let (histograms, mut series) =
-        timeline.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
+    let timed = timeline.finish(&phase.name, measure_ns, outcome.drained_ns, moments);
+    let mut series = timed.series;
     scrape::into_series(&scrapes, &mut series);
-    let seen = seen(&outcome, loading.workload, answers);
+    let engine = own_usage(moments, &pss, &of_engine.engine, measure_ns);
     let record = PhaseRecord {
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
         groups: groups::records(&outcome, &shapes),
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
-        trace: traced(context, seen, gained.as_ref()),
-        usage: usages(&moments, pss, &of_engine.engine, measure_ns),
+        trace: trace_counts(context, loading, &outcome, responses, gained.as_ref()),
+        usage: usages(moments, &pss, engine),
         ledger: gained.unwrap_or_default(),
-        change,
-        failure,
+        change: watched.change,
+        failure: watched.failure,
         side_by_side: phase.side_by_side && context.lockstep.is_some(),
         own_metrics: scrape::record(&scrapes),
-        wire: Some(wire_facts::facts(client, ledger, outside)),
-        adaptive_warm_up: warm_up,
-        bins: bins::record(&glances),
+        wire: Some(wire_facts::facts(
+            responses,
+            connections,
+            ledger,
+            outside.as_ref(),
+        )),
+        adaptive_warm_up: watched.warm_up,
+        bins: bins::record(&watched.glances),
         ..of_engine
     };
-    let summary = summary(&record, &outcome);
+    if let Some(tap) = tap {
+        tap.ended(&figures::reasons(&record, &outcome.recordings));
+    }
+    let response = figures::of_responses(&outcome.recordings, Metric::Response);
+    let response_p50_ns = timeline::percentile(&response, 0.5);
+    let summary = summary(&record, throughput_per_second(&record), response_p50_ns);
     Measured {
         record,
-        histograms,
+        histograms: timed.histograms,
         series,
+        requests: timed.requests,
         summary,
         profile: None,
         abort: None,

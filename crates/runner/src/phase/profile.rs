@@ -9,38 +9,40 @@ use std::time::{Duration, Instant};
 use gatebench_model::{Flame, Stacks};
 use gatebench_net::clock;
 use gatebench_testbed::probe::{Profile, ProfileError, Profiler};
+use gatebench_testbed::{Interrupt, Urgency};
 
 use super::Loading;
 use super::samples::Samplers;
 use super::watch::Shared;
 use crate::context::TrialContext;
-use crate::interrupt::{Interrupt, Urgency};
 
-/// How often it is looked whether the measurement has begun, or is over.
+/// The interval between checks for the start and the end of the measurement.
 const NAP: Duration = Duration::from_millis(5);
 
-/// So long samples are read after an interrupt: with copies of stacks some thousands of them.
+/// The time for reading samples after an interrupt, enough for some thousands with copies of
+/// stacks.
 const READING: Duration = Duration::from_secs(2);
 
-/// On a busy machine, where perf has hardly begun by then, so long until there are a few.
+/// The longest time until there are [`SAMPLES_MIN`], because perf starts slowly on a busy machine.
 const READING_MAX: Duration = Duration::from_secs(10);
 
-/// A few samples.
+/// The fewest samples of a useful profile.
 const SAMPLES_MIN: u64 = 100;
 
-/// What is sampled, and when.
+/// The settings and the time of the samples.
 pub(crate) struct Profiling<'a> {
     flame: Flame,
     /// The processes of the gateway. Threads that they start later are sampled too.
     processes: Vec<u32>,
-    /// Where perf writes.
+    /// The file that perf writes.
     data: PathBuf,
     measure_ns: u64,
     interrupt: &'a Interrupt,
 }
 
 impl<'a> Profiling<'a> {
-    /// What the plan wants sampled of the gateway in a phase; none where it wants nothing, or there is no gateway.
+    /// Returns the profiling of the gateway in a phase; none if the plan requires none, or there is
+    /// no gateway.
     pub(crate) fn of(
         context: &TrialContext<'a>,
         samplers: &Samplers,
@@ -55,8 +57,8 @@ impl<'a> Profiling<'a> {
         })
     }
 
-    /// Samples from the begin of the measurement to its end; nothing where it never began. After an interrupt, as much of
-    /// the samples is read as is soon done.
+    /// Samples from the start of the measurement to its end; none if it never started. After an
+    /// interrupt, it reads only as many samples as it can read soon.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, 0);
         if shared.over.load(Ordering::Acquire) {
@@ -75,7 +77,7 @@ impl<'a> Profiling<'a> {
         }))
     }
 
-    /// Whether whoever interrupts has waited long enough; `seen` is since when.
+    /// Reports whether the user who interrupted has waited long enough, since the time in `seen`.
     fn is_impatient(&self, seen: &OnceLock<Instant>, samples: u64) -> bool {
         match self.interrupt.urgency() {
             Urgency::None => false,

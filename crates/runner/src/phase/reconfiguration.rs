@@ -7,31 +7,30 @@ use gatebench_model::load::{CONFIGURE, GatewayChange, WEIGHTS};
 use gatebench_model::{HumanDuration, ParityCase, Phase, Scenario};
 use gatebench_net::clock;
 use gatebench_store::{ChangeRecord, WeighedRecord};
+use gatebench_testbed::{Interrupt, Running};
 
 use super::fault_injection::{gained, seen};
 use crate::abort::Abort;
-use crate::interrupt::Interrupt;
 use crate::parity::propagation::Propagation;
-use crate::testbed::Testbed;
 
-/// The changes of a phase, while they are under way.
+/// The running changes of a phase.
 pub(crate) struct Reconfiguration<'a> {
     change: &'a GatewayChange,
-    /// How it is seen that the first one is done, where it can be seen.
+    /// The case that shows that the first change took effect, if there is one.
     case: Option<&'a ParityCase>,
-    /// The lists of weights; empty where the change is another one.
+    /// The lists of weights; empty for another change.
     weights: &'a [Vec<u32>],
     interrupt: &'a Interrupt,
     due: VecDeque<HumanDuration>,
     record: Option<ChangeRecord>,
     propagation: Option<Propagation>,
-    /// What each target had seen at the last change, or at the begin of the measurement.
+    /// The requests of each target at the last change, or at the start of the measurement.
     seen: Option<Vec<u64>>,
     weighed: Vec<WeighedRecord>,
 }
 
 impl<'a> Reconfiguration<'a> {
-    /// What is done in a phase of a scenario; none where nothing is.
+    /// Returns the changes of a phase; none if it has none.
     pub(crate) fn of(
         phase: &'a Phase,
         scenario: &'a Scenario,
@@ -56,19 +55,19 @@ impl<'a> Reconfiguration<'a> {
         })
     }
 
-    /// Does what is due so long after the begin of the measurement.
-    pub(crate) fn go_on(&mut self, testbed: &mut Testbed, since_ns: u64) -> Result<(), Abort> {
+    /// Makes the change that is due at this time after the start of the measurement.
+    pub(crate) fn advance(&mut self, running: &mut Running, since_ns: u64) -> Result<(), Abort> {
         if !self.weights.is_empty() && self.seen.is_none() {
-            self.seen = Some(seen(testbed, self.interrupt)?);
+            self.seen = Some(seen(running, self.interrupt)?);
         }
         if self.due.front().is_none_or(|at| at.as_nanos() > since_ns) {
             return Ok(());
         }
         self.due.pop_front();
-        self.weigh(testbed)?;
+        self.weigh(running)?;
         let began_ns = clock::now_ns();
-        let asked = self.case.zip(testbed.target());
-        testbed.change(&self.change.action)?;
+        let target = running.target().clone();
+        running.change(&self.change.action)?;
         match &mut self.record {
             Some(record) => record.again_ns.push(since_ns),
             None => {
@@ -78,18 +77,18 @@ impl<'a> Reconfiguration<'a> {
                     took_ns: clock::now_ns() - began_ns,
                     ..ChangeRecord::default()
                 });
-                self.propagation = asked.map(|(case, wire)| Propagation::of(began_ns, wire, case));
+                self.propagation = self.case.map(|it| Propagation::of(began_ns, target, it));
             }
         }
         Ok(())
     }
 
-    /// Notes what each target had since the last change.
-    fn weigh(&mut self, testbed: &Testbed) -> Result<(), Abort> {
+    /// Records the requests of each target since the last change.
+    fn weigh(&mut self, running: &Running) -> Result<(), Abort> {
         let Some(before) = &self.seen else {
             return Ok(());
         };
-        let now = seen(testbed, self.interrupt)?;
+        let now = seen(running, self.interrupt)?;
         let weights = self.weights.iter().cycle().nth(self.weighed.len());
         self.weighed.push(WeighedRecord {
             weights: weights.cloned().unwrap_or_default(),
@@ -99,10 +98,10 @@ impl<'a> Reconfiguration<'a> {
         Ok(())
     }
 
-    /// After the load; none where it was over before anything was due.
-    pub(crate) fn record(mut self, testbed: &Testbed) -> Result<Option<ChangeRecord>, Abort> {
-        let weighed = self.weigh(testbed);
-        // The asking ends here, whatever comes of the rest.
+    /// Returns the record after the load; none if the load ended before the first change.
+    pub(crate) fn record(mut self, running: &Running) -> Result<Option<ChangeRecord>, Abort> {
+        let weighed = self.weigh(running);
+        // The requests end here, regardless of later errors.
         let effective_ns = self.propagation.take().and_then(Propagation::end);
         weighed?;
         let (weighed, record) = (self.weighed, self.record);

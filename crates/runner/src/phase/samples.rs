@@ -1,33 +1,32 @@
-//! What each component used, sampled at the edges of the measurement and at each of its seconds.
+//! The usage of each component, sampled at the edges of the measurement and at each of its seconds.
 //!
-//! The engine tells when its first request is due, so the edges are known before they come, and the
-//! samples are taken at them rather than interpolated to them. A thread that sleeps until then wakes
-//! some 0.1 ms late, on a busy core up to a few milliseconds; each usage carries the time
-//! between its own samples, so what remains is only that this window is shifted by as much.
+//! The engine publishes the time of its first request, so the edges are known in advance, and
+//! samples are taken at them instead of interpolated. A sleeping thread wakes about 0.1 ms late, on
+//! a busy core up to a few milliseconds. Each usage contains the time between its own samples, so
+//! the only error is that the window is shifted by this delay.
 
 use gatebench_store::{
     CoreFrequency, CoreUsage, FrequencyRange, MachineFacts, SeriesUsage, Throttling, Usage,
 };
 use gatebench_testbed::probe::{
-    Accounting, FrequencySource, MachineSample, Sample, Sampler, Scope, SoftirqPayer,
+    Accounting, FrequencySource, MachineSample, Outside, Sample, Sampler, Scope, SoftirqPayer,
     foreign_cpu_ns,
 };
 
 use gatebench_net::clock;
+use gatebench_testbed::{GatewaySampler, Running};
 
 use super::bins::Glance;
 use crate::context::TrialCores;
-use crate::testbed::Testbed;
-use crate::testbed::sampler::{GatewaySampler, Outside};
 
-/// Everything at one moment.
+/// All samples of one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moment {
     pub(crate) gateway: Option<Sample>,
     pub(crate) upstream: Option<Sample>,
-    /// The process that holds the engine, its displays and samplers included.
+    /// The process of the engine, including its displays and samplers.
     pub(crate) own: Sample,
-    /// Whether the gateway is on another machine.
+    /// True if the gateway is on another machine.
     pub(crate) gateway_is_elsewhere: bool,
     /// CPU time of the supervisors, which are children of this process.
     pub(crate) supervisors_cpu_ns: u64,
@@ -50,14 +49,12 @@ pub(crate) struct Samplers {
 pub(crate) type Pss = [Option<u64>; 3];
 
 impl Samplers {
-    /// Samplers of what is up, with the gateway on these cores of this machine.
-    pub(crate) fn new(testbed: &Testbed, gateway_cores: Vec<usize>) -> Self {
-        let gateway = testbed.gateway_sampler();
-        let upstream = testbed.upstream_root();
-        let supervisor = match &gateway {
-            Some(GatewaySampler::Here { supervisor, .. }) => *supervisor,
-            _ => None,
-        };
+    /// Creates samplers of the running processes, with the gateway on these cores of this machine.
+    pub(crate) fn new(running: &Running, gateway_cores: Vec<usize>) -> Self {
+        let gateway = running.gateway_sampler();
+        let upstream = running.upstream_root();
+        let local = gateway.as_ref().and_then(GatewaySampler::local);
+        let supervisor = local.and_then(Sampler::supervisor);
         let supervisors = supervisor.into_iter().chain(upstream);
         Self {
             gateway,
@@ -70,11 +67,11 @@ impl Samplers {
         }
     }
 
-    /// Everything now.
+    /// Samples everything now.
     pub(crate) fn sample(&mut self) -> Moment {
         Moment {
             gateway: self.gateway.as_mut().map(GatewaySampler::sample),
-            gateway_is_elsewhere: matches!(self.gateway, Some(GatewaySampler::There(_))),
+            gateway_is_elsewhere: self.gateway.as_ref().is_some_and(|it| it.local().is_none()),
             upstream: self.upstream.as_mut().map(Sampler::sample),
             own: self.own.sample(),
             supervisors_cpu_ns: self
@@ -89,30 +86,32 @@ impl Samplers {
         }
     }
 
-    /// The figures of the load that are cheap to read, after this number of responses.
+    /// Reads the cheap figures of the load, after this number of responses.
     pub(crate) fn glance(&self, responses: u64) -> Glance {
         Glance {
             at_ns: clock::now_ns(),
             responses,
-            gateway_cpu_ns: self.gateway.as_ref().and_then(GatewaySampler::cpu_ns),
+            // Reading that of another host often takes too long.
+            gateway_cpu_ns: self.local_gateway().map(Sampler::cpu_ns),
             upstream_cpu_ns: self.upstream.as_ref().map(Sampler::cpu_ns),
         }
     }
 
-    /// The gateway's processes, where they are on this machine.
+    /// Returns the gateway's processes, if they are on this machine.
     pub(crate) fn gateway_processes(&self) -> Option<Vec<u32>> {
-        match self.gateway.as_ref()? {
-            GatewaySampler::Here { sampler, .. } => Some(sampler.pids()),
-            GatewaySampler::There(_) => None,
-        }
+        self.local_gateway().map(Sampler::pids)
     }
 
-    /// What is seen of the gateway around a load: not during a measurement.
+    fn local_gateway(&self) -> Option<&Sampler> {
+        self.gateway.as_ref()?.local()
+    }
+
+    /// Observes the gateway before or after a load. Too slow during a measurement.
     pub(crate) fn outside(&self) -> Option<Outside> {
         self.gateway.as_ref().map(GatewaySampler::outside)
     }
 
-    /// Reads what the kernel walks every page for: not during a measurement.
+    /// Reads figures for which the kernel walks every page. Too slow during a measurement.
     pub(crate) fn pss(&self) -> Pss {
         let gateway = self.gateway.as_ref().and_then(GatewaySampler::pss_bytes);
         let upstream = self.upstream.as_ref().and_then(Sampler::pss_bytes);
@@ -120,28 +119,21 @@ impl Samplers {
     }
 }
 
-/// What a component used between the first and the last of its samples; none without two.
+/// Returns the usage of a component between its first and last sample; none with fewer than two.
 pub(crate) fn usage(
     samples: &[Sample],
     pss_before: Option<u64>,
     pss_after: Option<u64>,
 ) -> Option<Usage> {
     let (first, last) = (samples.first()?, samples.last()?);
+    let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     (last.at_ns > first.at_ns).then(|| Usage {
         cpu_ns: last.cpu_ns - first.cpu_ns,
         window_ns: last.at_ns - first.at_ns,
-        rss_anon_bytes_max: samples
-            .iter()
-            .map(|sample| sample.rss_anon_bytes)
-            .max()
-            .unwrap_or(0),
+        rss_anon_bytes_max: most(|sample| sample.rss_anon_bytes),
         pss_before_bytes: pss_before,
         pss_after_bytes: pss_after,
-        descriptors_max: samples
-            .iter()
-            .map(|sample| sample.descriptors)
-            .max()
-            .unwrap_or(0),
+        descriptors_max: most(|sample| sample.descriptors),
         switches_voluntary: last.switches_voluntary - first.switches_voluntary,
         switches_involuntary: last.switches_involuntary - first.switches_involuntary,
         run_queue_wait_ns: last.run_queue_wait_ns - first.run_queue_wait_ns,
@@ -151,7 +143,7 @@ pub(crate) fn usage(
     })
 }
 
-/// What a CPU limit did between two samples; none where no period of one went by.
+/// Returns the effect of a CPU limit between two samples; none if no period of the limit elapsed.
 fn throttling(first: &Sample, last: &Sample) -> Option<Throttling> {
     let (first, last) = (first.throttling?, last.throttling?);
     let periods = last.periods.saturating_sub(first.periods);
@@ -164,7 +156,7 @@ fn throttling(first: &Sample, last: &Sample) -> Option<Throttling> {
     })
 }
 
-/// What a component used from one sample to the next, and what it held at the second.
+/// Returns the usage of a component from one sample to the next, and its resources at the second.
 pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     SeriesUsage {
         cpu_ns: to.cpu_ns - from.cpu_ns,
@@ -175,7 +167,7 @@ pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     }
 }
 
-/// What the machine did on some cores between the first and the last moment.
+/// Returns the state of the machine between the first and the last moment.
 pub(crate) fn machine(moments: &[Moment], cores: &TrialCores) -> MachineFacts {
     machine_where(moments, cores, Accounting::of_this_machine().softirq)
 }
@@ -189,7 +181,7 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
         between.map_or(0, |(last, first)| last.cpu_ns - first.cpu_ns)
     };
     let supervisors_ns = last.supervisors_cpu_ns - first.supervisors_cpu_ns;
-    // What is used elsewhere is not missing here.
+    // CPU time on another machine is not part of these cores.
     let gateway = |it: &Moment| it.gateway.filter(|_| !it.gateway_is_elsewhere);
     let ours_ns = cpu(gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
     let (before, after) = (&first.machine, &last.machine);
@@ -207,7 +199,7 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
     }
 }
 
-/// The frequency of these cores over the moments that have it.
+/// Returns the frequency of these cores over the moments that contain it.
 fn frequency(moments: &[Moment], cores: &[usize]) -> Option<CoreFrequency> {
     let seen = moments.iter().map(|it| &it.frequencies_khz);
     let seen: Vec<&Vec<u64>> = seen.filter(|it| it.len() == cores.len()).collect();
@@ -280,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_components_took_is_not_foreign() {
+    fn cpu_time_of_components_is_not_foreign() {
         let moment = |at_ns, cpu_ns, busy_ns| Moment {
             gateway: Some(sample(at_ns, cpu_ns, 0)),
             own: sample(at_ns, cpu_ns / 20, 0),

@@ -1,5 +1,5 @@
-//! A gateway's own metrics, fetched under load as Prometheus would: what that costs is part of what is
-//! measured, and what they say is shown as theirs.
+//! A gateway's own metrics, fetched under load like Prometheus does. The cost is part of the
+//! measurement, and the report shows the values as the gateway's.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -11,24 +11,26 @@ use gatebench_model::Request;
 use gatebench_model::gateway::OwnMetrics;
 use gatebench_net::clock;
 use gatebench_store::{OwnMetricsRecord, SeriesRow};
+use gatebench_testbed::{Interrupt, Wire};
 
+use super::tap::Tap;
 use super::watch::Shared;
-use crate::http_probe::wire::Wire;
 use crate::http_probe::{exchange, render};
-use crate::interrupt::Interrupt;
 
-/// How often it is looked whether the load is over.
+/// The interval between checks for the end of the load.
 const NAP: Duration = Duration::from_millis(20);
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What is fetched, and how often.
+/// The address of the metrics, and the interval.
 pub(crate) struct Scraping<'a> {
     pub(crate) address: SocketAddr,
     pub(crate) metrics: &'a OwnMetrics,
-    /// In nanoseconds, of whole seconds.
+    /// Whole seconds, in nanoseconds.
     pub(crate) every_ns: u64,
     pub(crate) measure_ns: u64,
     pub(crate) interrupt: &'a Interrupt,
+    /// The outputs, if there are any.
+    pub(crate) tap: Option<Tap<'a>>,
 }
 
 /// One fetch.
@@ -37,11 +39,11 @@ pub(crate) struct Scrape {
     second: u32,
     took_ns: u64,
     bytes: u64,
-    /// What the gateway had counted; none where it did not tell.
+    /// The gateway's count of requests; none if the fetch failed.
     requests: Option<u64>,
-    /// Answers that the engine had counted then.
-    answers: u64,
-    /// What it said of its pools, as their series are called.
+    /// Responses that the engine had counted at that time.
+    responses: u64,
+    /// The sizes of its pools, by the names of their series.
     pools: BTreeMap<String, u64>,
 }
 
@@ -54,7 +56,11 @@ impl Scraping<'_> {
             match self.since_begin_ns(shared).filter(|it| *it >= due_ns) {
                 Some(since_ns) => {
                     let second = u32::try_from(since_ns / SECOND_NS).unwrap_or(u32::MAX);
-                    all.push(self.fetch(second, shared));
+                    let scrape = self.fetch(second, shared);
+                    if let Some(tap) = &self.tap {
+                        tap.own(scrape.requests, &scrape.pools);
+                    }
+                    all.push(scrape);
                     let since_ns = self.since_begin_ns(shared).unwrap_or(since_ns);
                     due_ns = next_due_ns(since_ns, self.every_ns);
                 }
@@ -64,7 +70,7 @@ impl Scraping<'_> {
         all
     }
 
-    /// Of the measurement; none before it.
+    /// Returns the time since the start of the measurement; none before it.
     fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
         clock::now_ns().checked_sub(shared.begin_ns()?)
     }
@@ -73,13 +79,13 @@ impl Scraping<'_> {
         let request = Request::new("GET", &self.metrics.path);
         let bytes = render(&request, &self.address.to_string(), None);
         let (wire, began) = (Wire::plain(self.address), Instant::now());
-        let answers = shared.completed();
-        let answer = exchange(&wire, &bytes, false, self.interrupt);
+        let responses = shared.completed();
+        let response = exchange(&wire, &bytes, false, self.interrupt);
         let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let answer = answer.ok().filter(|it| it.status == 200);
-        let bytes = answer.as_ref().map_or(0, |it| it.body_bytes as u64);
-        // Of a part no sum can be told.
-        let whole = answer.filter(|it| it.body.len() == it.body_bytes);
+        let response = response.ok().filter(|it| it.status == 200);
+        let bytes = response.as_ref().map_or(0, |it| it.body_bytes as u64);
+        // A partial body gives no sum.
+        let whole = response.filter(|it| it.body.len() == it.body_bytes);
         let body = whole.map(|it| it.body).unwrap_or_default();
         let text = String::from_utf8_lossy(&body);
         let OwnMetrics {
@@ -94,18 +100,18 @@ impl Scraping<'_> {
             took_ns,
             bytes,
             requests: sum(&text, requests, labels),
-            answers,
+            responses,
             pools: pools.collect(),
         }
     }
 }
 
-/// When the next fetch is due. Those that a slow answer took the time of are left out, as Prometheus does.
+/// Returns the time of the next fetch. Like Prometheus, it skips fetches during a slow response.
 fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
     (since_ns / every_ns + 1) * every_ns
 }
 
-/// The sum of a metric's samples in Prometheus's text format that have the labels which are asked for.
+/// Returns the sum of a metric's samples with the given labels in Prometheus's text format.
 fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64> {
     let wanted = |labels: &str| {
         let mut pairs = asked.iter();
@@ -117,7 +123,7 @@ fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64
             Some(rest) => rest.rsplit_once('}')?,
             None => ("", rest.strip_prefix(' ')?),
         };
-        // A time stamp may stand after the value.
+        // A time stamp may follow the value.
         let value: f64 = value.split_whitespace().next()?.parse().ok()?;
         wanted(labels).then_some(value)
     });
@@ -125,19 +131,22 @@ fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64
     (!values.is_empty()).then(|| values.iter().sum::<f64>() as u64)
 }
 
-/// Whether a label is among those of a sample, as a whole: `status_code="200"` has no `code`.
+/// Reports whether a sample has a label, compared as a whole: `status_code="200"` has no `code`.
 fn has_label(labels: &str, label: &str) -> bool {
     let begins =
         |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
     labels.match_indices(label).any(|(at, _)| begins(at))
 }
 
-/// What all of them told together; none where none was fetched.
+/// Returns the record of all fetches; none without a fetch.
 pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
-    let told = || all.iter().filter_map(|it| Some((it.requests?, it.answers)));
+    let counted = || {
+        all.iter()
+            .filter_map(|it| Some((it.requests?, it.responses)))
+    };
     let (first, last) = (
-        told().next().unwrap_or_default(),
-        told().next_back().unwrap_or_default(),
+        counted().next().unwrap_or_default(),
+        counted().next_back().unwrap_or_default(),
     );
     (!all.is_empty()).then(|| OwnMetricsRecord {
         scrapes: all.len() as u64,
@@ -145,13 +154,13 @@ pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
         bytes_max: all.iter().map(|it| it.bytes).max().unwrap_or(0),
         took_ns_max: all.iter().map(|it| it.took_ns).max().unwrap_or(0),
         requests: last.0.saturating_sub(first.0),
-        answers: last.1.saturating_sub(first.1),
+        responses: last.1.saturating_sub(first.1),
     })
 }
 
-/// Puts what they told beside what was measured in the same second; of several in one second the first.
+/// Adds the metrics to the series row of the same second; the first of several in one second.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
-    // A day has 86,400 of each. Of equal keys the one that comes last stays.
+    // A day has 86,400 of each, so they are matched by key. The last of equal keys stays.
     let first_last = all.iter().rev().map(|it| (it.second, it));
     let by_second: HashMap<u32, &Scrape> = first_last.collect();
     for row in series {
@@ -186,18 +195,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_slow_answer_took_the_time_of_is_left_out() {
+    fn fetches_during_a_slow_response_are_skipped() {
         assert_eq!(next_due_ns(20, 1_000), 1_000);
         assert_eq!(next_due_ns(1_000, 1_000), 2_000);
         assert_eq!(next_due_ns(3_400, 1_000), 4_000);
     }
 
     #[test]
-    fn a_record_spans_the_scrapes_that_were_answered() {
-        let scrape = |second, requests, answers| Scrape {
+    fn a_record_spans_the_successful_scrapes() {
+        let scrape = |second, requests, responses| Scrape {
             second,
             requests,
-            answers,
+            responses,
             took_ns: 5 + u64::from(second),
             bytes: 10,
             pools: BTreeMap::from([("heap_bytes".into(), 7 + u64::from(second))]),
@@ -213,7 +222,7 @@ mod tests {
             bytes_max: 10,
             took_ns_max: 7,
             requests: 100,
-            answers: 100,
+            responses: 100,
         };
         assert_eq!(record(&all), Some(expected));
         assert_eq!(record(&[]), None);
@@ -227,7 +236,7 @@ mod tests {
         assert_eq!(series[1].pools["heap_bytes"], 9);
     }
 
-    /// One by one through all of them would take minutes.
+    /// A linear search for each row would take minutes.
     #[test]
     fn a_day_of_them_finds_its_seconds() {
         const DAY_SECONDS: u32 = 86_400;
@@ -244,7 +253,7 @@ mod tests {
         };
         let mut series: Vec<SeriesRow> = (0..DAY_SECONDS).map(row).collect();
         into_series(&all, &mut series);
-        let told = |it: &SeriesRow| it.own_requests == Some(it.second.into());
-        assert!(series.iter().all(told));
+        let is_own = |it: &SeriesRow| it.own_requests == Some(it.second.into());
+        assert!(series.iter().all(is_own));
     }
 }

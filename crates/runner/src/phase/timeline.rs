@@ -1,25 +1,28 @@
-//! Merges the seconds of all workers into histograms, series and live figures of a phase.
+//! Merges the seconds of all workers into the histograms and the series of a phase.
 
 use std::collections::BTreeMap;
 
 use gatebench_engine::{Class, HIGHEST_NS, Interval, Metric};
-use gatebench_store::{Histogram, SeriesRow, TaggedInterval};
+use gatebench_store::{Histogram, RequestsRow, SeriesRow, TaggedInterval};
 
 use super::samples::{Moment, step};
+use super::tap::Tap;
+use crate::merge::Merge;
+use crate::outputs::row_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Where fewer answers lie beyond a percentile it is not printed.
+/// A percentile with fewer responses beyond it is not printed.
 pub(crate) const BEYOND_MIN: f64 = 10.0;
 
-/// Gathers what workers hand out, second by second.
-#[derive(Debug, Default)]
-pub(crate) struct Timeline {
-    workers: usize,
-    /// The next second of each worker.
-    next: BTreeMap<usize, u32>,
-    open: BTreeMap<u32, Interval>,
+/// Collects the intervals of the workers, second by second.
+#[derive(Default)]
+pub(crate) struct Timeline<'a> {
+    merge: Merge,
+    /// The outputs, if there are any.
+    tap: Option<Tap<'a>>,
     done: Vec<Second>,
-    /// Seconds whose histograms are added up.
+    requests: Vec<RequestsRow>,
+    /// The seconds of each added histogram.
     stretch_seconds: u32,
     stretches: BTreeMap<u32, Recordings>,
 }
@@ -38,77 +41,61 @@ struct Second {
     response_p99_ns: Option<u64>,
 }
 
-impl Timeline {
-    pub(crate) fn new(workers: usize) -> Self {
+/// The results of a load by time.
+pub(crate) struct Timed {
+    pub(crate) histograms: Vec<TaggedInterval>,
+    pub(crate) series: Vec<SeriesRow>,
+    pub(crate) requests: Vec<RequestsRow>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Creates a timeline that adds up the histograms of this number of seconds, because a day must
+    /// not need more memory than a minute.
+    pub(crate) fn new(workers: usize, stretch_seconds: u32, tap: Option<Tap<'a>>) -> Self {
         Self {
-            workers: workers.max(1),
-            stretch_seconds: 1,
+            merge: Merge::new(workers),
+            tap,
+            stretch_seconds: stretch_seconds.max(1),
             ..Self::default()
         }
     }
 
-    /// Keeps histograms of so many seconds together, so that a day of them is no more than a minute.
-    pub(crate) fn in_stretches_of(self, seconds: u32) -> Self {
-        Self {
-            stretch_seconds: seconds.max(1),
-            ..self
+    /// Takes a worker's second, and closes the seconds that are now complete.
+    pub(crate) fn take(&mut self, worker: usize, interval: &Interval) {
+        for complete in self.merge.take(worker, interval) {
+            self.close(&complete);
         }
     }
 
-    /// Takes a worker's second; answers with the median response time of a second that is now whole.
-    pub(crate) fn take(&mut self, worker: usize, interval: &Interval) -> Option<u64> {
-        match self.open.get_mut(&interval.second) {
-            Some(merged) => merged.add(interval),
-            None => {
-                self.open.insert(interval.second, interval.clone());
-            }
-        }
-        self.next.insert(worker, interval.second + 1);
-        let all_past = if self.next.len() < self.workers {
-            0
-        } else {
-            self.next.values().copied().min().unwrap_or(0)
-        };
-        let mut median = None;
-        while let Some(interval) = self.first_before(all_past) {
-            let second = self.close(&interval);
-            median = second.or(median);
-        }
-        median
-    }
-
-    /// Takes out the first second, where it lies before this one.
-    fn first_before(&mut self, all_past: u32) -> Option<Interval> {
-        let first = self.open.first_entry()?;
-        (*first.key() < all_past).then(|| first.remove())
-    }
-
-    /// Puts a whole second to the others; answers with its median response time.
-    fn close(&mut self, interval: &Interval) -> Option<u64> {
+    /// Adds a complete second to the others.
+    fn close(&mut self, interval: &Interval) {
         let stretch = interval.second / self.stretch_seconds;
         let recordings = self.stretches.entry(stretch).or_default();
         for (metric, class, recording) in interval.recordings() {
-            // The engine's histograms reserve room for a minute; of a second only what it holds is kept.
+            // The engine's histograms reserve memory for a minute; only the values of the second
+            // are kept.
             let histogram = recordings.entry((metric, class)).or_insert_with(empty);
             add(histogram, &recording.histogram);
         }
-        let second = Second::of(interval);
-        let median_ns = second.response_p50_ns;
-        self.done.push(second);
-        median_ns
+        self.done.push(Second::of(interval));
+        self.requests.push(row_of(interval));
+        if let Some(tap) = &self.tap {
+            tap.second(interval);
+        }
     }
 
-    /// Everything of a phase whose measurement lasted `measure_ns` and its drain `drained_ns`, with the
-    /// usage between each two of `moments`. What arrived in the drain is in the histograms, since it
-    /// belongs to requests of the measurement, and has no row of its own.
+    /// Returns the histograms and rows of a phase, whose measurement lasted `measure_ns` and its
+    /// drain `drained_ns`, with the usage between each two of `moments`. Responses in the drain are
+    /// in the histograms and requests, because they belong to requests of the measurement, but have
+    /// no row of the series.
     pub(crate) fn finish(
         mut self,
         phase: &str,
         measure_ns: u64,
         drained_ns: u64,
         moments: &[Moment],
-    ) -> (Vec<TaggedInterval>, Vec<SeriesRow>) {
-        for interval in std::mem::take(&mut self.open).into_values() {
+    ) -> Timed {
+        for interval in self.merge.rest() {
             self.close(&interval);
         }
         let started = |second: u32| u64::from(second) * SECOND_NS < measure_ns;
@@ -132,7 +119,15 @@ impl Timeline {
             };
             intervals.extend(recordings.into_iter().map(tagged));
         }
-        (intervals, rows)
+        let requests = self.requests.into_iter().map(|row| RequestsRow {
+            phase: phase.into(),
+            ..row
+        });
+        Timed {
+            histograms: intervals,
+            series: rows,
+            requests: requests.collect(),
+        }
     }
 }
 
@@ -148,7 +143,7 @@ impl Second {
         Self {
             number: interval.second,
             completed: counts.completed_in_window,
-            failed: counts.errors.iter().sum::<u64>() + counts.answers_failing_checks,
+            failed: counts.errors.iter().sum::<u64>() + counts.responses_failing_checks,
             engine_cpu_ns: interval.cpu_ns,
             response_p50_ns: percentile(&response, 0.5),
             response_p99_ns: percentile(&response, 0.99),
@@ -160,7 +155,7 @@ impl Second {
         let (from, to) = (moments.get(at), moments.get(at + 1));
         let both = from.zip(to);
         let engine = both.map(|(from, to)| {
-            // The workers' own account: the process has other threads as well.
+            // The CPU time of the workers: the process has other threads as well.
             gatebench_store::SeriesUsage {
                 cpu_ns: self.engine_cpu_ns,
                 ..step(&from.own, &to.own)
@@ -182,13 +177,13 @@ impl Second {
     }
 }
 
-/// The value at a quantile, where enough answers lie beyond it.
+/// Returns the value at a quantile, if enough responses are beyond it.
 pub(crate) fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
     let beyond = histogram.len() as f64 * (1.0 - quantile);
     (beyond + 1e-9 >= BEYOND_MIN).then(|| histogram.value_at_quantile(quantile))
 }
 
-/// A histogram as the engine's, which grows as far as it is filled.
+/// Returns a histogram with the engine's precision that grows as needed.
 pub(crate) fn empty() -> Histogram<u64> {
     let mut histogram = Histogram::new(3).expect("3 significant digits are allowed");
     histogram.auto(true);
@@ -239,18 +234,22 @@ mod tests {
 
     #[test]
     fn a_second_is_whole_when_every_worker_has_handed_it_out() {
-        let mut timeline = Timeline::new(2);
-        assert_eq!(timeline.take(0, &interval(0, &[1_000; 30])), None);
-        assert_eq!(timeline.take(0, &interval(1, &[2_000; 30])), None);
-        assert_eq!(timeline.take(1, &interval(0, &[1_000; 30])), Some(1_000));
-        assert_eq!(timeline.take(1, &interval(1, &[2_000; 30])), Some(2_000));
-        assert!(timeline.open.is_empty());
-        assert_eq!(timeline.done.len(), 2);
+        let mut timeline = Timeline::new(2, 1, None);
+        let mut medians = |worker, second, response_ns| {
+            timeline.take(worker, &interval(second, &[response_ns; 30]));
+            let done = timeline.done.iter().map(|it| it.response_p50_ns);
+            done.flatten().collect::<Vec<u64>>()
+        };
+        assert!(medians(0, 0, 1_000).is_empty());
+        assert!(medians(0, 1, 2_000).is_empty());
+        assert_eq!(medians(1, 0, 1_000), [1_000_u64]);
+        assert_eq!(medians(1, 1, 2_000), [1_000_u64, 2_000]);
+        assert!(timeline.merge.rest().is_empty());
     }
 
     #[test]
     fn a_phase_becomes_rows_and_tagged_histograms() {
-        let mut timeline = Timeline::new(1);
+        let mut timeline = Timeline::new(1, 1, None);
         for second in [
             interval(0, &[1_000; 30]),
             interval(1, &[3_000; 10]),
@@ -258,7 +257,9 @@ mod tests {
         ] {
             timeline.take(0, &second);
         }
-        let (intervals, rows) = timeline.finish("steady", 1_500_000_000, 40_000_000, &moments(3));
+        let timed = timeline.finish("steady", 1_500_000_000, 40_000_000, &moments(3));
+        let (intervals, rows) = (timed.histograms, timed.series);
+        assert_eq!(timed.requests.len(), 3, "the drain has its requests");
         assert_eq!(rows.len(), 2, "the drain has no row");
         assert_eq!(
             (
@@ -270,7 +271,7 @@ mod tests {
         );
         assert_eq!(
             rows[1].response_p50_ns, None,
-            "10 answers leave 5 beyond the median"
+            "10 responses leave 5 beyond the median"
         );
         assert_eq!(rows[0].upstream.unwrap().cpu_ns, 100);
         assert_eq!(rows[0].engine.unwrap().cpu_ns, 7);
@@ -299,11 +300,12 @@ mod tests {
 
     #[test]
     fn seconds_of_a_stretch_share_their_histograms_and_keep_their_rows() {
-        let mut timeline = Timeline::new(1).in_stretches_of(2);
+        let mut timeline = Timeline::new(1, 2, None);
         for second in 0..5 {
             timeline.take(0, &interval(second, &[1_000; 30]));
         }
-        let (intervals, rows) = timeline.finish("soak", 4_500_000_000, 0, &[]);
+        let timed = timeline.finish("soak", 4_500_000_000, 0, &[]);
+        let (intervals, rows) = (timed.histograms, timed.series);
         assert_eq!(rows.len(), 5);
         let response: Vec<_> = intervals
             .iter()
@@ -323,9 +325,12 @@ mod tests {
 
     #[test]
     fn a_worker_that_never_speaks_loses_nothing() {
-        let mut timeline = Timeline::new(2);
+        let mut timeline = Timeline::new(2, 1, None);
         timeline.take(0, &interval(0, &[1_000; 30]));
-        let (intervals, rows) = timeline.finish("p", 1_000_000_000, 0, &[]);
-        assert_eq!((rows.len(), intervals.is_empty()), (1, false));
+        let timed = timeline.finish("p", 1_000_000_000, 0, &[]);
+        assert_eq!(
+            (timed.series.len(), timed.histograms.is_empty()),
+            (1, false)
+        );
     }
 }

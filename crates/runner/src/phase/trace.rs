@@ -2,47 +2,51 @@
 
 use gatebench_store::{LedgerDelta, TraceCounts};
 
-/// What the engine saw of a load.
+/// The engine's counts of a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// Answers of the measurement with their own nonce and times.
+    /// Responses of the measurement with their own nonce and times.
     pub(crate) traced: u64,
-    /// Answers of the measurement without times.
+    /// Responses of the measurement without times.
     pub(crate) untimed: u64,
-    /// Answers of the measurement with another request's nonce.
+    /// Responses of the measurement with another request's nonce.
     pub(crate) foreign: u64,
-    /// Answers of the measurement to requests that the gateway is to answer by itself.
+    /// Responses of the measurement to requests to which the gateway itself must respond.
     pub(crate) meant_for_gateway: u64,
-    /// All answers of the load, those of the warm-up included.
-    pub(crate) answers: u64,
+    /// All responses of the load, including the warm-up.
+    pub(crate) responses: u64,
 }
 
-/// Tells answers that never reached the upstream from answers whose header was stripped.
+/// Distinguishes responses to requests that never reached the upstream from responses without their
+/// header.
 ///
-/// The engine alone cannot: both come without times. The ledger knows how many nonces of the load,
-/// warm-up included, reached the upstream. Where that is at least the number of answers, every answer
-/// came from there, and an untimed one was stripped. Else the share of those that reached it is
-/// taken to be the same in warm-up and measurement, so that of the measurement's answers
-/// `answers × reached ÷ all answers` came from the upstream; the traced ones are among them, and
-/// the rest of them was stripped. What the gateway was to answer by itself was not. Without a ledger
-/// (an attached gateway's upstream is not ours) untimed answers count as never having reached it.
+/// The engine alone cannot, because both have no times. The ledger counts the nonces of the load,
+/// including the warm-up, that reached the upstream. If there are at least as many nonces as
+/// responses, every response came from the upstream, and the gateway stripped the header of an
+/// untimed one. Otherwise the share of requests that reached the upstream is assumed to be the same
+/// in warm-up and measurement, so `responses × reached ÷ all responses` of the measurement's
+/// responses came from the upstream. They include the traced ones; the header of the others was
+/// stripped. This does not apply to requests to which the gateway itself must respond. Without a
+/// ledger (an attached gateway's upstream is not ours), requests of untimed responses count as
+/// never having reached it.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
-/// answers a repeated nonce without times, so as many untimed answers are neither stripped nor cached.
+/// responds to a repeated nonce without times, so the same number of untimed responses are neither
+/// stripped nor cached.
 pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let Seen {
         traced,
         untimed,
         foreign,
         meant_for_gateway,
-        answers,
+        responses,
     } = seen;
     let reached = ledger.map_or(0, |ledger| ledger.unique);
     let measured = traced + untimed + foreign;
-    let from_upstream = if reached >= answers && ledger.is_some() {
+    let from_upstream = if reached >= responses && ledger.is_some() {
         measured
     } else {
-        let share = reached as f64 / answers.max(1) as f64;
+        let share = reached as f64 / responses.max(1) as f64;
         (measured as f64 * share).round() as u64
     };
     let repeated_at_upstream = ledger.map_or(0, |ledger| ledger.repeated);
@@ -62,11 +66,12 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     }
 }
 
-/// Where requests carry no nonce, the ledger's number of requests is all there is: more answers than those came
-/// from somewhere else, and from the gateway where it was to answer by itself.
+/// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known:
+/// responses beyond it did not come from the upstream, but from the gateway if it had to respond
+/// itself.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
-    let reached = ledger.map_or(seen.answers, |ledger| ledger.requests);
-    let never_reached_upstream = seen.answers.saturating_sub(reached);
+    let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);
+    let never_reached_upstream = seen.responses.saturating_sub(reached);
     TraceCounts {
         never_reached_upstream,
         meant_for_gateway: seen.meant_for_gateway.min(never_reached_upstream),
@@ -74,8 +79,9 @@ pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceC
     }
 }
 
-/// The tag of the nonces of one part of a trial: the parity cases before (slot 0) and after the load
-/// (slot 1), then each phase. Tags of one trial differ, those of other trials come back after 65,536.
+/// Returns the tag of the nonces of one part of a trial: the parity cases before (slot 0) and after
+/// the load (slot 1), then each phase. The tags of one trial differ; tags repeat after 65,536
+/// parts.
 pub(crate) fn tag(seed: u64, trial: u32, slots: u32, slot: u32) -> u16 {
     let start = (seed ^ (seed >> 16) ^ (seed >> 32) ^ (seed >> 48)) as u32;
     start
@@ -87,126 +93,91 @@ pub(crate) fn tag(seed: u64, trial: u32, slots: u32, slot: u32) -> u16 {
 mod tests {
     use super::*;
 
-    fn ledger(unique: u64) -> LedgerDelta {
-        LedgerDelta {
-            unique,
-            ..LedgerDelta::default()
-        }
-    }
+    /// A name; what was seen: traced, untimed, foreign, meant for the gateway, and all responses of
+    /// the load; the ledger: unique and repeated nonces; the counts in the order of their fields.
+    type Case = (&'static str, [u64; 5], Option<[u64; 2]>, [u64; 6]);
 
-    fn told(counts: TraceCounts) -> (u64, u64, u64, u64) {
+    const CASES: [Case; 9] = [
         (
-            counts.traced,
-            counts.never_reached_upstream,
-            counts.header_stripped,
-            counts.foreign,
-        )
-    }
+            "a plain proxy traces everything",
+            [900, 0, 0, 0, 1_000],
+            Some([1_004, 0]),
+            [900, 0, 0, 0, 0, 0],
+        ),
+        (
+            "a retry is neither stripped nor cached",
+            [890, 10, 0, 0, 1_000],
+            Some([1_000, 10]),
+            [890, 0, 0, 0, 0, 10],
+        ),
+        (
+            "a stripped header is not a cache",
+            [0, 900, 0, 0, 1_000],
+            Some([1_000, 0]),
+            [0, 0, 0, 900, 0, 0],
+        ),
+        (
+            // The warm-up has fewer refusals, so the shares give slightly too much.
+            "a refusal that is meant is not a stripped header",
+            [600, 300, 0, 300, 1_000],
+            Some([680, 0]),
+            [600, 300, 300, 0, 0, 0],
+        ),
+        (
+            "a mock never reaches the upstream",
+            [0, 900, 0, 0, 1_000],
+            Some([0, 0]),
+            [0, 900, 0, 0, 0, 0],
+        ),
+        (
+            // Half of all responses come from the upstream, and those are traced.
+            "a cache that drops the nonce",
+            [450, 450, 0, 0, 1_000],
+            Some([500, 0]),
+            [450, 450, 0, 0, 0, 0],
+        ),
+        (
+            "a cache that replays the nonce",
+            [1, 0, 899, 0, 1_000],
+            Some([1, 0]),
+            [1, 0, 0, 0, 899, 0],
+        ),
+        (
+            "without a ledger untimed responses count as cached",
+            [5, 7, 0, 0, 12],
+            None,
+            [5, 7, 0, 0, 0, 0],
+        ),
+        ("nothing sent", [0; 5], Some([0; 2]), [0; 6]),
+    ];
 
     #[test]
-    fn a_plain_proxy_traces_everything() {
-        let seen = Seen {
-            traced: 900,
-            untimed: 0,
-            foreign: 0,
-            meant_for_gateway: 0,
-            answers: 1_000,
-        };
-        assert_eq!(told(account(seen, Some(&ledger(1_004)))), (900, 0, 0, 0));
-    }
-
-    #[test]
-    fn a_retry_is_neither_stripped_nor_cached() {
-        let seen = Seen {
-            traced: 890,
-            untimed: 10,
-            foreign: 0,
-            meant_for_gateway: 0,
-            answers: 1_000,
-        };
-        let ledger = LedgerDelta {
-            repeated: 10,
-            ..ledger(1_000)
-        };
-        let counts = account(seen, Some(&ledger));
-        assert_eq!(told(counts), (890, 0, 0, 0));
-        assert_eq!(counts.repeated_at_upstream, 10);
-    }
-
-    #[test]
-    fn a_stripped_header_is_not_a_cache() {
-        let seen = Seen {
-            untimed: 900,
-            answers: 1_000,
-            ..Seen::default()
-        };
-        assert_eq!(told(account(seen, Some(&ledger(1_000)))), (0, 0, 900, 0));
-    }
-
-    #[test]
-    fn a_refusal_that_is_meant_is_not_a_stripped_header() {
-        // Of the warm-up's answers fewer were refusals, so that the shares tell a little too much.
-        let seen = Seen {
-            traced: 600,
-            untimed: 300,
-            meant_for_gateway: 300,
-            foreign: 0,
-            answers: 1_000,
-        };
-        let counts = account(seen, Some(&ledger(680)));
-        assert_eq!(told(counts), (600, 300, 0, 0));
-        assert_eq!(counts.meant_for_gateway, 300);
-    }
-
-    #[test]
-    fn a_mock_reaches_nobody() {
-        let seen = Seen {
-            untimed: 900,
-            answers: 1_000,
-            ..Seen::default()
-        };
-        assert_eq!(told(account(seen, Some(&ledger(0)))), (0, 900, 0, 0));
-    }
-
-    #[test]
-    fn a_cache_that_forgets_the_nonce_and_one_that_replays_it() {
-        // Half of all answers come from the upstream, and those are traced.
-        let seen = Seen {
-            traced: 450,
-            untimed: 450,
-            foreign: 0,
-            meant_for_gateway: 0,
-            answers: 1_000,
-        };
-        assert_eq!(told(account(seen, Some(&ledger(500)))), (450, 450, 0, 0));
-        let seen = Seen {
-            traced: 1,
-            untimed: 0,
-            foreign: 899,
-            meant_for_gateway: 0,
-            answers: 1_000,
-        };
-        assert_eq!(told(account(seen, Some(&ledger(1)))), (1, 0, 0, 899));
-    }
-
-    #[test]
-    fn without_a_ledger_untimed_answers_are_taken_for_cached() {
-        let seen = Seen {
-            traced: 5,
-            untimed: 7,
-            foreign: 0,
-            meant_for_gateway: 0,
-            answers: 12,
-        };
-        assert_eq!(told(account(seen, None)), (5, 7, 0, 0));
-    }
-
-    #[test]
-    fn nothing_sent_is_nothing_told() {
-        assert_eq!(
-            account(Seen::default(), Some(&LedgerDelta::default())),
-            TraceCounts::default()
-        );
+    fn responses_are_separated_by_what_the_ledger_saw() {
+        for (name, seen, ledger, expected) in CASES {
+            let [traced, untimed, foreign, meant_for_gateway, responses] = seen;
+            let seen = Seen {
+                traced,
+                untimed,
+                foreign,
+                meant_for_gateway,
+                responses,
+            };
+            let ledger = ledger.map(|[unique, repeated]| LedgerDelta {
+                unique,
+                repeated,
+                ..LedgerDelta::default()
+            });
+            let counts = account(seen, ledger.as_ref());
+            let counts = [
+                counts.traced,
+                counts.never_reached_upstream,
+                counts.meant_for_gateway,
+                counts.header_stripped,
+                counts.foreign,
+                counts.repeated_at_upstream,
+            ];
+            assert_eq!(counts, expected, "{name}");
+        }
     }
 
     #[test]

@@ -111,8 +111,8 @@ impl<'a> Warming<'a> {
     }
 }
 
-/// Reports whether the cost of the load settles. Users who think, and a fixed number of requests,
-/// are over before it does; the steps of a search follow a load that has warmed up.
+/// Reports whether the warm-up waits until the cost settles. Users with think times, and a fixed
+/// number of requests, end before it does; the steps of a search follow a load that has warmed up.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {
@@ -122,7 +122,7 @@ fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     !is_step && !paces_itself && !context.plan.study.is_in_segments() && context.plan.is_traced()
 }
 
-/// Reports whether the cost has settled, by the CPU time that is watched; never where there is none.
+/// Reports whether the cost has settled, by the watched CPU time; false without one.
 fn has_settled(glances: &[Glance]) -> bool {
     let total = |glance: &Glance| {
         Some(Total {
@@ -138,8 +138,8 @@ fn has_settled(glances: &[Glance]) -> bool {
 mod tests {
     use super::*;
 
-    /// A thousand requests in each of thirty bins. The gateway's cost falls by half all the time, and
-    /// the upstream's never.
+    /// A thousand requests in each of thirty bins. The gateway's cost halves in each bin; the
+    /// upstream's is constant.
     fn glances(gateway: bool, upstream: bool) -> Vec<Glance> {
         let mut gateway_cpu_ns = 0_u64;
         let glance = |at: u64| {

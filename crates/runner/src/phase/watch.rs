@@ -5,49 +5,46 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_engine::Control;
-use gatebench_model::Variant;
 use gatebench_net::clock;
 use gatebench_store::{ChangeRecord, FailureRecord, WarmUpRecord};
 use gatebench_testbed::probe::MachineSample;
+use gatebench_testbed::{Interrupt, Running};
+use gatebench_upstream::Snapshot;
 
 use super::bins::{self, Glance};
 use super::fault_injection::FaultInjection;
 use super::reconfiguration::Reconfiguration;
 use super::samples::{Moment, Samplers};
+use super::tap::Tap;
 use super::warming::Warming;
 use crate::abort::{Abort, Failure};
-use crate::interrupt::Interrupt;
 use crate::progress::{Observer, Progress};
-use crate::testbed::Testbed;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// How often an interrupt is looked for; the longest sleep.
+/// The interval between checks for an interrupt, which is the longest sleep.
 const NAP_NS: u64 = 20_000_000;
-/// How often it is seen whether everything is alive.
+/// The interval at which the processes are checked.
 const LIVENESS_EVERY: Duration = Duration::from_millis(100);
-/// How often displays hear how it goes.
+/// The interval between events for displays.
 const LIVE_EVERY: Duration = Duration::from_millis(250);
 
-/// What the watching thread shares with the threads that load and measure.
+/// The state that the watching thread shares with the threads that load and measure.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) control: Control,
     /// The load is over.
     pub(crate) over: AtomicBool,
-    /// Median response time of the last whole second; 0 until there is one.
-    pub(crate) response_p50_ns: AtomicU64,
     /// The length of the warm-up, if that is known beforehand.
     warm_up_ns: Option<u64>,
 }
 
 impl Shared {
-    /// With a warm-up of this length, or one whose end is decided while it lasts.
+    /// Creates the state for a warm-up of this length, or one that ends adaptively.
     pub(crate) fn new(workers: usize, warm_up_ns: Option<u64>) -> Self {
         Self {
             warm_up_ns,
             control: Control::new(workers),
             over: AtomicBool::new(false),
-            response_p50_ns: AtomicU64::new(0),
         }
     }
 
@@ -67,12 +64,12 @@ impl Shared {
             .sum()
     }
 
-    /// Answers so far, warm-up included.
+    /// Returns the responses so far, including the warm-up.
     pub(crate) fn completed(&self) -> u64 {
         self.sum(|live| &live.completed)
     }
 
-    /// Requests so far that were answered or failed, warm-up included.
+    /// Returns the requests so far with a response or a failure, including the warm-up.
     fn ended(&self) -> u64 {
         self.completed() + self.sum(|live| &live.failed)
     }
@@ -81,40 +78,44 @@ impl Shared {
 /// Watches one load.
 pub(crate) struct Watch<'a> {
     pub(crate) shared: &'a Shared,
-    pub(crate) testbed: &'a mut Testbed,
+    pub(crate) running: &'a mut Running,
     pub(crate) samplers: &'a mut Samplers,
-    pub(crate) variant: &'a Variant,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) warming: Warming<'a>,
     pub(crate) measure_ns: u64,
-    /// What is done to the gateway meanwhile.
+    /// The outputs, if there are any.
+    pub(crate) tap: Option<Tap<'a>>,
+    /// The changes of the gateway during the load.
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
-    /// What happens to the upstream meanwhile.
+    /// The failure of the upstream during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
-    /// Glances that were due and that a later one replaces.
+    /// Number of glances that later ones replaced.
     pub(crate) late_glances: usize,
 }
 
-/// What was seen.
+/// The observations of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
-    /// At the begin of the measurement, at each second of it, and at its end.
+    /// Samples at the start of the measurement, at each of its seconds, and at its end.
     pub(crate) moments: Vec<Moment>,
     /// Glances at the start of the measurement and at each tenth of a second of it.
     pub(crate) glances: Vec<Glance>,
     /// The end of the warm-up.
     pub(crate) warm_up: Option<WarmUpRecord>,
-    /// Who died.
+    /// The death of a process, or another failure.
     pub(crate) death: Option<Failure>,
-    /// What was done to the gateway.
+    /// The record of the gateway's changes.
     pub(crate) change: Option<ChangeRecord>,
-    /// What happened to the upstream.
+    /// The record of the upstream's failure.
     pub(crate) failure: Option<FailureRecord>,
+    /// The ledger of the target that was killed.
+    pub(crate) killed: Option<Snapshot>,
 }
 
 impl Watched {
-    /// What the machine did is asked of the first and the last moment only; a day has 86,400 of them.
+    /// Drops the machine's sample of all moments but the first and the last, because a day has
+    /// 86,400 moments.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();
@@ -128,7 +129,7 @@ impl Watch<'_> {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
-        // The processes whose CPU time counts are known from here on.
+        // The processes with counted CPU time are known from here on.
         self.samplers.sample();
         while !self.shared.over.load(Ordering::Acquire) {
             if self.interrupt.is_raised() {
@@ -137,16 +138,16 @@ impl Watch<'_> {
             self.warm_up();
             self.glance(&mut watched);
             let due_ns = self.sample_at(watched.moments.len());
-            if due_ns.is_some_and(|due_ns| due_ns <= clock::now_ns()) {
+            if is_due(due_ns, clock::now_ns()) {
                 watched.forget_the_machine();
-                watched.moments.push(self.samplers.sample());
+                self.sample(&mut watched);
                 continue;
             }
-            if let Err(Abort::Failed(failure)) = self.go_on() {
+            if let Err(Abort::Failed(failure)) = self.advance() {
                 self.give_up(&mut watched, failure);
             }
             if liveness.is_due() {
-                watched.death = watched.death.or_else(|| self.testbed.death(self.variant));
+                watched.death = watched.death.or_else(|| Failure::of_death(self.running));
                 if watched.death.is_some() {
                     self.shared.control.stop();
                 }
@@ -156,16 +157,20 @@ impl Watch<'_> {
             sleep_until(due_ns.into_iter().chain(glance_ns).min());
         }
         self.glance(&mut watched);
-        if self
-            .sample_at(watched.moments.len())
-            .is_some_and(|due_ns| due_ns <= clock::now_ns())
-        {
-            watched.moments.push(self.samplers.sample());
+        if is_due(self.sample_at(watched.moments.len()), clock::now_ns()) {
+            self.sample(&mut watched);
         }
-        // Who died in the last moment is found here.
-        watched.death = watched.death.or_else(|| self.testbed.death(self.variant));
+        // Finds a process that died at the last moment.
+        watched.death = watched.death.or_else(|| Failure::of_death(self.running));
         self.conclude(&mut watched);
         watched
+    }
+
+    fn sample(&mut self, watched: &mut Watched) {
+        watched.moments.push(self.samplers.sample());
+        if let Some(tap) = &self.tap {
+            tap.usage(&watched.moments);
+        }
     }
 
     /// Looks at the warm-up when a glance is due, and ends it when it has settled.
@@ -189,12 +194,11 @@ impl Watch<'_> {
     /// Glances at the load when that is due.
     fn glance(&mut self, watched: &mut Watched) {
         let now_ns = clock::now_ns();
-        let is_due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
         let mut edges = watched.glances.len();
-        if is_due(self.glance_at(edges)) {
+        if is_due(self.glance_at(edges), now_ns) {
             let glance = self.samplers.glance(self.shared.completed());
             // A late glance replaces the others that were due.
-            while is_due(self.glance_at(edges)) {
+            while is_due(self.glance_at(edges), now_ns) {
                 edges += 1;
             }
             self.late_glances += edges - watched.glances.len() - 1;
@@ -208,32 +212,17 @@ impl Watch<'_> {
         Some(self.shared.begin_ns()? + offset_ns)
     }
 
-    /// Takes the records of what was done meanwhile. Who interrupts wants none.
+    /// Takes the records of the changes and the failure. An interrupted load has none.
     fn conclude(&mut self, watched: &mut Watched) {
         watched.warm_up = self.warming.record();
-        let change = self
-            .reconfiguration
-            .take()
-            .map(|it| it.record(self.testbed));
         let ended = self.shared.ended();
-        let failure = self
-            .fault_injection
-            .take()
-            .map(|it| it.record(self.testbed, ended));
-        match change {
-            Some(Ok(record)) => watched.change = record,
-            Some(Err(Abort::Failed(failure))) => {
-                watched.death.get_or_insert(failure);
-            }
-            Some(Err(Abort::Interrupted)) | None => {}
-        }
-        match failure {
-            Some(Ok(record)) => watched.failure = record,
-            Some(Err(Abort::Failed(failure))) => {
-                watched.death.get_or_insert(failure);
-            }
-            Some(Err(Abort::Interrupted)) | None => {}
-        }
+        let change = self.reconfiguration.take();
+        let change = change.map(|it| it.record(self.running));
+        let failure = self.fault_injection.take();
+        watched.killed = failure.as_ref().and_then(|it| it.killed().cloned());
+        let failure = failure.map(|it| it.record(self.running, ended));
+        watched.change = change.and_then(|it| record_of(it, &mut watched.death));
+        watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
     }
 
     /// Ends the load for a reason.
@@ -242,33 +231,51 @@ impl Watch<'_> {
         self.shared.control.stop();
     }
 
-    /// Changes the gateway and makes the upstream ill when it is time.
-    fn go_on(&mut self) -> Result<(), Abort> {
+    /// Makes the changes of the gateway and the failure of the upstream that are due.
+    fn advance(&mut self) -> Result<(), Abort> {
         let begin_ns = self.shared.begin_ns();
         let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
             return Ok(());
         };
         if let Some(reconfiguration) = &mut self.reconfiguration {
-            reconfiguration.go_on(self.testbed, since_ns)?;
+            reconfiguration.advance(self.running, since_ns)?;
         }
         match &mut self.fault_injection {
-            Some(fault_injection) => fault_injection.go_on(self.testbed, since_ns),
+            Some(fault_injection) => fault_injection.advance(self.running, since_ns),
             None => Ok(()),
         }
     }
 
-    /// When the sample of this index is due; none before the start is known and after the last one.
+    /// Returns the time of the sample of this index; none before the start is known and after the
+    /// last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
         Some(self.shared.begin_ns()? + after_begin_ns)
     }
 }
 
-/// Samples are due at the begin of the measurement, at each whole second, and at its end.
+/// Returns the record. The first failure to make one counts as a death; an interrupt leaves none.
+fn record_of<T>(made: Result<Option<T>, Abort>, death: &mut Option<Failure>) -> Option<T> {
+    match made {
+        Ok(record) => return record,
+        Err(Abort::Failed(failure)) => {
+            death.get_or_insert(failure);
+        }
+        Err(Abort::Interrupted) => {}
+    }
+    None
+}
+
+/// Returns the time of a sample from the start of the measurement: at the start, at each whole
+/// second, and at the end.
 fn sample_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     let last = measure_ns.div_ceil(SECOND_NS);
     let index = index as u64;
     (index <= last).then(|| (index * SECOND_NS).min(measure_ns))
+}
+
+fn is_due(at_ns: Option<u64>, now_ns: u64) -> bool {
+    at_ns.is_some_and(|at_ns| at_ns <= now_ns)
 }
 
 fn sleep_until(due_ns: Option<u64>) {
@@ -277,7 +284,7 @@ fn sleep_until(due_ns: Option<u64>) {
     thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS)));
 }
 
-/// Something that is done at an interval.
+/// A timer for an activity at an interval.
 struct Every {
     interval: Duration,
     last: Instant,
@@ -300,19 +307,16 @@ impl Every {
     }
 }
 
-/// Tells displays how it goes.
+/// Sends events about the running load.
 struct Display {
-    begun: Instant,
     last: Instant,
     completed: u64,
 }
 
 impl Display {
     fn new() -> Self {
-        let now = Instant::now();
         Self {
-            begun: now,
-            last: now,
+            last: Instant::now(),
             completed: 0,
         }
     }
@@ -323,15 +327,10 @@ impl Display {
             return;
         }
         let completed = shared.completed();
-        let response_p50_ns = shared.response_p50_ns.load(Ordering::Relaxed);
         observer.observe(Progress::Live {
-            elapsed: self.begun.elapsed(),
             completed_per_second: completed.saturating_sub(self.completed) as f64
                 / since.as_secs_f64(),
-            completed,
             failed: shared.sum(|live| &live.failed),
-            queued: shared.sum(|live| &live.queued),
-            response_p50_ns: Some(response_p50_ns).filter(|median| *median > 0),
         });
         self.last = Instant::now();
         self.completed = completed;

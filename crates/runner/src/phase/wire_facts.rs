@@ -1,11 +1,15 @@
-//! Counts what goes over the wire during a load in addition to what the scenario asks for.
+//! Counts the requests and resources of a load beyond those of the scenario.
 
-use gatebench_store::{UpstreamWire, WireFacts};
+use std::collections::BTreeMap;
+
+use gatebench_store::{GatewayWire, UpstreamWire, WireFacts};
+use gatebench_testbed::probe::Outside;
 use gatebench_upstream::Snapshot;
 
-use crate::testbed::sampler::Outside;
+/// The part of the work (one twentieth) from which a thread counts as a worker.
+const BUSY_PART: u64 = 20;
 
-/// What the upstream's ledger gained.
+/// Returns the growth of the upstream's ledger.
 fn upstream(before: &Snapshot, after: &Snapshot) -> UpstreamWire {
     let gained = |of: fn(&Snapshot) -> u64| of(after).saturating_sub(of(before));
     UpstreamWire {
@@ -19,23 +23,72 @@ fn upstream(before: &Snapshot, after: &Snapshot) -> UpstreamWire {
     }
 }
 
+/// Returns the work of the gateway's threads, and the growth of the files that it writes.
+fn gateway(before: &Outside, after: &Outside) -> GatewayWire {
+    let worked = gained(&before.threads, &after.threads);
+    let all: u64 = worked.iter().sum();
+    let is_busy = |own: &&u64| **own > 0 && **own * BUSY_PART >= all;
+    GatewayWire {
+        written_bytes: gained(&before.files, &after.files).iter().sum(),
+        threads: count(after.threads.len()),
+        threads_busy: count(worked.iter().filter(is_busy).count()),
+    }
+}
+
+/// Returns the growth of each value; one that did not exist before counts from zero.
+fn gained<K: Ord + Copy>(before: &[(K, u64)], after: &[(K, u64)]) -> Vec<u64> {
+    let before: BTreeMap<K, u64> = before.iter().copied().collect();
+    let gained =
+        |(key, value): &(K, u64)| value.saturating_sub(before.get(key).copied().unwrap_or(0));
+    after.iter().map(gained).collect()
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
 /// Everything counted of one load, from the ledger and the processes before and after it.
 pub(crate) fn facts(
-    (answers, client_connections): (u64, u64),
-    ledger: Option<(&Snapshot, &Snapshot)>,
-    gateway: Option<(&Outside, &Outside)>,
+    responses: u64,
+    client_connections: u64,
+    ledger: Option<&(Snapshot, Snapshot)>,
+    gateway: Option<&(Outside, Outside)>,
 ) -> WireFacts {
     WireFacts {
-        answers,
+        responses,
         client_connections,
         upstream: ledger.map(|(before, after)| upstream(before, after)),
-        gateway: gateway.map(|(before, after)| before.until(after)),
+        gateway: gateway.map(|(before, after)| self::gateway(before, after)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn outside(threads: &[((u32, u32), u64)], files: &[((u64, u64), u64)]) -> Outside {
+        Outside {
+            threads: threads.to_vec(),
+            files: files.to_vec(),
+        }
+    }
+
+    #[test]
+    fn workers_are_the_threads_that_worked() {
+        let before = outside(&[((1, 1), 900), ((1, 2), 100)], &[((0, 7), 10)]);
+        let threads = [((1, 1), 900), ((1, 2), 1_090), ((1, 3), 50), ((1, 4), 9)];
+        let after = outside(&threads, &[((0, 7), 40), ((0, 8), 5)]);
+        let wire = gateway(&before, &after);
+        // 990, 50 (new) and 9 (new) of 1,049: a twentieth is 52.
+        assert_eq!((wire.threads, wire.threads_busy), (4, 1));
+        assert_eq!(wire.written_bytes, 35);
+    }
+
+    #[test]
+    fn an_idle_gateway_has_no_workers() {
+        let idle = outside(&[((1, 1), 5)], &[]);
+        assert_eq!(gateway(&idle, &idle).threads_busy, 0);
+    }
 
     #[test]
     fn the_ledger_of_a_load_is_what_was_gained() {

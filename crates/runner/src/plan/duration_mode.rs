@@ -1,59 +1,59 @@
-//! The loads of a run in the length that was asked for, and the changes that this makes.
+//! The loads of a run in the requested length, and the resulting changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use gatebench_analysis::format::counted;
 use gatebench_model::setup::MILLIS_PER_CPU;
 use gatebench_model::suite::LoadOfSize;
 use gatebench_model::{
     AsPublished, HumanDuration, Isolation, Length, Limits, LoadProfile, PlannedLength, Scenario,
     Suite,
 };
+use gatebench_report::format::counted;
 
 use super::library::{Library, Listed};
 use super::selection::Selection;
 use crate::error::RunnerError;
 
-/// Blocks of `--quick` at the most.
+/// The most blocks of `--quick`.
 const QUICK_BLOCKS_MAX: u32 = 3;
-/// Of its phases at the most.
+/// The longest warm-up and measurement of its phases.
 const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
 const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
-/// The longest warm-up of a load whose duration was asked for.
+/// The longest warm-up of a load with a requested duration.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
-/// The part of such a duration that the warm-up takes at most.
+/// The largest part of such a duration for the warm-up: one tenth.
 const WARM_UP_PART: u32 = 10;
 
 /// The loads of a plan.
 pub(crate) struct Loads {
-    /// Of every scenario that has none of its own.
+    /// The load of every scenario without its own load.
     pub(crate) common: LoadProfile,
-    /// Of single scenarios by their names.
+    /// The loads of single scenarios by name.
     pub(crate) of_scenarios: BTreeMap<String, LoadProfile>,
     pub(crate) blocks: u32,
     pub(crate) length: Option<PlannedLength>,
 }
 
-/// Where loads are looked for, and for what.
+/// The inputs of the search for loads.
 pub(crate) struct Asked<'a> {
     pub(crate) selection: &'a Selection,
     pub(crate) suite: &'a Suite,
-    /// The folder from which the suite's paths are seen.
+    /// The folder to which the suite's paths are relative.
     pub(crate) base: &'a Path,
     pub(crate) known: &'a Library,
-    /// The sizes that gateways are held to.
+    /// The sizes to which gateways are limited.
     pub(crate) sizes: &'a [Limits],
 }
 
 impl Asked<'_> {
-    /// The loads of these scenarios, named by these words.
+    /// Returns the loads of these scenarios.
     ///
     /// # Errors
-    /// Words that name no load, no blocks, a published load that there is not or that is not one.
+    /// Unknown loads, zero blocks, a missing or ambiguous published load.
     pub(crate) fn loads(&self, scenarios: &[Listed<Scenario>]) -> Result<Loads, RunnerError> {
         let published = self.published()?;
         let common = self.common(published)?;
@@ -72,7 +72,7 @@ impl Asked<'_> {
             Length::Full => {}
             Length::Quick => changes.extend(self.quicken(&mut loads)),
             Length::Smoke => changes.extend(smoke(&mut loads, scenarios)),
-            Length::AsPublished => changes.extend(self.told_published(&loads)),
+            Length::AsPublished => changes.extend(self.published_changes(&loads)),
         }
         if self.selection.length != Length::Full {
             let length = self.selection.length;
@@ -81,7 +81,7 @@ impl Asked<'_> {
         Ok(loads)
     }
 
-    /// What the suite's document has asked for, where that is wanted.
+    /// Returns the published settings of the suite, if the run repeats them.
     fn published(&self) -> Result<Option<&AsPublished>, RunnerError> {
         if self.selection.length != Length::AsPublished {
             return Ok(None);
@@ -103,9 +103,9 @@ impl Asked<'_> {
         ))
     }
 
-    /// The load of the scenarios that have none of their own.
+    /// Returns the load of the scenarios without their own load.
     fn common(&self, published: Option<&AsPublished>) -> Result<LoadProfile, RunnerError> {
-        if let Some(load) = self.selection.study.load() {
+        if let Some(load) = self.selection.study().load() {
             return Ok(load);
         }
         if let Some(word) = &self.selection.load {
@@ -117,7 +117,8 @@ impl Asked<'_> {
         }
     }
 
-    /// Where a document has a load for each size, only one of them can be repeated at a time.
+    /// Returns the published load. If a document has a load for each size, a run can repeat only
+    /// one of them.
     fn published_load<'p>(&self, published: &'p AsPublished) -> Result<&'p str, RunnerError> {
         if published.of_cpus.is_empty() || self.sizes.len() < 2 {
             let load = self.of_size(published).map(|it| &it.load);
@@ -134,7 +135,7 @@ impl Asked<'_> {
         ))
     }
 
-    /// The loads of the one size that gateways are held to, where the document has some of it.
+    /// Returns the published loads of the only size of the run, if there are any.
     fn of_size<'p>(&self, published: &'p AsPublished) -> Option<&'p LoadOfSize> {
         let [size] = self.sizes else {
             return None;
@@ -149,18 +150,23 @@ impl Asked<'_> {
         published: Option<&AsPublished>,
     ) -> Result<BTreeMap<String, LoadProfile>, RunnerError> {
         let mut found = BTreeMap::new();
-        if self.selection.load.is_some() || self.selection.study.load().is_some() {
+        if self.selection.load.is_some() || self.selection.study().load().is_some() {
             return Ok(found);
         }
-        let words = match &self.selection.scenarios[..] {
-            [] => self.suite.scenarios.iter().map(|it| it.word()).collect(),
-            chosen => chosen.iter().map(String::as_str).collect::<Vec<_>>(),
-        };
         let of_size = published.and_then(|it| self.of_size(it));
-        for (word, listed) in words.into_iter().zip(scenarios) {
-            let entry = self.suite.scenarios.iter().find(|it| it.word() == word);
-            let own = entry.and_then(|it| it.load(published.is_some()));
-            let of_size = of_size.and_then(|it| it.of_scenarios.get(word));
+        for listed in scenarios {
+            // A suite may name the scenario, its family, or the path of its file.
+            let family = listed.document.family.as_ref().map(|it| &it.name);
+            let words = [Some(&listed.document.scenario), family, Some(&listed.word)];
+            let mut entries = words.iter().flatten().filter_map(|word| {
+                let mut entries = self.suite.scenarios.iter();
+                entries.find(|it| it.word() == word.as_str())
+            });
+            let own = entries.next().and_then(|it| it.load(published.is_some()));
+            let of_size = of_size.and_then(|it| {
+                let mut loads = words.iter().flatten();
+                loads.find_map(|word| it.of_scenarios.get(word.as_str()))
+            });
             if let Some(load) = of_size.map(String::as_str).or(own) {
                 let name = listed.document.scenario.clone();
                 found.insert(name, self.find(load, self.base)?);
@@ -191,7 +197,7 @@ impl Asked<'_> {
         Ok(blocks)
     }
 
-    /// A suite that repeats a document has a length of minutes by itself.
+    /// Shortens the loads. A suite that repeats a document has short loads already.
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
             let words = format!(
@@ -206,12 +212,12 @@ impl Asked<'_> {
             }
         }
         vec![format!(
-            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up, or a thought of their users; those in \
-             which something happens keep their length"
+            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up, or one think time of their users; \
+             phases with changes or failures keep their length"
         )]
     }
 
-    fn told_published(&self, loads: &Loads) -> Vec<String> {
+    fn published_changes(&self, loads: &Loads) -> Vec<String> {
         let common = &loads.common.profile;
         let mut words = vec![if *common == self.suite.load {
             format!("the load '{common}'")
@@ -220,8 +226,7 @@ impl Asked<'_> {
         }];
         let own = loads.of_scenarios.iter();
         words.extend(own.map(|(name, load)| format!("the load '{}' of {name}", load.profile)));
-        let header =
-            "requests without gatebench's header, so that nothing added can be told of them";
+        let header = "requests without gatebench's header, so added latency cannot be measured";
         words.push(header.into());
         words
     }
@@ -233,7 +238,7 @@ impl Loads {
         std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
     }
 
-    /// Gives the healthy twins of a scenario with a load of its own that load too: only who sends what differs.
+    /// Gives the healthy twins of a scenario the scenario's own load: only the senders differ.
     pub(crate) fn extend_to_twins(&mut self, isolations: &[Isolation]) {
         for isolation in isolations {
             let Some(own) = self.of_scenarios.get(&isolation.failing).cloned() else {
@@ -251,7 +256,7 @@ impl Loads {
     }
 }
 
-/// One user for each group, who does everything once.
+/// Reduces the loads to one user for each group, who sends each request once.
 fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     let is_disturbed = |load: &LoadProfile| load.phases.iter().any(|it| it.is_disturbed());
     let has_disturbed = scenarios
@@ -268,7 +273,7 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     if let Some(first) = of_each.values().next() {
         loads.common = first.clone();
     }
-    // What most scenarios have is not written for each.
+    // Only deviations from the common load are kept.
     loads.of_scenarios = of_each
         .into_iter()
         .filter(|(_, load)| *load != loads.common)
@@ -281,7 +286,7 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     words
 }
 
-/// The scenarios as they are in the shortest length.
+/// Returns the scenarios, reduced for the shortest length.
 pub(crate) fn of_length(
     scenarios: Vec<Listed<Scenario>>,
     loads: &Loads,
@@ -295,15 +300,15 @@ pub(crate) fn of_length(
         let is_disturbed = load.phases.iter().any(|it| it.is_disturbed());
         Listed {
             document: listed.document.smoke(is_disturbed),
-            source: listed.source,
+            ..listed
         }
     };
     scenarios.into_iter().map(smoke).collect()
 }
 
-/// Gives the load the shape and the duration that were asked for.
+/// Sets the requested shape and duration of the load.
 pub(crate) fn adapt(load: &mut LoadProfile, selection: &Selection) {
-    let duration = selection.study.duration();
+    let duration = selection.study().duration();
     for phase in &mut load.phases {
         if let Some(shape) = &selection.shape {
             phase.shape = shape.clone();
@@ -319,7 +324,7 @@ pub(crate) fn adapt(load: &mut LoadProfile, selection: &Selection) {
     }
 }
 
-/// CPUs in thousandths.
+/// Converts CPUs to thousandths of a CPU.
 pub(crate) fn millis(cpus: f64) -> u32 {
     (cpus * f64::from(MILLIS_PER_CPU)).round() as u32
 }

@@ -1,21 +1,21 @@
-//! The limit of open descriptors: raised for a load's connections, or the load is fitted to it.
+//! The limit of open descriptors: raised for a load's connections, or the load is reduced to fit.
 //!
-//! Gateways inherit this process's limit, and a proxy needs more than the engine: a descriptor on either
-//! side of each connection.
+//! Gateways inherit this process's limit, and a proxy needs more than the engine: a descriptor on
+//! either side of each connection.
 
 use gatebench_model::{LoadProfile, Phase, Scenario, Sweep};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::library::Listed;
 use crate::error::RunnerError;
-use crate::warning::{ConnectionsFewer, Warning};
+use crate::warning::Warning;
 use crate::workload::connections;
 
-/// Descriptors of a process besides its load's connections.
+/// Descriptors of a process in addition to its load's connections.
 const BESIDES: u64 = 256;
 /// Descriptors that a proxy needs for each connection of the load.
 const PER_PROXIED: u64 = 2;
-/// A number of connections that stands in for others is a multiple of this, where it is larger.
+/// A replaced number of connections is a multiple of this, unless it is smaller.
 const ROUND: u64 = 100;
 
 /// Raises this process's limit for this number of connections.
@@ -38,8 +38,8 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     })
 }
 
-/// Takes out of the sweeps of loads the numbers of connections that there is no room for, for the
-/// scenario that needs the most of it, and puts the largest that there is room for in their place.
+/// Replaces the numbers of connections in the sweeps of loads that exceed the limit with the
+/// largest possible number, for the scenario with the most connections.
 pub(crate) fn fit<'a>(
     loads: impl Iterator<Item = &'a mut LoadProfile>,
     scenarios: &[Listed<Scenario>],
@@ -52,7 +52,8 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
     let (asked, most_of_all) = greatest(load, scenarios)?;
     let needed = needed(u64::from(most_of_all));
     let allowed = allow_descriptors(needed).err()?;
-    // What a scenario makes of a connection stays: streams of HTTP/2, groups with loads of their own.
+    // The ratio to the scenario's connections stays: streams of HTTP/2, groups with their own
+    // loads.
     let each = f64::from(most_of_all) / f64::from(asked);
     let most = rounded((fitting(allowed) as f64 / each) as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
@@ -62,17 +63,17 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
             changed |= cut(numbers, most);
         }
     }
-    let fewer = ConnectionsFewer {
+    changed.then(|| Warning::ConnectionsFewer {
         load: load.profile.clone(),
         asked,
         most,
         needed,
         allowed,
-    };
-    changed.then_some(Warning::ConnectionsFewer(fewer))
+    })
 }
 
-/// The greatest number of connections in a sweep of the load, and what the scenarios make of it.
+/// Returns the largest number of connections in a sweep of the load, and the resulting connections
+/// of the scenarios.
 fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
     let swept = |phase: &Phase| match &phase.sweep {
         Some(Sweep::Connections(numbers)) => numbers.iter().copied().max(),
@@ -91,7 +92,8 @@ fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
     Some((asked, most))
 }
 
-/// In place of the numbers above the most, the most; whether there were any. It is not there twice.
+/// Replaces the numbers above `most` with `most`, which then occurs once. Returns true if there
+/// were any.
 fn cut(numbers: &mut Vec<u32>, most: u32) -> bool {
     let before = numbers.len();
     let place = numbers.iter().position(|number| *number > most);
@@ -109,7 +111,7 @@ fn needed(connections: u64) -> u64 {
     connections * PER_PROXIED + BESIDES
 }
 
-/// So many connections have room among these descriptors.
+/// Returns the number of connections that this many descriptors permit.
 fn fitting(descriptors: u64) -> u64 {
     descriptors.saturating_sub(BESIDES) / PER_PROXIED
 }
@@ -122,10 +124,11 @@ fn rounded(connections: u64) -> u64 {
     }
 }
 
-/// Raises this process's limit to at least so many open descriptors, the hard one too where it may.
+/// Raises this process's limit to at least this many open descriptors, and the hard limit too if
+/// permitted.
 ///
 /// # Errors
-/// So many it may have at the most.
+/// The most descriptors that the process may have.
 pub fn allow_descriptors(needed: u64) -> Result<(), u64> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|soft| soft >= needed) {
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_that_no_process_may_have_is_told_with_limit_and_remedy() {
+    fn a_sweep_that_no_process_may_have_is_reported_with_limit_and_remedy() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         // Beyond what any kernel lets a process open.
         let mut large = load("[1, 1000000]");

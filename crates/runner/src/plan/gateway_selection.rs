@@ -1,43 +1,42 @@
-//! The gateways of a run: those that were found, are missing, or run already.
+//! The gateways of a run: those that were found, are missing, or already run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::sync::Arc;
 
 use gatebench_model::plan::NULL;
 use gatebench_model::{Blame, Elsewhere, Limits, Setup, Variant, label};
-use gatebench_testbed::{Catalogue, Folder, FoundBinary, Launcher};
+use gatebench_testbed::Testbed;
+use gatebench_testbed::gateway::{Catalogue, FoundGateway, Limiter, NO_GROUPS};
 
 use super::library::is_path;
+use super::own_config;
 use super::selection::Attach;
 use crate::error::RunnerError;
-use crate::testbed::remote::{RemoteHost, RemoteHosts};
-use crate::testbed::resolve_gateway::{self, PreparedGateway};
 use crate::warning::Warning;
 
-/// The word for every gateway that is found.
+/// The word for all gateways that are found.
 const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
 
-/// What every gateway of a run is wanted in.
+/// The requested setups of every gateway of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// Configurations of the user's, one variant for each; none is what the folder renders.
+    /// The user's configurations, one variant for each; none for the rendered one.
     pub(crate) configs: Vec<String>,
-    /// Sizes, one variant for each; none is without limits.
+    /// Sizes, one variant for each; none for no limits.
     pub(crate) sizes: Vec<Limits>,
-    /// The host that they run on; this machine without.
+    /// The host that they run on; none for this machine.
     pub(crate) elsewhere: Option<Elsewhere>,
-    /// Whether each size runs on as many cores as it has CPUs, rounded up.
+    /// True if each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
-    /// Numbers of cores, one variant for each; none is what its size says.
+    /// Numbers of cores, one variant for each; none for those of the size.
     pub(crate) cores: Vec<usize>,
 }
 
 impl Wanted {
-    /// Each combination.
+    /// Returns all combinations.
     fn setups(&self, version: Option<&str>) -> Vec<Setup> {
         let configs = self.configs.iter().cloned().map(Some);
         let configs: Vec<_> = configs
@@ -68,29 +67,27 @@ impl Wanted {
     }
 }
 
-/// Where gateways are looked for.
+/// The sources of gateways.
 pub(crate) struct Places<'a> {
     pub(crate) catalogue: &'a Catalogue,
-    pub(crate) launcher: &'a Launcher,
+    pub(crate) testbed: &'a Testbed,
 }
 
 /// The variants selected so far.
 #[derive(Default)]
 pub(crate) struct GatewaySelection {
     pub(crate) variants: Vec<Variant>,
-    pub(crate) gateways: BTreeMap<String, PreparedGateway>,
+    pub(crate) gateways: BTreeMap<String, FoundGateway>,
     pub(crate) warnings: Vec<Warning>,
-    hosts: RemoteHosts,
     /// By word.
     labels: BTreeMap<String, String>,
 }
 
 impl GatewaySelection {
-    /// Nothing yet. Gateways of some words have labels that the user gave them; some hosts are connected already.
-    pub(crate) fn called(labels: &BTreeMap<String, String>, hosts: RemoteHosts) -> Self {
+    /// Creates an empty selection with the user's labels.
+    pub(crate) fn called(labels: &BTreeMap<String, String>) -> Self {
         let labels = labels.iter();
         Self {
-            hosts,
             labels: labels
                 .map(|(word, label)| (absolute(word), label.clone()))
                 .collect(),
@@ -98,7 +95,7 @@ impl GatewaySelection {
         }
     }
 
-    /// Adds what a word names. What the user did not name may be missing.
+    /// Adds the gateways of a word. A gateway that the user did not name may be missing.
     pub(crate) fn add_word(
         &mut self,
         word: &str,
@@ -115,19 +112,13 @@ impl GatewaySelection {
         }
         let (word, version) = split_version(word);
         // The plan is read again from another directory when a run is resumed.
-        let word = if is_path(word) {
-            absolute(word)
-        } else {
-            word.to_owned()
+        let kept = |word: &str, is_path: bool| match is_path {
+            true => absolute(word),
+            false => word.to_owned(),
         };
-        let version = version.map(|version| {
-            // An image has a name of its own.
-            if is_path(version) && !version.contains(':') {
-                absolute(version)
-            } else {
-                version.to_owned()
-            }
-        });
+        let word = kept(word, is_path(word));
+        // An image is named by a reference, not by a path.
+        let version = version.map(|it| kept(it, is_path(it) && !it.contains(':')));
         self.add_folder(&word, &wanted.setups(version.as_deref()), named, places)
     }
 
@@ -156,14 +147,14 @@ impl GatewaySelection {
         places: &Places<'_>,
     ) -> Result<(), RunnerError> {
         for setup in setups {
-            let folder = resolve_gateway::folder(word, setup.config.as_deref(), places.catalogue)?;
-            let host = self.hosts.of(setup, places.launcher)?;
-            match resolve_gateway::binary(&folder, setup, places.launcher, host.as_deref()) {
-                Ok(binary) => self.add(word, folder, binary, setup, host)?,
+            let folder = own_config::folder(word, setup, places.catalogue)?;
+            let gateway = folder.spec.gateway.clone();
+            match places.testbed.find(folder, setup) {
+                Ok(found) => self.add(word, found, setup),
                 Err(error) if error.is_missing() && !named => {
                     let (reason, remedy) = (error.to_string(), error.remedy());
                     self.warnings.push(Warning::GatewayMissing {
-                        gateway: folder.spec.gateway.clone(),
+                        gateway,
                         reason,
                         remedy,
                     });
@@ -175,40 +166,33 @@ impl GatewaySelection {
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        word: &str,
-        folder: Folder,
-        binary: FoundBinary,
-        setup: &Setup,
-        host: Option<Arc<RemoteHost>>,
-    ) -> Result<(), RunnerError> {
-        let told = self.labels.get(word).cloned();
-        let name = told.unwrap_or_else(|| label(&folder.spec.gateway, setup));
+    fn add(&mut self, word: &str, gateway: FoundGateway, setup: &Setup) {
+        let given = self.labels.get(word).cloned();
+        let name = given.unwrap_or_else(|| label(&gateway.folder.spec.gateway, setup));
         let name = self.unique_label(&name);
-        let unproven = folder.unproven(&binary.version);
+        let unproven = gateway.folder.unproven(&gateway.binary.version);
         let unproven = unproven.map(|what| Warning::GatewayUnproven {
             gateway: word.to_owned(),
             what,
         });
-        // Each once, in however many sizes the gateway is there.
+        // Each warning once, for any number of sizes.
         self.warnings
             .extend(unproven.filter(|it| !self.warnings.contains(it)));
-        let (gateway, warning) = resolve_gateway::gateway(&name, folder, binary, setup, host)?;
+        self.warnings
+            .extend(limited_by_cores(&name, &gateway, setup));
         self.variants.push(Variant::Gateway {
             name: name.clone(),
             folder: word.to_owned(),
             setup: setup.clone(),
         });
         self.gateways.insert(name, gateway);
-        self.warnings.extend(warning);
-        Ok(())
     }
 
-    /// The name itself, or with a number: the same gateway twice is how a run measures its own noise.
+    /// Returns the name, with a number if it is taken: a run measures its own noise with the same
+    /// gateway twice.
     fn unique_label(&self, name: &str) -> String {
         let taken = |it: &str| {
-            // A label that is read as another one would lose its trials.
+            // A label that is parsed as another variant would lose its trials.
             label::is_direct(it) || self.variants.iter().any(|known| known.label() == it)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -218,7 +202,7 @@ impl GatewaySelection {
             .unwrap_or_default()
     }
 
-    /// Sees that there is something to measure.
+    /// Checks that there is a variant to measure.
     pub(crate) fn must_not_be_empty(&self) -> Result<(), RunnerError> {
         if !self.variants.is_empty() {
             return Ok(());
@@ -231,8 +215,25 @@ impl GatewaySelection {
     }
 }
 
-/// `nginx@1.22`, or `nginx@/opt/nginx-1.26`: a gateway and which of its programs. A folder may have an
-/// `@` in its path.
+/// Returns a warning if cores take the place of control groups.
+pub(crate) fn limited_by_cores(
+    label: &str,
+    gateway: &FoundGateway,
+    setup: &Setup,
+) -> Option<Warning> {
+    let Limiter::Cores(why) = &gateway.limiter else {
+        return None;
+    };
+    Some(Warning::LimitsByCores {
+        gateway: label.into(),
+        limits: setup.limits.to_string(),
+        why: why.clone(),
+        remedy: NO_GROUPS,
+    })
+}
+
+/// `nginx@1.22`, or `nginx@/opt/nginx-1.26`: a gateway and one of its programs. The path of a
+/// folder may contain an `@`.
 pub(crate) fn split_version(word: &str) -> (&str, Option<&str>) {
     match word.split_once('@') {
         Some((name, version)) if !is_path(name) && !version.is_empty() => (name, Some(version)),
@@ -240,7 +241,8 @@ pub(crate) fn split_version(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What tells a variant from others of the same gateway: `nginx@1.22-mine-0.5cpu-256mib`, `nginx-2core`.
+/// Returns the label that distinguishes a variant from others of the same gateway:
+/// `nginx@1.22-mine-0.5cpu-256mib`, `nginx-2core`.
 fn label(gateway: &str, setup: &Setup) -> String {
     let last = |path: &str, name: fn(&Path) -> Option<&OsStr>| {
         let name = name(Path::new(path)).unwrap_or_default();

@@ -1,53 +1,38 @@
 //! The machines that gateways run on, this one or another: their sizes, and the cores of each part.
 
-use std::sync::Arc;
-
 use gatebench_model::{Limits, Placement, Suite, Topology};
-use gatebench_testbed::Launcher;
+use gatebench_testbed::Testbed;
+use gatebench_testbed::probe::{allowed_cores, topology};
 
 use super::duration_mode::millis;
 use super::selection::Selection;
 use crate::error::RunnerError;
-use crate::testbed::remote::{RemoteHost, RemoteHosts};
-use crate::testbed::resolve_gateway;
 use crate::warning::Warning;
 
 /// The machines of a run.
-pub(crate) struct Hosts {
+pub(crate) struct Hosts<'a> {
     /// Cores that this process may use.
     here: Topology,
-    /// The other host that the gateways run on: what the user calls it, and the cores that may be used there.
+    /// The other host that the gateways run on: its name, and its available cores.
     there: Option<(String, Vec<usize>)>,
-    host: Option<Arc<RemoteHost>>,
+    testbed: &'a Testbed,
 }
 
-impl Hosts {
-    /// Connects to the host that a user asks for.
-    ///
-    /// # Errors
-    /// It is not reached.
-    pub(crate) fn of(
-        selection: &Selection,
-        remote_hosts: &mut RemoteHosts,
-        launcher: &Launcher,
-    ) -> Result<Self, RunnerError> {
-        let elsewhere = selection.elsewhere.as_ref();
-        let host = elsewhere
-            .map(|elsewhere| remote_hosts.at(elsewhere, launcher))
-            .transpose()?;
-        Ok(Self {
-            here: crate::testbed::cores::topology(),
-            there: host
-                .as_ref()
-                .map(|host| (host.name().to_owned(), host.cores.clone())),
-            host,
-        })
+impl<'a> Hosts<'a> {
+    pub(crate) fn of(testbed: &'a Testbed) -> Self {
+        let there = testbed.host();
+        Self {
+            here: topology(&allowed_cores()),
+            there: there.map(|host| (host.name().to_owned(), host.cores.clone())),
+            testbed,
+        }
     }
 
-    /// The sizes that were asked for, or those of the suite that there are; the others are told.
+    /// Returns the requested sizes, or the available ones of the suite with a warning about the
+    /// others.
     ///
     /// # Errors
-    /// The host does not say whether it has them.
+    /// The host does not report its limits.
     pub(crate) fn sizes(
         &self,
         selection: &Selection,
@@ -78,13 +63,14 @@ impl Hosts {
     fn has(&self, limits: Limits) -> Result<bool, RunnerError> {
         let cores = limits.whole_cpus().unwrap_or(1);
         let has_cores = self.placed(Some(cores)).is_ok();
-        Ok(has_cores && resolve_gateway::can_hold(limits, self.host.as_deref())?)
+        Ok(has_cores && self.testbed.can_hold(limits)?)
     }
 
-    /// The cores shared out; the gateway has as many as the largest size can fill, or the most that are asked for.
+    /// Returns the placement on cores. The gateway gets the most requested cores, or as many as the
+    /// largest size can use.
     ///
     /// # Errors
-    /// There are not so many.
+    /// The machine has too few cores.
     pub(crate) fn placement(
         &self,
         selection: &Selection,
@@ -121,13 +107,14 @@ impl Hosts {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
+    use gatebench_testbed::Launcher;
 
     use super::*;
 
     const SUITE: &str = "{suite: s, title: t, gateways: [nginx], scenarios: [proxy-json], load: tour, blocks: 1, \
                          cpus: [1, 4, 16]}";
 
-    fn sizes(hosts: &Hosts) -> (Vec<String>, Option<Warning>) {
+    fn sizes(hosts: &Hosts<'_>) -> (Vec<String>, Option<Warning>) {
         let suite: Suite = parse("s.yaml", SUITE).unwrap();
         let (had, warning) = hosts.sizes(&Selection::default(), &suite).unwrap();
         (had.iter().map(ToString::to_string).collect(), warning)
@@ -135,25 +122,26 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_host_that_gateways_run_on() {
+        let launcher = Launcher::own().unwrap();
         let mut hosts = Hosts {
             here: Topology::flat(&[0, 1]),
             there: None,
-            host: None,
+            testbed: &Testbed::open(&launcher, None).unwrap(),
         };
         let (had, warning) = sizes(&hosts);
         assert_eq!(had, ["1 CPU"]);
-        let told = warning.unwrap().to_string();
+        let text = warning.unwrap().to_string();
         assert!(
-            told.starts_with("4 CPU and 16 CPU left out: this machine has 2 cores"),
-            "{told}"
+            text.starts_with("4 CPU and 16 CPU left out: this machine has 2 cores"),
+            "{text}"
         );
         hosts.there = Some(("far".into(), (0..8).collect()));
         let (had, warning) = sizes(&hosts);
         assert_eq!(had, ["1 CPU", "4 CPU"]);
-        let told = warning.unwrap().to_string();
+        let text = warning.unwrap().to_string();
         assert!(
-            told.starts_with("16 CPU left out: far has 8 cores"),
-            "{told}"
+            text.starts_with("16 CPU left out: far has 8 cores"),
+            "{text}"
         );
         let placement = hosts
             .placement(

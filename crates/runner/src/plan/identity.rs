@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use gatebench_store::{FileDigest, GatewayIdentity};
+use gatebench_testbed::gateway::FoundGateway;
 
-use crate::testbed::resolve_gateway::PreparedGateway;
-
-/// The identity of a gateway that was found.
-pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
+/// Returns the identity of a gateway that was found.
+pub(crate) fn of(gateway: &FoundGateway) -> GatewayIdentity {
     let spec = &gateway.folder.spec;
     GatewayIdentity {
         title: spec.title.clone(),
@@ -24,14 +23,14 @@ pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
             .iter()
             .cloned()
             .chain(gateway.folder.own_config().map(own_config))
-            .chain(gateway.host.as_ref().map(|host| elsewhere(host.name())))
+            .chain(gateway.binary.host.as_deref().map(elsewhere))
             .collect(),
     }
 }
 
 fn own_config(path: &Path) -> String {
     format!(
-        "It was configured by {}, not by its folder; that it does what the scenario asks was proven by parity.",
+        "It was configured by {}, not by its folder; parity proved that it does what the scenario requires.",
         path.display()
     )
 }
@@ -39,11 +38,11 @@ fn own_config(path: &Path) -> String {
 fn elsewhere(host: &str) -> String {
     format!(
         "It ran on {host}, with the network between it and both engine and upstream; the direct \
-         variant is without that network. What else {host} did meanwhile is not known."
+         variant is without that network. Other work of {host} during the run is not known."
     )
 }
 
-/// The identity of one that someone else started.
+/// Returns the identity of a gateway that someone else started.
 pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     GatewayIdentity {
         title: format!("the gateway at {url}"),
@@ -55,7 +54,7 @@ pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     }
 }
 
-/// What differs, in words; none where nothing does.
+/// Describes the first difference; none without one.
 pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<String> {
     if before.version != now.version {
         return Some(format!(
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_changed_is_named() {
+    fn changes_are_named() {
         let before = GatewayIdentity {
             folder: vec![
                 FileDigest::of("gateway.yaml", b"a"),

@@ -12,16 +12,16 @@ pub(crate) mod gateway_selection;
 mod hosts;
 pub(crate) mod identity;
 pub(crate) mod library;
+mod own_config;
 mod prepare;
 mod scenario_selection;
 pub(crate) mod selection;
 mod specification;
-mod study;
 mod suite;
 
 pub use fd_limit::allow_descriptors;
 pub use library::{Library, Listed, Source};
+pub use own_config::own_config;
 pub use prepare::{prepare, prepare_resume};
 pub use scenario_selection::scenario_and_load;
 pub use selection::{Attach, Prepared, Selection};
-pub use study::{AbChoice, FlameChoice, IsolationChoice, SoakChoice, StudyChoice};

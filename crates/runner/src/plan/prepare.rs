@@ -1,41 +1,43 @@
-//! From the words of a user to a plan whose gateways are known to be there.
+//! Resolves the words of a user to a plan with available gateways.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{Length, Limits, Phase, Plan, Scenario, Suite, SuiteStudy, Variant};
+use gatebench_model::{
+    Isolation, Length, Limits, Phase, Plan, Scenario, Suite, SuiteGateway, SuiteStudy, Variant,
+};
 use gatebench_store::{Manifest, Run};
-use gatebench_testbed::{Catalogue, Launcher};
+use gatebench_studies::choice::Given;
+use gatebench_testbed::gateway::Catalogue;
+use gatebench_testbed::{Launcher, Testbed};
 
 use super::dry_render::dry_render;
 use super::duration_mode::{self, Asked, of_length};
 use super::fd_limit;
-use super::gateway_selection::{GatewaySelection, Places, Wanted};
+use super::gateway_selection::{self, GatewaySelection, Places, Wanted};
 use super::hosts::Hosts;
 use super::identity;
-use super::library::{Library, Listed};
+use super::library::{Library, Listed, Source};
+use super::own_config;
 use super::selection::{Prepared, Selection};
 use super::specification;
-use super::study;
-use super::suite::{beside, scenarios_of, suite_of};
+use super::suite::{resolve_path, scenarios_of, suite_of};
 use crate::error::RunnerError;
 use crate::external::{self, PreparedGenerator};
-use crate::testbed::remote::RemoteHosts;
-use crate::testbed::resolve_gateway;
 use crate::warning::Warning;
 use crate::workload;
 
-/// A plan is the same whenever it is made from the same words, so that `--dry-run` shows what runs.
+/// The same words always result in the same plan, so that `--dry-run` shows the run.
 const DEFAULT_SEED: u64 = 1;
 
-/// Resolves what a user asked for, before anything starts.
+/// Resolves a user's request before anything starts.
 ///
-/// A gateway that the user named and that is not there is an error; one that only the suite or `all`
-/// names is left out with a warning.
+/// A missing gateway is an error if the user named it; if only the suite or `all` names it, it is
+/// omitted with a warning.
 ///
 /// # Errors
-/// Words that name nothing, files with mistakes, gateways that were named and are not installed,
-/// templates that do not render, more cores than there are.
+/// Unknown words, files with mistakes, named gateways that are not installed, templates that do not
+/// render, too few cores.
 pub fn prepare(
     selection: &Selection,
     library: &Library,
@@ -49,8 +51,8 @@ pub fn prepare(
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let mut remote_hosts = RemoteHosts::default();
-    let hosts = Hosts::of(selection, &mut remote_hosts, launcher)?;
+    let testbed = Testbed::open(launcher, selection.elsewhere.as_ref())?;
+    let hosts = Hosts::of(&testbed);
     let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
         selection,
@@ -61,18 +63,17 @@ pub fn prepare(
     };
     let mut loads = asked.loads(&scenarios)?;
     let scenarios = of_length(scenarios, &loads, selection.length);
-    let (scenarios, tests) = selection.study.scenarios(scenarios)?;
+    let (scenarios, tests) = isolated(selection, scenarios)?;
     loads.extend_to_twins(&tests);
-    loads
-        .all()
-        .for_each(|load| duration_mode::adapt(load, selection));
+    let adapt = |load| duration_mode::adapt(load, selection);
+    loads.all().for_each(adapt);
     let fitted = fd_limit::fit(loads.all(), &scenarios);
     let wanted = wanted(selection, sizes)?;
     let places = Places {
         catalogue,
-        launcher,
+        testbed: &testbed,
     };
-    let found = select_gateways(selection, (&suite, &base), (&wanted, &places), remote_hosts)?;
+    let found = select_gateways(selection, &suite, &base, &wanted, &places)?;
     let placement = hosts.placement(selection, &wanted.sizes)?;
     let (scenarios, files): (Vec<_>, Vec<_>) = scenarios
         .into_iter()
@@ -87,16 +88,20 @@ pub fn prepare(
     } = found;
     warnings.extend(too_large.into_iter().chain(fitted));
     let all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
-    let others = selection.study.other_blocks(all);
+    let others = selection.study().other_blocks(&Vec::from_iter(all));
     let (load, blocks) = (loads.common, loads.blocks + others.unwrap_or(0));
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     let own = loads.of_scenarios.into_iter();
     plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
     plan.length = loads.length;
-    plan.study = selection
-        .study
-        .of_plan(&plan, suite.study.as_ref(), (tests, others))?;
-    study::watch_pools(&mut plan, &gateways);
+    let given = Given {
+        suite: suite.study.as_ref(),
+        tests,
+        others,
+        gateways: gateways.values().map(|it| &it.folder.spec).collect(),
+    };
+    selection.study().plan(&mut plan, given);
+    gatebench_studies::check(&plan)?;
     let engine = engine(selection, &mut plan, &mut warnings)?;
     check_workload(&plan, &files, engine.as_ref())?;
     let prepared = Prepared {
@@ -104,16 +109,17 @@ pub fn prepare(
         gateways,
         engine,
         warnings,
+        testbed,
     };
-    dry_render(&prepared, launcher)?;
+    dry_render(&prepared)?;
     Ok(prepared)
 }
 
-/// Resolves the plan of a run that was interrupted. The plan is the manifest's; a gateway that has
-/// changed since is a warning.
+/// Resolves the plan of an interrupted run from its manifest. A gateway that has changed since
+/// causes a warning.
 ///
 /// # Errors
-/// `out` holds no run that can be read, or a gateway of it is not there any more.
+/// `out` holds no readable run, or one of its gateways is missing.
 pub fn prepare_resume(
     out: &Path,
     catalogue: &Catalogue,
@@ -122,10 +128,12 @@ pub fn prepare_resume(
     let run = Run::open(out)?;
     let mut manifest: Manifest = run.manifest().clone();
     let records = run.trials().iter().map(|trial| &trial.record);
-    study::go_on(&mut manifest.plan, records);
+    gatebench_studies::resume(&mut manifest.plan, &Vec::from_iter(records));
     let mut gateways = BTreeMap::new();
     let mut warnings = Vec::new();
-    let mut hosts = RemoteHosts::default();
+    let setups = || manifest.plan.variants.iter().filter_map(Variant::setup);
+    let elsewhere = setups().find_map(|setup| setup.elsewhere.as_ref());
+    let testbed = Testbed::open(launcher, elsewhere)?;
     for variant in &manifest.plan.variants {
         if let Variant::Gateway {
             name,
@@ -133,39 +141,53 @@ pub fn prepare_resume(
             setup,
         } = variant
         {
-            let folder = resolve_gateway::folder(folder, setup.config.as_deref(), catalogue)?;
-            let host = hosts.of(setup, launcher)?;
-            let binary = resolve_gateway::binary(&folder, setup, launcher, host.as_deref())?;
-            let (gateway, warning) = resolve_gateway::gateway(name, folder, binary, setup, host)?;
-            warnings.extend(warning);
+            let folder = own_config::folder(folder, setup, catalogue)?;
+            let gateway = testbed.find(folder, setup)?;
+            warnings.extend(gateway_selection::limited_by_cores(name, &gateway, setup));
             let before = manifest.gateways.get(name);
-            if let Some(what) =
-                before.and_then(|before| identity::change(before, &identity::of(&gateway)))
-            {
-                warnings.push(Warning::GatewayChanged {
-                    gateway: name.clone(),
-                    what,
-                });
-            }
+            let change = before.and_then(|it| identity::change(it, &identity::of(&gateway)));
+            warnings.extend(change.map(|what| Warning::GatewayChanged {
+                gateway: name.clone(),
+                what,
+            }));
             gateways.insert(name.clone(), gateway);
         }
     }
-    let engine = match external::again(&manifest)? {
-        Some((engine, changes)) => {
-            warnings.extend(changes);
-            Some(engine)
-        }
-        None => None,
-    };
+    let engine = external::again(&manifest)?.map(|(engine, changes)| {
+        warnings.extend(changes);
+        engine
+    });
     Ok(Prepared {
         plan: manifest.plan,
         gateways,
         engine,
         warnings,
+        testbed,
     })
 }
 
-/// The engine in place of gatebench's own: the user's, or that of a specification with a script.
+/// Returns the scenarios, each with those that the study adds to it, and the tests of isolation
+/// among them.
+fn isolated(
+    selection: &Selection,
+    scenarios: Vec<Listed<Scenario>>,
+) -> Result<(Vec<Listed<Scenario>>, Vec<Isolation>), RunnerError> {
+    let (mut all, mut tests) = (Vec::new(), Vec::new());
+    for listed in scenarios {
+        let Some((test, scenarios)) = selection.study().isolated(&listed.document)? else {
+            all.push(listed);
+            continue;
+        };
+        tests.push(test);
+        all.extend(scenarios.map(|document| Listed {
+            document,
+            ..listed.clone()
+        }));
+    }
+    Ok((all, tests))
+}
+
+/// Finds the external load generator that the user or a specification with a script requires.
 fn engine(
     selection: &Selection,
     plan: &mut Plan,
@@ -182,10 +204,10 @@ fn engine(
     Ok(engine)
 }
 
-/// Refuses to keep the cores of a gateway awake that gatebench did not place on any.
+/// Rejects --keep-awake for a gateway that gatebench did not assign to cores.
 ///
 /// # Errors
-/// Such a gateway takes part.
+/// The run includes such a gateway.
 fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
     if !selection.keep_awake || selection.attach.is_none() {
         return Ok(());
@@ -196,13 +218,13 @@ fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
     ))
 }
 
-/// Returns the study that the suite asks for, unless the command is made for another.
+/// Returns the study that the suite requires, unless the command is made for another.
 ///
 /// # Errors
-/// There is one, and an external load generator.
+/// There is one, and the load generator is external.
 fn suite_study(selection: &Selection, suite: &Suite) -> Result<Option<SuiteStudy>, RunnerError> {
     let study = suite.study.clone();
-    let study = study.filter(|_| selection.study.only_measures());
+    let study = study.filter(|_| selection.study().only_measures());
     if study.is_none() || selection.engine.is_none() {
         return Ok(study);
     }
@@ -226,7 +248,7 @@ fn check_workload(
     workload::check(&plan.scenarios, files, |scenario| phases_of(plan, scenario))
 }
 
-/// The phases of a scenario that are known beforehand.
+/// Returns the phases of a scenario that are known in advance.
 fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
     let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
     own.chain(plan.study.known_load()).collect()
@@ -234,25 +256,35 @@ fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
 
 fn select_gateways(
     selection: &Selection,
-    (suite, base): (&Suite, &Path),
-    (wanted, places): (&Wanted, &Places<'_>),
-    hosts: RemoteHosts,
+    suite: &Suite,
+    base: &Path,
+    wanted: &Wanted,
+    places: &Places<'_>,
 ) -> Result<GatewaySelection, RunnerError> {
     let named = !selection.gateways.is_empty();
-    let words: Vec<String> = match (named, &selection.attach) {
+    let of_suite = |gateway: &SuiteGateway| {
+        let config = gateway.config().map(|config| base.join(config));
+        let config = config.map(|it| it.display().to_string());
+        (resolve_path(gateway.word(), base), config)
+    };
+    let words: Vec<(String, Option<String>)> = match (named, &selection.attach) {
         _ if suite.gateways.is_empty() => Vec::new(),
-        (true, _) => selection.gateways.clone(),
-        (false, Some(_)) => Vec::new(),
-        (false, None) => suite
+        (true, _) => selection
             .gateways
             .iter()
-            .map(|word| beside(word, base))
+            .map(|it| (it.clone(), None))
             .collect(),
+        (false, Some(_)) => Vec::new(),
+        (false, None) => suite.gateways.iter().map(of_suite).collect(),
     };
-    let mut found = GatewaySelection::called(&selection.labels, hosts);
-    for word in &words {
-        found.add_word(word, named, wanted, places)?;
+    let mut found = GatewaySelection::called(&selection.labels);
+    for (word, config) in &words {
+        let mut wanted = wanted.clone();
+        wanted.configs.extend(config.as_deref().map(absolute));
+        found.add_word(word, named, &wanted, places)?;
     }
+    let changed = own_config::warnings(&found.variants)?;
+    found.warnings.extend(changed);
     if let Some(attach) = &selection.attach {
         found.add_attached(attach);
     }
@@ -266,23 +298,36 @@ fn select_gateways(
     Ok(found)
 }
 
-/// The scenarios that were asked for, or those of the suite.
+/// Returns the requested scenarios, or those of the suite.
 fn select_scenarios(
     selection: &Selection,
     suite: &Suite,
     base: &Path,
     library: &Library,
 ) -> Result<Vec<Listed<Scenario>>, RunnerError> {
+    if let Some(scenario) = &selection.scenario {
+        let path = selection.configs.first().cloned().unwrap_or_default();
+        return Ok(vec![Listed {
+            document: scenario.clone(),
+            source: Source::File(path.clone().into()),
+            word: path,
+        }]);
+    }
     if !selection.scenarios.is_empty() {
         let words = selection.scenarios.iter().map(String::as_str);
         return scenarios_of(words, Path::new(""), library);
     }
     let words = suite.scenarios.iter().map(|it| it.word());
     let mut scenarios = scenarios_of(words, base, library)?;
-    if let Some(specification) = selection.study.specification() {
+    if let Some(specification) = &selection.specification {
         specification::ask(specification, &mut scenarios)?;
     }
     Ok(scenarios)
+}
+
+/// The path from the root, because a plan is read again from another directory.
+fn absolute(path: &str) -> String {
+    std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
 fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, RunnerError> {
@@ -293,17 +338,15 @@ fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, RunnerErr
             "name the gateway: --gateway NAME --config FILE",
         ));
     }
-    let absolute = |path: &String| {
-        std::path::absolute(path).map_or_else(|_| path.clone(), |path| path.display().to_string())
-    };
     Ok(Wanted {
-        configs: selection.configs.iter().map(absolute).collect(),
+        configs: selection
+            .configs
+            .iter()
+            .map(|path| absolute(path))
+            .collect(),
         sizes,
         elsewhere: selection.elsewhere.clone(),
         cores_follow_size: selection.gateway_cores.is_none(),
         cores: selection.cores.clone(),
     })
 }
-
-#[cfg(test)]
-mod tests;

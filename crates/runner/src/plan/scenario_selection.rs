@@ -9,7 +9,8 @@ use super::selection::Selection;
 use super::suite::suite_of;
 use crate::error::RunnerError;
 
-/// The scenario and the load of these names or files, with a phase for each number of a sweep; without a word for the load that of the tour.
+/// Returns the scenario and the load of these names or files, with a phase for each number of a
+/// sweep. The default load is that of the tour.
 ///
 /// # Errors
 /// A word that names nothing, or a file with mistakes.

@@ -1,27 +1,29 @@
-//! The request of a user, and the resolved plan with everything that it names.
+//! The request of a user, and the resolved plan with its gateways and load generator.
 
 use std::collections::BTreeMap;
 
-use gatebench_model::{Elsewhere, Length, Limits, Plan, Scenario, Shape, Suite};
+use gatebench_model::{Elsewhere, Length, Limits, Plan, Scenario, Shape, Specification, Suite};
+use gatebench_studies::StudyChoice;
+use gatebench_testbed::Testbed;
+use gatebench_testbed::gateway::FoundGateway;
 
 use super::library::Listed;
-use super::study::StudyChoice;
 use crate::external::{GeneratorChoice, PreparedGenerator};
-use crate::testbed::resolve_gateway::PreparedGateway;
 use crate::warning::Warning;
 
-/// What a user asked for.
-#[derive(Clone, Debug, Default)]
+/// The request of a user.
+#[derive(Debug, Default)]
 pub struct Selection {
-    /// Names or files of one suite or of scenarios; none is the tour.
+    /// Names or files of one suite or of scenarios; none for the tour.
     pub words: Vec<String>,
-    /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`; none is what the suite says.
+    /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`; none for those of the
+    /// suite.
     pub gateways: Vec<String>,
     /// Scenarios by name or file, in place of the suite's.
     pub scenarios: Vec<String>,
-    /// Leaves the direct variant out, whatever the suite says.
+    /// Omits the direct variant, regardless of the suite.
     pub no_direct: bool,
-    /// Adds the null gateway, whatever the suite says.
+    /// Adds the null gateway, regardless of the suite.
     pub null: bool,
     /// Repeats open loads with threads that keep the gateway's cores from idling.
     pub keep_awake: bool,
@@ -33,29 +35,48 @@ pub struct Selection {
     pub blocks: Option<u32>,
     /// Seed of the order.
     pub seed: Option<u64>,
-    /// Cores of the gateway; one without.
+    /// Cores of the gateway [default: 1].
     pub gateway_cores: Option<usize>,
-    /// What each gateway may use at most, one variant for each.
+    /// Limits of each gateway, one variant for each.
     pub sizes: Vec<Limits>,
-    /// Configurations of the user's for the one gateway named, one variant for each.
+    /// The user's configurations for the only named gateway, one variant for each.
     pub configs: Vec<String>,
-    /// The host that the gateways run on; this machine without.
+    /// A scenario that no file has, in place of the suite's: that of the configurations' routes.
+    pub scenario: Option<Scenario>,
+    /// The host that the gateways run on; none for this machine.
     pub elsewhere: Option<Elsewhere>,
-    /// How long the run is.
+    /// The length of the run.
     pub length: Length,
     /// An external load generator in place of gatebench's own engine.
     pub engine: Option<GeneratorChoice>,
-    /// The study that the run is made for.
-    pub study: StudyChoice,
+    /// The study that the run is made for, unless it is made from a specification.
+    pub study: Box<dyn StudyChoice>,
+    /// The specification that the run is made from.
+    pub specification: Option<Listed<Specification>>,
     /// Numbers of cores, one variant of each gateway for each.
     pub cores: Vec<usize>,
     /// The shape of every phase, in place of the load profile's.
     pub shape: Option<Shape>,
-    /// What to call the gateways of these words, where their folders' names do not tell them apart.
+    /// Labels of the gateways by word, if their folders have the same name.
     pub labels: BTreeMap<String, String>,
 }
 
 impl Selection {
+    /// Reports whether the user chose what to run, apart from configurations. The suite of another
+    /// study, such as an A/B test, is only a default.
+    pub(super) fn has_scenarios(&self) -> bool {
+        let has_words = !self.words.is_empty() && self.study().only_measures();
+        has_words || !self.scenarios.is_empty() || self.specification.is_some()
+    }
+
+    /// The study that the run is made for.
+    pub(super) fn study(&self) -> &dyn StudyChoice {
+        match &self.specification {
+            Some(listed) => &listed.document,
+            None => &*self.study,
+        }
+    }
+
     /// Reports whether the null gateway is loaded: it must be requested, and comparable in a
     /// scenario.
     pub(super) fn loads_null(&self, suite: &Suite, scenarios: &[Listed<Scenario>]) -> bool {
@@ -71,7 +92,11 @@ impl Selection {
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
         let is_own_load =
             self.engine.is_none() && matches!(self.length, Length::Full | Length::Quick);
-        self.study.only_measures() && !is_elsewhere && !is_varied && is_own_load && !self.no_direct
+        self.study().only_measures()
+            && !is_elsewhere
+            && !is_varied
+            && is_own_load
+            && !self.no_direct
     }
 }
 
@@ -84,15 +109,16 @@ pub struct Attach {
     pub pid: Option<u32>,
 }
 
-/// A plan, and everything resolved that it names.
+/// A plan with its resolved gateways and load generator.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// What will be done.
     pub plan: Plan,
     /// The gateways by label of their variant.
-    pub gateways: BTreeMap<String, PreparedGateway>,
+    pub gateways: BTreeMap<String, FoundGateway>,
     /// An external load generator in place of gatebench's own engine.
     pub engine: Option<PreparedGenerator>,
-    /// What the reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<Warning>,
+    /// The places where the trials run.
+    pub testbed: Testbed,
 }

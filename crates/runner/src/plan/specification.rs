@@ -5,15 +5,15 @@ use gatebench_model::{Plan, Scenario, Specification};
 
 use super::library::{Listed, Source};
 use super::selection::Selection;
-use super::suite::beside_file;
+use super::suite::file_next_to;
 use crate::error::RunnerError;
 use crate::external::{GeneratorChoice, PreparedGenerator};
 use crate::warning::Warning;
 
-/// Has each scenario ask for what the specification names.
+/// Sets the requests of each scenario to those of the specification.
 ///
 /// # Errors
-/// Every scenario that has no route for it, with the specification's file as the culprit.
+/// Every scenario without a route for them, with the specification's file as the culprit.
 pub(crate) fn ask(
     specification: &Listed<Specification>,
     scenarios: &mut [Listed<Scenario>],
@@ -39,13 +39,14 @@ pub(crate) fn ask(
     RunnerError::unless_none(mistakes)
 }
 
-/// The engine in place of gatebench's own: the user's, or wrk for the script of a specification.
+/// Returns the external load generator: the user's choice, or wrk for the script of a
+/// specification.
 ///
 /// # Errors
 /// The script is not for the engine that the user named, or not in the file system.
 pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, RunnerError> {
     let chosen = selection.engine.as_ref();
-    let script = selection.study.specification().and_then(|listed| {
+    let script = selection.specification.as_ref().and_then(|listed| {
         let load = listed.document.load()?;
         Some((listed, load.script.as_ref()?))
     });
@@ -69,20 +70,20 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, R
     };
     Ok(Some(GeneratorChoice {
         generator: Generator::Wrk,
-        script: Some(beside_file(file, script)),
+        script: Some(file_next_to(file, script)),
     }))
 }
 
-/// What the reader must know where gateways were named and none of them is started.
+/// Returns a warning if gateways were named and none of them is started.
 pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
-    let specification = &selection.study.specification()?.document;
+    let specification = &selection.specification.as_ref()?.document;
     let is_unused = !specification.has_gateway() && !selection.gateways.is_empty();
     is_unused.then(|| Warning::GatewaysUnused {
         specification: specification.specification.clone(),
     })
 }
 
-/// What the reader must know where the engine does not take the threads that are asked for.
+/// Returns a warning if the load generator ignores the requested threads.
 pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedGenerator>) -> Option<Warning> {
     let asked = plan.study.engine_threads()?;
     let engine = match engine.map(|it| it.generator) {

@@ -8,25 +8,25 @@ use super::library::{Library, Listed, Named, Source, is_path};
 use super::selection::Selection;
 use crate::error::RunnerError;
 
-/// The suite of a run without words.
+/// The default suite.
 const TOUR: &str = "tour";
-/// Scenarios that are told in the name of a run.
+/// The most scenarios in the name of a run.
 const NAMES_MAX: usize = 3;
 
-/// The suite that the words name, or one made of the scenarios that they name, and the folder from
-/// which its paths are seen.
+/// Returns the suite that the words name, or one of the scenarios that they name, and the folder to
+/// which its paths are relative.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
 ) -> Result<(Suite, PathBuf), RunnerError> {
-    if let Some(specification) = selection.study.specification() {
+    if let Some(specification) = &selection.specification {
         let base = base_of(&specification.source);
         return Ok((specification.document.suite(), base));
     }
     let mut suite: Option<Listed<Suite>> = None;
-    let mut scenarios: Vec<(String, Scenario)> = Vec::new();
+    let mut scenarios: Vec<Listed<Scenario>> = Vec::new();
     for word in &selection.words {
-        match library.find_suite_or_scenario(word)? {
+        match library.find_suite_or_scenarios(word)? {
             Named::Suite(_) if suite.is_some() => {
                 return Err(RunnerError::words(
                     format!("'{word}' is a second suite"),
@@ -34,15 +34,13 @@ pub(crate) fn suite_of(
                 ));
             }
             Named::Suite(listed) => suite = Some(*listed),
-            Named::Scenario(listed) => scenarios.push((word.clone(), listed.document)),
+            Named::Scenarios(listed) => scenarios.extend(listed),
         }
     }
     if suite.is_none() && scenarios.is_empty() {
-        // Named by --scenario alone, they are what the run is of.
+        // Scenarios named only by --scenario form the run.
         let words = selection.scenarios.iter().map(String::as_str);
-        let listed = scenarios_of(words, Path::new(""), library)?;
-        let documents = listed.into_iter().map(|listed| listed.document);
-        scenarios.extend(selection.scenarios.iter().cloned().zip(documents));
+        scenarios = scenarios_of(words, Path::new(""), library)?;
     }
     match (suite, scenarios.is_empty()) {
         (Some(_), false) => Err(RunnerError::words(
@@ -53,19 +51,30 @@ pub(crate) fn suite_of(
             let base = base_of(&listed.source);
             Ok((listed.document, base))
         }
-        (None, true) => Ok((
-            library.find::<Suite>(TOUR, Path::new(""))?.document,
-            "".into(),
-        )),
-        (None, false) => {
+        (None, is_empty) => {
             let tour = library.find::<Suite>(TOUR, Path::new(""))?.document;
+            if let Some(scenario) = &selection.scenario {
+                let suite = Suite {
+                    suite: scenario.scenario.clone(),
+                    title: scenario.title.clone(),
+                    null_gateway: false,
+                    ..tour
+                };
+                return Ok((suite, "".into()));
+            }
+            if is_empty {
+                return Ok((tour, "".into()));
+            }
             let (title, name) = (title_of(&scenarios), name_of(&scenarios));
-            let words = scenarios.into_iter().map(|(word, _)| word.into()).collect();
+            let words = match &selection.words[..] {
+                [] => &selection.scenarios[..],
+                words => words,
+            };
             Ok((
                 Suite {
                     suite: name,
                     title,
-                    scenarios: words,
+                    scenarios: words.iter().cloned().map(Into::into).collect(),
                     null_gateway: false,
                     ..tour
                 },
@@ -75,27 +84,31 @@ pub(crate) fn suite_of(
     }
 }
 
-/// The name of a run of scenarios, and so of its directory.
-fn name_of(scenarios: &[(String, Scenario)]) -> String {
-    let names: Vec<&str> = scenarios
-        .iter()
-        .map(|(_, scenario)| scenario.scenario.as_str())
-        .collect();
-    match names.split_at_checked(NAMES_MAX) {
-        Some((first, rest @ [_, ..])) => format!("{}-and-{}-more", first.join("-"), rest.len()),
-        _ => names.join("-"),
-    }
+/// Returns the name of a run of scenarios, which names its directory.
+fn name_of(scenarios: &[Listed<Scenario>]) -> String {
+    let names = scenarios.iter().map(|it| it.document.scenario.as_str());
+    joined(names, "-", "-and-", "-more")
 }
 
-/// What a run of scenarios is about.
-fn title_of(scenarios: &[(String, Scenario)]) -> String {
-    let titles: Vec<&str> = scenarios
-        .iter()
-        .map(|(_, scenario)| scenario.title.as_str())
-        .collect();
-    match titles.split_at_checked(NAMES_MAX) {
-        Some((first, rest @ [_, ..])) => format!("{}; and {} more", first.join("; "), rest.len()),
-        _ => titles.join("; "),
+/// Returns the title of a run of scenarios.
+fn title_of(scenarios: &[Listed<Scenario>]) -> String {
+    let titles = scenarios.iter().map(|it| it.document.title.as_str());
+    joined(titles, "; ", "; and ", " more")
+}
+
+/// Joins the first texts, and counts the others between `and` and `more`.
+fn joined<'t>(
+    texts: impl Iterator<Item = &'t str>,
+    separator: &str,
+    and: &str,
+    more: &str,
+) -> String {
+    let texts: Vec<&str> = texts.collect();
+    match texts.split_at_checked(NAMES_MAX) {
+        Some((first, rest @ [_, ..])) => {
+            format!("{}{and}{}{more}", first.join(separator), rest.len())
+        }
+        _ => texts.join(separator),
     }
 }
 
@@ -106,7 +119,7 @@ fn base_of(source: &Source) -> PathBuf {
     }
 }
 
-/// The scenarios of these words; the mistakes of all files at once.
+/// Finds the scenarios of these words. Returns the mistakes of all files together.
 pub(crate) fn scenarios_of<'w>(
     words: impl IntoIterator<Item = &'w str>,
     base: &Path,
@@ -126,8 +139,8 @@ pub(crate) fn scenarios_of<'w>(
     Ok(scenarios)
 }
 
-/// A word as it is meant beside the suite's file.
-pub(crate) fn beside(word: &str, base: &Path) -> String {
+/// Resolves a path relative to the suite's folder; leaves a name as it is.
+pub(crate) fn resolve_path(word: &str, base: &Path) -> String {
     if is_path(word) {
         base.join(word).display().to_string()
     } else {
@@ -135,8 +148,8 @@ pub(crate) fn beside(word: &str, base: &Path) -> String {
     }
 }
 
-/// A file beside another one.
-pub(crate) fn beside_file(file: &Path, word: &str) -> PathBuf {
+/// Returns the path of a file next to another one.
+pub(crate) fn file_next_to(file: &Path, word: &str) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join(word)
 }
 

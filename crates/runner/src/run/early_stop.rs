@@ -1,11 +1,11 @@
-//! Ends a run before its plan does: when its study has decided, or its time is used up.
+//! Ends a run before its plan does: when its study has decided, or its time limit is reached.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gatebench_analysis::format::counted;
-use gatebench_analysis::study::{Next, after_block};
 use gatebench_model::Study;
+use gatebench_report::format::counted;
+use gatebench_studies::{Next, after_block};
 
 use crate::error::RunnerError;
 
@@ -15,9 +15,9 @@ pub(crate) struct EarlyStop {
     study: Study,
     budget: Option<Duration>,
     began: Instant,
-    /// The block that was under way when this process took the run up.
+    /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The last block that was asked about.
+    /// The last block for which the study was consulted.
     asked: u32,
 }
 
@@ -41,12 +41,12 @@ impl EarlyStop {
         }
     }
 
-    /// What is left of the time the run may take.
+    /// Returns the rest of the time limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }
 
-    /// Whether so many blocks are done for the first time.
+    /// Reports whether this number of completed blocks is new.
     pub(crate) fn is_at_a_boundary(&mut self, done: u32) -> bool {
         let first = *self.first_block.get_or_insert(done);
         let is_new = done > self.asked && done > first;
@@ -54,7 +54,7 @@ impl EarlyStop {
         is_new
     }
 
-    /// The part that is over before the block of this number, with the reason; none if the run
+    /// Returns the part that is over before the block `next`, with the reason; none if the run
     /// continues.
     pub(crate) fn over(
         &self,
@@ -62,7 +62,7 @@ impl EarlyStop {
         next: u32,
         dir: &Path,
     ) -> Result<Option<Over>, RunnerError> {
-        if let Next::Stop(why) = after_block(&self.study, dir, (done, next))? {
+        if let Next::Stop(why) = after_block(&self.study, dir, done, next)? {
             return Ok(Some(Over::Deciding(why)));
         }
         let measured = done - self.first_block.unwrap_or(0);
@@ -70,7 +70,7 @@ impl EarlyStop {
         let with_next = elapsed + elapsed / measured.max(1);
         let is_over = self.budget.is_some_and(|budget| with_next > budget);
         let blocks = counted(done.into(), "block");
-        let why = || format!("Ended after {blocks}: the time for it was used up.");
+        let why = || format!("Ended after {blocks}: the time limit was reached.");
         Ok(is_over.then(|| Over::Run(why())))
     }
 }
@@ -99,7 +99,7 @@ mod tests {
         let mut over = EarlyStop::new(Study::default(), Some(Duration::ZERO));
         over.is_at_a_boundary(0);
         let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
-        let said = "Ended after 5 blocks: the time for it was used up.";
+        let said = "Ended after 5 blocks: the time limit was reached.";
         assert_eq!(why, Over::Run(said.into()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// An estimate that begins with the plan's and learns from what trials really took.
+/// An estimate that starts with the plan's and then uses the durations of finished trials.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eta {
     planned: Duration,
@@ -11,7 +11,7 @@ pub(crate) struct Eta {
 }
 
 impl Eta {
-    /// One that expects each trial to take as long as `planned`.
+    /// Creates an estimate that expects each trial to take `planned`.
     pub(crate) fn new(planned: Duration) -> Self {
         Self {
             planned,
@@ -26,7 +26,8 @@ impl Eta {
         self.count += 1;
     }
 
-    /// Returns the expected duration of this number of trials, each the mean of those that were run.
+    /// Returns the expected duration of this number of trials, each the mean of those that were
+    /// run.
     pub(crate) fn for_trials(&self, trials: u32) -> Duration {
         let each = self.total.checked_div(self.count).unwrap_or(self.planned);
         each.saturating_mul(trials)
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_trials_took_replaces_what_was_planned() {
+    fn measured_durations_replace_planned_ones() {
         let mut eta = Eta::new(Duration::from_secs(8));
         assert_eq!(eta.for_trials(3), Duration::from_secs(24));
         eta.took(Duration::from_secs(9));

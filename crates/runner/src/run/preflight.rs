@@ -1,25 +1,24 @@
-//! Checks, before anything starts, that the machine can do what the plan needs.
+//! Checks that the machine meets the needs of the plan before anything starts.
 
 use std::thread;
 use std::time::Duration;
 
 use gatebench_model::{Blame, Plan, Scenario};
-use gatebench_testbed::probe::{MachineSample, Profiler};
+use gatebench_testbed::probe::{MachineSample, Profiler, allowed_cores};
 
 use crate::error::RunnerError;
 use crate::plan::fd_limit;
-use crate::testbed::cores;
 use crate::warning::Warning;
 use crate::workload::connections;
 
-/// How long cores are looked at. The kernel counts in ticks of 10 ms.
+/// The length of the observation of cores. The kernel counts in ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);
-/// A core busier than this before the run is used by something else.
+/// The busy share above which another process uses a core before the run.
 const BUSY_MAX: f64 = 0.25;
 
-/// Sees that the plan's cores are there, perf where it is needed, and that descriptors suffice, and raises this process's limit.
+/// Checks the plan's cores, perf if it is needed, and the limit of descriptors, which it raises.
 pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
-    let allowed = cores::allowed();
+    let allowed = allowed_cores();
     let missing: Vec<String> = planned_cores(plan)
         .iter()
         .filter(|core| !allowed.contains(core))
@@ -44,7 +43,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
     fd_limit::raise_for(u64::from(most))
 }
 
-/// The plan's cores that something else uses now.
+/// Returns warnings about the plan's cores that other processes use.
 pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
     let before = MachineSample::read();
     thread::sleep(LOOK);

@@ -1,4 +1,4 @@
-//! The settings that a resumed run takes over, and the changes since it began.
+//! The settings that a resumed run keeps, and the changes since its start.
 
 use gatebench_net::{Backend, choose};
 use gatebench_store::Manifest;
@@ -6,8 +6,8 @@ use gatebench_testbed::probe::EnvironmentFacts;
 
 use crate::warning::Warning;
 
-/// The backend of a resumed run: the one asked for, else the one it began with, where this gatebench
-/// knows it.
+/// Returns the backend of a resumed run: the requested one, else the original one if this gatebench
+/// supports it.
 pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Backend> {
     let began_with = [Backend::Uring, Backend::Epoll]
         .into_iter()
@@ -15,7 +15,8 @@ pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Ba
     wanted.or(began_with)
 }
 
-/// One warning for each of backend, gatebench and kernel that is another than at the run's begin.
+/// Returns a warning for each of backend, gatebench and kernel that differs from the start of the
+/// run.
 pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
     let kernel = EnvironmentFacts::read().kernel.release;
     let now = [
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_named() {
+    fn differences_are_named() {
         assert_eq!(difference("backend", "epoll", "epoll"), None);
         assert_eq!(
             difference("backend", "io_uring", "epoll").as_deref(),

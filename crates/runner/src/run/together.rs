@@ -1,5 +1,5 @@
-//! Trials of a block that go through it together, because their load has phases in which gateways are measured
-//! side by side.
+//! Trials of a block that run together, because their load has phases that measure gateways side by
+//! side.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ use crate::progress::{Observer, Progress};
 use crate::trial::{self, TrialResult};
 
 impl<'a> RunLoop<'a> {
-    /// The trials that are to go with this one, of those that are left.
+    /// Returns the remaining trials that must run together with this one.
     pub(super) fn partners_of<'t>(&self, trial: &Trial, further: &[&'t Trial]) -> Vec<&'t Trial> {
         let prepared = &self.request.prepared;
         let plan = &prepared.plan;
@@ -33,7 +33,7 @@ impl<'a> RunLoop<'a> {
         further.filter(goes_along).copied().collect()
     }
 
-    /// Runs these at the same time, and writes them.
+    /// Runs these trials at the same time, and writes them.
     pub(super) fn together(
         &mut self,
         trials: &[&Trial],
@@ -43,10 +43,10 @@ impl<'a> RunLoop<'a> {
         let (observer, of) = (self.observer, self.last_number());
         let turns = self.request.prepared.plan.turns(trials);
         let lockstep = Lockstep::of(trials.len(), turns);
-        let heard: Vec<Heard> = trials
+        let observers: Vec<PartnerObserver> = trials
             .iter()
             .enumerate()
-            .map(|(index, trial)| Heard {
+            .map(|(index, trial)| PartnerObserver {
                 observer,
                 load: self.request.prepared.plan.load_of(&trial.scenario),
                 is_first: index == 0,
@@ -57,11 +57,11 @@ impl<'a> RunLoop<'a> {
                 },
             })
             .collect();
-        heard[0].observer.observe(heard[0].begin.clone());
+        observers[0].observer.observe(observers[0].begin.clone());
         let mut begun: Vec<(&Trial, TrialContext<'_>, TrialWriter)> = Vec::new();
-        for (place, (trial, heard)) in trials.iter().zip(&heard).enumerate() {
+        for (place, (trial, observer)) in trials.iter().zip(&observers).enumerate() {
             let mut context = self.context(trial, Vec::new())?;
-            context.observer = heard;
+            context.observer = observer;
             context.lockstep = Some(lockstep.member(place));
             match self.writer.begin_trial(trial) {
                 Ok(writer) => begun.push((*trial, context, writer)),
@@ -85,38 +85,35 @@ impl<'a> RunLoop<'a> {
         let share = u32::try_from(results.len()).unwrap_or(1);
         for (trial, result, writer) in results {
             self.done.insert(trial.number);
-            self.keep(trial, result, writer, (share, further))?;
+            self.keep(trial, result, writer, share, further)?;
         }
         Ok(())
     }
 }
 
-/// Who hears of one of several trials: of loads that all of them have at once only the first one tells.
-struct Heard<'a> {
+/// Forwards the events of one of several concurrent trials. Only the first forwards loads that all
+/// of them have at the same time.
+struct PartnerObserver<'a> {
     observer: &'a dyn Observer,
     load: &'a LoadProfile,
     is_first: bool,
-    /// That this trial is the one that is told of.
+    /// The event that announces this trial.
     begin: Progress,
 }
 
-impl Heard<'_> {
-    fn is_told(&self, progress: &Progress) -> bool {
+impl PartnerObserver<'_> {
+    fn is_forwarded(&self, progress: &Progress) -> bool {
         let is_shared = |name: &str| {
             let mut phases = self.load.phases.iter();
             phases.any(|phase| phase.name == name && phase.side_by_side)
         };
-        match progress {
-            Progress::PhaseStarted { name, .. } => !is_shared(name),
-            Progress::PhaseFinished(summary) => !is_shared(&summary.name),
-            _ => false,
-        }
+        matches!(progress, Progress::PhaseStarted { name } if !is_shared(name))
     }
 }
 
-impl Observer for Heard<'_> {
+impl Observer for PartnerObserver<'_> {
     fn observe(&self, progress: Progress) {
-        if self.is_first || self.is_told(&progress) {
+        if self.is_first || self.is_forwarded(&progress) {
             if matches!(progress, Progress::PhaseStarted { .. }) {
                 self.observer.observe(self.begin.clone());
             }

@@ -1,15 +1,14 @@
-//! Loads that follow from those before them, as the study of the plan says, in one gateway process.
+//! Loads that a study derives from earlier loads, in one gateway process.
 
-use gatebench_analysis::study::{Next, after_load};
-use gatebench_model::{Blame, Culprit};
-use gatebench_store::{StoreError, Timestamp, TrialWriter};
+use gatebench_store::{Timestamp, TrialWriter};
+use gatebench_studies::{Next, after_load};
 
 use super::{Setting, TrialRunner};
 use crate::abort::{Abort, Failure};
 
 impl TrialRunner<'_> {
-    /// Offers the loads that the study adds to those of the profile, each decided after the one
-    /// before it. Every step of a search is on disk before the next one.
+    /// Runs the loads that the study adds to those of the profile, each chosen after the previous
+    /// one. Every step of a search is on disk before the next one.
     pub(super) fn further_loads(&mut self, setting: &mut Setting<'_>) -> Result<(), Abort> {
         let context = self.context;
         let planned = context.phases().len();
@@ -23,8 +22,8 @@ impl TrialRunner<'_> {
                     break;
                 }
             };
-            if further.is_step() {
-                // Of all steps the summary has the last one.
+            if further.is_step {
+                // The summary shows only the last step.
                 self.result.summaries.truncate(planned);
             }
             self.load(setting, &further.phase, first_slot + number)?;
@@ -32,7 +31,7 @@ impl TrialRunner<'_> {
             if let Some(record) = result.record.phases.last_mut() {
                 further.mark(record, &result.histograms);
             }
-            if further.is_step() {
+            if further.is_step {
                 self.keep(setting.writer)?;
             }
         }
@@ -43,9 +42,6 @@ impl TrialRunner<'_> {
         self.result.record.finished = Timestamp::now();
         let result = &self.result;
         let kept = writer.checkpoint(&result.record, &result.histograms, &result.series);
-        kept.map_err(|error: StoreError| {
-            let (reason, remedy) = (error.to_string(), error.remedy());
-            Failure::new(Culprit::Environment, reason, remedy).into()
-        })
+        kept.map_err(|error| Failure::from(&error).into())
     }
 }

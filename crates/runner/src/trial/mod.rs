@@ -1,10 +1,11 @@
 //! One trial: a fresh gateway process, from its upstream's start to its record on disk.
 //!
-//! [`run`] brings the testbed up, proves parity, goes through the phases, proves parity again and
-//! brings everything down. It must not know other trials or the order of the run, except through
-//! the lockstep of its block.
+//! [`run`] starts the parts of the trial, proves parity, goes through the phases, proves parity
+//! again and brings everything down. It must not know other trials or the order of the run, except
+//! through the lockstep of its block.
 
 mod further;
+mod opening;
 mod start;
 mod unsupported;
 mod wait_for_idle;
@@ -13,46 +14,44 @@ use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Phase, Variant};
 use gatebench_net::clock;
 use gatebench_store::{
-    Buffering, ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION,
+    ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, RequestsRow, SCHEMA_VERSION,
     SeriesRow, SettleRecord, TaggedInterval, Timestamp, TrialRecord, TrialWriter,
 };
 use gatebench_testbed::probe::Profile;
+use gatebench_testbed::{GatewaySampler, Running};
 
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
 use crate::parity::{self, Place, buffering};
 use crate::phase::{self, Loading, admin, ceiling, external, trace};
 use crate::progress::{PhaseSummary, Progress, Step};
-use crate::testbed::log;
-use crate::testbed::opening::Opening;
-use crate::testbed::sampler::GatewaySampler;
-use crate::testbed::{self, Testbed};
 use crate::workload::Workload;
+use opening::Opening;
 
 /// The result of a trial, ready to be written.
 pub(crate) struct TrialResult {
     pub(crate) record: TrialRecord,
     pub(crate) histograms: Vec<TaggedInterval>,
     pub(crate) series: Vec<SeriesRow>,
+    pub(crate) requests: Vec<RequestsRow>,
     pub(crate) summaries: Vec<PhaseSummary>,
 }
 
-/// Runs a trial. When this returns, everything it started is down.
+/// Runs a trial. When it returns, everything that it started has ended.
 pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResult {
     let mut runner = TrialRunner::new(context);
     if let Some(policies) = unsupported::unsupported(context) {
         runner.result.record.outcome = Outcome::NotSupported { policies };
         return runner.result;
     }
-    // Declared before anything is started, so that it ends what is up also on a panic.
-    let mut testbed = Testbed::default();
-    let outcome = match runner.go(&mut testbed, writer) {
+    // Declared before anything starts, so that it ends all processes even on a panic.
+    let mut running = None;
+    let outcome = match runner.go(&mut running, writer) {
         Ok(()) => Outcome::Completed,
         Err(Abort::Interrupted) if runner.keeps_what_it_has() => Outcome::Completed,
         Err(abort) => abort.into(),
     };
-    runner.result.record.outcome = runner.take_down(&mut testbed, outcome);
-    runner.keep_error_log(writer);
+    runner.result.record.outcome = runner.take_down(running, outcome);
     runner.keep_clock_source();
     runner.result.record.finished = Timestamp::now();
     runner.result
@@ -74,7 +73,7 @@ fn keep_profile(
 }
 
 /// Reports whether a phase gives the gateway the routes under `later`.
-fn is_configured_anew(context: &TrialContext<'_>) -> bool {
+fn is_reconfigured(context: &TrialContext<'_>) -> bool {
     let phases = context.phases().iter();
     phases
         .filter_map(|phase| phase.change.as_ref())
@@ -83,7 +82,7 @@ fn is_configured_anew(context: &TrialContext<'_>) -> bool {
 
 /// The tag of the nonces of a part of the trial.
 fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
-    // As many for every trial, so that tags differ between them.
+    // Every trial has the same number of slots, so that tags differ between trials.
     let loads = std::iter::once(&context.plan.load).chain(context.plan.scenario_loads.values());
     let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
     let slots = u32::try_from(most)
@@ -93,16 +92,16 @@ fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     trace::tag(context.plan.seed, context.trial.number, slots, slot)
 }
 
-/// Where a gateway's standard error goes, to which its folder has it log: in the trial's folder.
+/// The file of a gateway's standard error in the trial's folder, which serves as its error log.
 const ERROR_LOG: &str = "gateway/gateway.stderr.log";
 
 const PARITY_BEFORE_SLOT: u32 = 0;
 const PARITY_AFTER_SLOT: u32 = 1;
 const FIRST_PHASE_SLOT: u32 = 2;
 
-/// The target of a trial's loads, their requests, and the place of their files.
+/// The running parts of a trial, the requests of its loads, and the writer of its files.
 struct Setting<'s> {
-    testbed: &'s mut Testbed,
+    running: &'s mut Running,
     workload: &'s Workload,
     writer: &'s TrialWriter,
 }
@@ -111,10 +110,10 @@ struct Setting<'s> {
 struct TrialRunner<'a> {
     context: &'a TrialContext<'a>,
     began_ns: u64,
-    /// The clock source at its begin, where the kernel shows it.
+    /// The clock source at the start, if the kernel shows it.
     clock_source: Option<String>,
     result: TrialResult,
-    /// Of the gateway's processes, from readiness to the end of the trial.
+    /// Samples the gateway's processes from readiness to the end of the trial.
     processes: Option<GatewaySampler>,
 }
 
@@ -140,6 +139,7 @@ impl<'a> TrialRunner<'a> {
             record,
             histograms: Vec::new(),
             series: Vec::new(),
+            requests: Vec::new(),
             summaries: Vec::new(),
         };
         Self {
@@ -151,7 +151,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    fn go(&mut self, testbed: &mut Testbed, writer: &TrialWriter) -> Result<(), Abort> {
+    fn go(&mut self, running: &mut Option<Running>, writer: &TrialWriter) -> Result<(), Abort> {
         let context = self.context;
         let workload = Workload::of(context.scenario, context.variant)
             .map_err(|error| Failure::of_manifest(&error))?;
@@ -159,13 +159,13 @@ impl<'a> TrialRunner<'a> {
         let first = first.filter(|_| context.is_cold() && context.gateway.is_some());
         let tag = tag(context, PARITY_BEFORE_SLOT);
         let opening = first.map(|it| Opening::new(it, tag, context.interrupt));
-        self.bring_up(testbed, writer, opening.as_ref())?;
+        let running = self.bring_up(running, writer, opening.as_ref())?;
         if opening.is_none() {
-            self.prove_before(testbed, &workload, writer)?;
+            self.prove_before(running, &workload, writer)?;
         }
         context.meet()?;
         let mut setting = Setting {
-            testbed: &mut *testbed,
+            running: &mut *running,
             workload: &workload,
             writer,
         };
@@ -174,106 +174,98 @@ impl<'a> TrialRunner<'a> {
         }
         self.further_loads(&mut setting)?;
         self.result.record.admin =
-            admin::rounds(context, testbed, &mut self.result.record.warnings)?;
+            admin::rounds(context, running, &mut self.result.record.warnings)?;
         context.meet()?;
         context.step(Step::ParityAfter)?;
-        // What it says is a finding: a gate of the analysis, not the end of the trial.
+        // A failure here is a finding of the analysis and does not end the trial.
         self.result.record.parity_after =
-            Some(self.prove(testbed, &workload, PARITY_AFTER_SLOT)?);
+            Some(self.prove(running, &workload, PARITY_AFTER_SLOT)?);
         self.count_processes_ended();
-        match testbed.death(context.variant) {
-            Some(death) => Err(death.into()),
-            None => Ok(()),
-        }
+        Failure::of_death(running).map_or(Ok(()), |death| Err(death.into()))
     }
 
-    /// Proves parity before the loads, and tries buffering.
+    /// Proves parity before the loads, and tests buffering.
     fn prove_before(
         &mut self,
-        testbed: &mut Testbed,
+        running: &mut Running,
         workload: &Workload,
         writer: &TrialWriter,
     ) -> Result<(), Abort> {
         self.context.step(Step::ParityBefore)?;
-        let before = self.prove(testbed, workload, PARITY_BEFORE_SLOT)?;
+        let before = self.prove(running, workload, PARITY_BEFORE_SLOT)?;
         let failure = parity::failure(&before);
         self.result.record.parity_before = Some(before);
         if let Some(reason) = failure {
-            return Err(self.parity_failure(testbed, reason, writer).into());
+            return Err(self.parity_failure(running, reason, writer).into());
         }
-        self.result.record.buffering = Some(self.try_buffering(testbed, workload)?);
+        let buffering = buffering::buffering(
+            self.context.scenario,
+            &workload.samples,
+            &self.place(running, PARITY_BEFORE_SLOT),
+        )?;
+        self.result.record.buffering = Some(buffering);
         Ok(())
     }
 
-    fn bring_up(
+    /// Starts the parts of the trial, into `slot`.
+    fn bring_up<'s>(
         &mut self,
-        testbed: &mut Testbed,
+        slot: &'s mut Option<Running>,
         writer: &TrialWriter,
         opening: Option<&Opening<'_>>,
-    ) -> Result<(), Abort> {
-        let facts = {
-            let _starting = self.context.force_stop.while_starting();
-            start::start_testbed(self.context, testbed, writer, opening)
-        };
-        // What was ended because of an interrupt did not fail.
-        if self.context.interrupt.is_raised() {
-            return Err(Abort::Interrupted);
-        }
-        self.result.record.gateway = facts?;
-        if let Variant::Attached { pid: None, .. } = self.context.variant {
+    ) -> Result<&'s mut Running, Abort> {
+        let context = self.context;
+        let started = start::start(context, writer, opening).map(|it| slot.insert(it));
+        // A start that an interrupt ended did not fail.
+        context.interrupt.check()?;
+        let running = started?;
+        self.result.record.gateway = start::facts(context, running, opening, self.began_ns);
+        if let Variant::Attached { pid: None, .. } = context.variant {
             let unknown =
-                "what the attached gateway costs cannot be read; give its process with --pid";
+                "CPU and memory of the attached gateway are unknown; name its process with --pid";
             self.result.record.warnings.push(unknown.into());
         }
         if let Some(facts) = &mut self.result.record.gateway {
-            if let Some(first) = &mut facts.first_correct {
-                first.at_ns = first.at_ns.saturating_sub(self.began_ns);
-            }
-            self.processes = testbed.gateway_sampler();
+            self.processes = running.gateway_sampler();
             let ready = self.processes.as_mut().map(GatewaySampler::sample);
             facts.processes = ready.map_or(0, |sample| sample.processes);
         }
-        Ok(())
+        Ok(running)
     }
 
-    fn place<'s>(&'s self, testbed: &Testbed, slot: u32) -> Result<Place<'s>, Abort> {
-        Ok(Place {
-            target: testbed.target().ok_or(Abort::Interrupted)?,
-            upstream: testbed.upstream(),
+    fn place<'s>(&'s self, running: &Running, slot: u32) -> Place<'s> {
+        Place {
+            target: running.target().clone(),
+            upstream: running.upstream(),
             tag: tag(self.context, slot),
             is_after: slot == PARITY_AFTER_SLOT,
             is_attached: matches!(self.context.variant, Variant::Attached { .. }),
             interrupt: self.context.interrupt,
-        })
-    }
-
-    fn try_buffering(&self, testbed: &Testbed, workload: &Workload) -> Result<Buffering, Abort> {
-        let place = self.place(testbed, PARITY_BEFORE_SLOT)?;
-        buffering::buffering(self.context.scenario, &workload.samples, &place)
+        }
     }
 
     fn prove(
         &self,
-        testbed: &Testbed,
+        running: &Running,
         workload: &Workload,
         slot: u32,
     ) -> Result<ParityRecord, Abort> {
         let context = self.context;
-        let place = self.place(testbed, slot)?;
+        let place = self.place(running, slot);
         match context.variant {
             Variant::Direct => parity::prove_direct(&workload.samples, &place),
             variant if variant.is_null() => parity::prove_direct(&workload.samples, &place),
-            _ if place.is_after && is_configured_anew(context) => {
+            _ if place.is_after && is_reconfigured(context) => {
                 parity::prove(&context.scenario.changed(), &workload.samples, &place)
             }
             _ => parity::prove(context.scenario, &workload.samples, &place),
         }
     }
 
-    /// A gateway that died fails every case, and then its death is the reason.
+    /// Returns the failure of parity. If the gateway died, its death is the reason.
     fn parity_failure(
         &self,
-        testbed: &mut Testbed,
+        running: &mut Running,
         reason: String,
         writer: &TrialWriter,
     ) -> Failure {
@@ -282,26 +274,25 @@ impl<'a> TrialRunner<'a> {
                 "correct the scenario's checks, or name the upstream that it needs".into()
             }
             Variant::Attached { .. } => {
-                "configure the attached gateway as the scenario says, or choose a scenario that fits it with --scenario"
+                "configure the attached gateway as the scenario requires, or choose a scenario that fits it with --scenario"
                     .into()
             }
             _ => format!(
-                "correct the gateway's templates or the scenario; what was rendered is in {}",
+                "correct the gateway's templates or the scenario; the rendered files are in {}",
                 writer.gateway_folder().display()
             ),
         };
-        let stderr = testbed.gateway_stderr();
+        let stderr = running.gateway_stderr();
         let reason = if stderr.is_empty() {
             reason
         } else {
-            format!("{reason}\nthe gateway's last words:\n{stderr}")
+            format!("{reason}\nthe end of the gateway's standard error:\n{stderr}")
         };
-        testbed
-            .death(self.context.variant)
+        Failure::of_death(running)
             .unwrap_or_else(|| Failure::new(self.context.target_culprit(), reason, remedy))
     }
 
-    /// A worker that crashed in a warm-up or between two loads is seen here only.
+    /// Only this count includes a worker that crashed in a warm-up or between two loads.
     fn count_processes_ended(&mut self) {
         let last = self.processes.as_mut().map(GatewaySampler::sample);
         if let Some((facts, last)) = self.result.record.gateway.as_mut().zip(last) {
@@ -309,7 +300,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// The slot after those of the loads of the profile.
+    /// Returns the slot after those of the profile's loads.
     fn slot_after_phases(&self) -> u32 {
         let phases = self.context.phases().len();
         FIRST_PHASE_SLOT + u32::try_from(phases).unwrap_or(u32::MAX)
@@ -324,36 +315,26 @@ impl<'a> TrialRunner<'a> {
             trial_began_ns: self.began_ns,
             folder: setting.writer.folder(),
         };
-        self.measure(setting.testbed, &loading, setting.writer)
-    }
-
-    fn measure(
-        &mut self,
-        testbed: &mut Testbed,
-        loading: &Loading<'_>,
-        writer: &TrialWriter,
-    ) -> Result<(), Abort> {
-        if self.context.interrupt.is_raised() {
-            return Err(Abort::Interrupted);
-        }
+        let (running, writer) = (&mut *setting.running, setting.writer);
+        self.context.interrupt.check()?;
         let lockstep = self.context.lockstep.as_ref();
-        let is_alone = lockstep.filter(|_| !loading.phase.side_by_side);
+        let is_alone = lockstep.filter(|_| !phase.side_by_side);
         let _turn = is_alone
             .map(|it| it.turn(self.context.interrupt))
             .transpose()?;
-        let settled = self.wait_for_idle(loading)?;
+        let settled = self.wait_for_idle(phase)?;
         let warnings = &mut self.result.record.warnings;
-        let ceiling = ceiling::measure(self.context, testbed, loading, warnings);
+        let ceiling = ceiling::measure(self.context, running, &loading, warnings);
         let mut measured = match self.context.engine {
-            None => phase::measure(self.context, testbed, loading)?,
+            None => phase::measure(self.context, running, &loading)?,
             Some(engine) => {
-                let work = writer.folder().join("engine").join(&loading.phase.name);
-                external::measure(self.context, testbed, loading, engine, &work)?
+                let work = writer.folder().join("engine").join(&phase.name);
+                external::measure(self.context, running, &loading, engine, &work)?
             }
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
-        measured.record.profile = keep_profile(writer, &loading.phase.name, measured.profile)?;
+        measured.record.profile = keep_profile(writer, &phase.name, measured.profile)?;
         let warnings = external::warnings(&measured.record);
         self.result.record.warnings.extend(warnings);
         let called = admin::warnings(&measured.record);
@@ -361,16 +342,17 @@ impl<'a> TrialRunner<'a> {
         self.result.record.phases.push(measured.record);
         self.result.histograms.extend(measured.histograms);
         self.result.series.extend(measured.series);
+        self.result.requests.extend(measured.requests);
         self.result.summaries.push(measured.summary);
-        if loading.phase.side_by_side {
+        if phase.side_by_side {
             self.context.meet()?;
         }
         measured.abort.map_or(Ok(()), Err)
     }
 
-    /// Waits until the machine is quiet, where the plan asks for it. A load that begins at the first
-    /// correct response waits for nothing.
-    fn wait_for_idle(&mut self, loading: &Loading<'_>) -> Result<Option<SettleRecord>, Abort> {
+    /// Waits for an idle machine, if the plan requires it. A load that starts at the first correct
+    /// response does not wait.
+    fn wait_for_idle(&mut self, phase: &Phase) -> Result<Option<SettleRecord>, Abort> {
         let context = self.context;
         let is_opening = context.is_cold() && self.result.record.phases.is_empty();
         let Some(settle) = context.plan.settle().filter(|_| !is_opening) else {
@@ -378,15 +360,13 @@ impl<'a> TrialRunner<'a> {
         };
         context.step(Step::Settling)?;
         let record = wait_for_idle::wait(&settle, context.interrupt);
-        if context.interrupt.is_raised() {
-            return Err(Abort::Interrupted);
-        }
-        let warning = record.and_then(|it| wait_for_idle::warning(&loading.phase.name, &it));
+        context.interrupt.check()?;
+        let warning = record.and_then(|it| wait_for_idle::warning(&phase.name, &it));
         self.result.record.warnings.extend(warning);
         Ok(record)
     }
 
-    /// Notes the clock source at both ends: times read from two of them do not agree.
+    /// Records the clock source at start and end, because times of two sources are not comparable.
     fn keep_clock_source(&mut self) {
         let both = self
             .clock_source
@@ -395,58 +375,42 @@ impl<'a> TrialRunner<'a> {
         self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
     }
 
-    /// Notes where the gateway's complaints are kept.
-    fn keep_error_log(&mut self, writer: &TrialWriter) {
-        let Some(facts) = &mut self.result.record.gateway else {
-            return;
-        };
-        let lines = log::lines(&writer.folder().join(ERROR_LOG)).unwrap_or(0);
-        facts.error_log = (lines > 0).then(|| ErrorLog {
-            file: ERROR_LOG.into(),
-            lines,
-        });
-    }
-
-    /// Whether an interrupt leaves something worth keeping: a soak that was stopped has lasted shorter, and a profile
-    /// has fewer samples.
+    /// Reports whether an interrupted trial is worth keeping: a stopped soak is shorter, and a
+    /// stopped profile has fewer samples.
     fn keeps_what_it_has(&mut self) -> bool {
         let is_kept =
             self.context.plan.study.may_be_stopped() && !self.result.record.phases.is_empty();
         if is_kept {
-            let stopped =
-                "it was stopped before its time was over, and parity was not proven after it";
+            let stopped = "it was stopped early, and parity was not checked after it";
             self.result.record.warnings.push(stopped.into());
         }
         is_kept
     }
 
-    /// Ends what is up and gives the trial's outcome, which a gateway that had ended by itself changes.
-    fn take_down(&mut self, testbed: &mut Testbed, outcome: Outcome) -> Outcome {
+    /// Ends all processes and returns the outcome of the trial, which fails if the gateway had
+    /// already ended.
+    fn take_down(&mut self, running: Option<Running>, outcome: Outcome) -> Outcome {
         self.context
             .observer
             .observe(Progress::StepStarted(Step::Down));
-        let stop = self
-            .context
-            .gateway
-            .map(|gateway| gateway.folder.spec.stop.clone())
-            .unwrap_or_default();
-        let shutdown = testbed.bring_gateway_down(&stop.signal, stop.timeout.0);
-        testbed.bring_upstream_down();
+        let shutdown = running.and_then(|it| it.stop(self.context.interrupt));
         let Some(shutdown) = shutdown else {
             return outcome;
         };
         if let Some(facts) = &mut self.result.record.gateway {
             facts.stopped = shutdown.words;
-            facts.access_log_lines = testbed.access_log_lines();
+            facts.access_log_lines = shutdown.access_log_lines;
+            facts.error_log = (shutdown.stderr_lines > 0).then(|| ErrorLog {
+                file: ERROR_LOG.into(),
+                lines: shutdown.stderr_lines,
+            });
         }
-        // What was hurried did not have the time it asks for.
+        // An interrupted shutdown did not have its full time.
         if !self.context.interrupt.is_raised() {
             self.result.record.warnings.extend(shutdown.warning);
         }
         match (outcome, shutdown.crashed) {
-            (Outcome::Completed, Some(exit)) => {
-                Abort::from(testbed::crashed(self.context.variant.label(), exit)).into()
-            }
+            (Outcome::Completed, Some(crashed)) => Abort::from(crashed).into(),
             (outcome, _) => outcome,
         }
     }

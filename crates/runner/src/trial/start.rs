@@ -1,73 +1,90 @@
-//! Brings up the testbed of a trial.
+//! Starts the parts of a trial, and records the start of the gateway.
 
 use gatebench_model::Variant;
-use gatebench_store::{GatewayFacts, TrialWriter};
+use gatebench_store::{FileDigest, FirstCorrect, GatewayFacts, TrialWriter};
+use gatebench_testbed::gateway::Started;
+use gatebench_testbed::{Part, Running, TrialParts, Wire};
 
+use super::opening::Opening;
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
 use crate::progress::Step;
-use crate::testbed::opening::Opening;
-use crate::testbed::resolve_gateway::upstream_address;
-use crate::testbed::{GatewaySpec, Testbed};
 use crate::workload;
 
-/// Brings up what the variant needs; the facts of its gateway, if it has one. With an opening the
-/// gateway is up at its first correct response.
-pub(super) fn start_testbed(
+/// Starts the parts of the variant. With an opening, the gateway is ready at its first correct
+/// response.
+pub(super) fn start(
     context: &TrialContext<'_>,
-    testbed: &mut Testbed,
     writer: &TrialWriter,
     opening: Option<&Opening<'_>>,
-) -> Result<Option<GatewayFacts>, Abort> {
-    if let Variant::Attached { url, pid, .. } = context.variant {
-        context.step(Step::GatewayUp)?;
-        if !context.scenario.transport.is_plain() {
-            return Err(Failure::not_attachable(&context.scenario.scenario).into());
-        }
-        return testbed.attach(url, *pid).map(Some);
+) -> Result<Running, Abort> {
+    let is_attached = matches!(context.variant, Variant::Attached { .. });
+    if is_attached && !context.scenario.transport.is_plain() {
+        return Err(Failure::not_attachable(&context.scenario.scenario).into());
     }
-    let placement = &context.plan.placement;
-    context.step(Step::UpstreamUp)?;
-    let work = writer.folder().join("upstream");
-    let transport = context.scenario.transport;
-    // Without a gateway the upstream speaks what the gateway would.
-    let upstream_has_tls = match context.variant {
-        Variant::Direct => transport.tls,
-        _ => transport.upstream_tls,
+    let ask = opening.map(|opening| |wire: &Wire| opening.ask(wire));
+    let parts = TrialParts {
+        scenario: context.scenario,
+        variant: context.variant,
+        gateway: context.gateway,
+        folder: writer.folder(),
+        placement: &context.plan.placement,
+        connections: workload::connections(context.scenario, context.phases()),
+        opening: ask.as_ref().map(|ask| ask as _),
     };
-    let targets = match context.variant {
-        Variant::Direct => 1,
-        _ => context.scenario.targets,
+    context.testbed.start(&parts, context.interrupt, |part| {
+        context.step(match part {
+            Part::Upstream => Step::UpstreamUp,
+            Part::Gateway => Step::GatewayUp,
+        })
+    })
+}
+
+/// Returns the facts of the trial's gateway; none without a gateway. The time of a first correct
+/// response counts from `began_ns`.
+pub(super) fn facts(
+    context: &TrialContext<'_>,
+    running: &Running,
+    opening: Option<&Opening<'_>>,
+    began_ns: u64,
+) -> Option<GatewayFacts> {
+    let Some((started, found)) = running.started().zip(context.gateway) else {
+        let is_attached = matches!(context.variant, Variant::Attached { .. });
+        return is_attached.then(|| GatewayFacts {
+            version: "unknown".into(),
+            ..GatewayFacts::default()
+        });
     };
-    testbed.bring_upstream_up(
-        context.scenario.upstream,
-        upstream_has_tls,
-        targets,
-        (&placement.upstream, &work),
-        context.launcher,
-        upstream_address(context.gateway),
-    )?;
-    let Some(gateway) = context.gateway else {
-        return Ok(None);
-    };
-    let rest = (&placement.upstream[..], work.as_path());
-    testbed.bring_the_rest_up(context.scenario, rest, context.launcher)?;
-    let scenario = testbed.as_started(context.scenario);
-    context.step(Step::GatewayUp)?;
-    let spec = GatewaySpec {
-        gateway,
-        scenario: &scenario,
-        work: &writer.gateway_folder(),
-        cores: context.gateway_cores(),
+    let binary = &found.binary;
+    let rendered = started.rendered.iter().map(|file| FileDigest {
+        path: file.path.display().to_string(),
+        sha256: file.sha256.clone(),
+    });
+    let cores = context.gateway_cores().len();
+    Some(GatewayFacts {
+        version: binary.version.clone(),
+        binary: binary.place(),
+        sha256: binary.sha256.clone(),
+        commands: started.commands.clone(),
+        rendered: rendered.collect(),
+        workers: u32::try_from(cores).unwrap_or(u32::MAX).max(1),
+        started_in_ms: u64::try_from(started.ready_after.as_millis()).unwrap_or(u64::MAX),
+        first_correct: opening.map(|opening| first_correct(started, opening, began_ns)),
         limits: context
             .variant
             .setup()
-            .map(|setup| setup.limits)
+            .map(|it| it.limits)
             .unwrap_or_default(),
-        connections: workload::connections(context.scenario, context.phases()),
-        launcher: context.launcher,
-        interrupt: context.interrupt,
-        opening,
-    };
-    testbed.bring_gateway_up(&spec).map(Some)
+        limited_by: found.limiter.name().map(str::to_owned),
+        ..GatewayFacts::default()
+    })
+}
+
+fn first_correct(started: &Started, opening: &Opening<'_>, began_ns: u64) -> FirstCorrect {
+    let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    FirstCorrect {
+        after_ns: nanos(started.ready_after),
+        not_before_ns: nanos(started.not_ready_before),
+        at_ns: opening.responded_at_ns().saturating_sub(began_ns),
+    }
 }

@@ -5,15 +5,14 @@ use std::time::{Duration, Instant};
 
 use gatebench_model::Settle;
 use gatebench_store::SettleRecord;
+use gatebench_testbed::Interrupt;
 use gatebench_testbed::probe::{LoadAverage, MachineSample};
 
-use crate::interrupt::Interrupt;
-
-/// The kernel works the load average out anew every five seconds.
+/// The kernel updates the load average every five seconds.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Waits until the machine's load average is below what is asked for, for as long as is stated; none where nothing is
-/// to be waited for, or the load average cannot be read.
+/// Waits until the machine's load average is below the limit, no longer than the setting permits;
+/// none without a wait, or if the load average cannot be read.
 pub(crate) fn wait(settle: &Settle, interrupt: &Interrupt) -> Option<SettleRecord> {
     if settle.at_most.0.is_zero() {
         return None;
@@ -46,12 +45,12 @@ fn wait_by(
     }
 }
 
-/// What the reader must know; nothing where the machine was quiet.
+/// Returns a warning; none if the machine was idle.
 pub(crate) fn warning(phase: &str, record: &SettleRecord) -> Option<String> {
     (!record.settled).then(|| {
         format!(
-            "'{phase}' began before the machine was quiet: its load average was {:.2} per core after {:.0} s, and {} \
-             was asked for; end what else runs, or let `settle:` wait longer",
+            "'{phase}' began before the machine was quiet: its load average was {:.2} per core after {:.0} s, above the \
+             limit of {}; stop other programs, or raise `at_most` of `settle:`",
             record.load_per_core,
             record.waited_ns as f64 / 1e9,
             record.asked_load_per_core
@@ -90,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn its_patience_ends_and_the_reader_is_told() {
+    fn its_patience_ends_and_it_warns() {
         let record = wait_by(&settle(1), &Interrupt::new(), || Some(0.75)).unwrap();
         assert!(!record.settled);
-        let told = warning("run-2", &record).unwrap();
+        let text = warning("run-2", &record).unwrap();
         assert!(
-            told.contains("'run-2'") && told.contains("0.75 per core"),
-            "{told}"
+            text.contains("'run-2'") && text.contains("0.75 per core"),
+            "{text}"
         );
     }
 

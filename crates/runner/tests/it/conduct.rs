@@ -10,7 +10,7 @@ use gatebench_model::{Culprit, Variant};
 use gatebench_net::Backend;
 use gatebench_runner::{Interrupt, Progress, RunnerError, Step, Warning, prepare_resume, run};
 use gatebench_store::{Outcome, RunWriter, Status, StoreError, StoredTrial};
-use gatebench_testbed::Catalogue;
+use gatebench_testbed::gateway::Catalogue;
 use gatebench_upstream::{Kind, UpstreamConfig};
 
 fn ignore(_: Progress) {}
@@ -196,7 +196,8 @@ fn an_attached_gateway_is_measured_where_it_is() {
     let stored = bench.stored();
     assert_eq!(stored.manifest().gateways["attached"].version, "unknown");
     let record = &trial(stored.trials(), "attached").record;
-    // Without our upstream there is no ledger: the times in the answers tell what reached it.
+    // Without our upstream there is no ledger: the times in the responses show which requests
+    // reached it.
     assert!(record.parity_before.as_ref().unwrap().holds());
     assert!(
         record.warnings[0].contains("--pid"),
@@ -237,9 +238,9 @@ fn a_gateway_without_the_policy_is_not_started() {
 }
 
 #[test]
-fn a_gateway_that_answers_wrongly_fails_with_both_sides_and_the_run_goes_on() {
+fn a_gateway_that_responses_wrongly_fails_with_both_sides_and_the_run_goes_on() {
     let bench = Bench::new();
-    // It answers every request by itself.
+    // It responds to every request by itself.
     let wrong = bench.gateway("wrong", |file, text| match file {
         "gateway.json" => text.replace(
             r#""policies": ["#,
@@ -272,7 +273,7 @@ fn a_gateway_that_answers_wrongly_fails_with_both_sides_and_the_run_goes_on() {
 }
 
 #[test]
-fn who_is_killed_in_mid_load_is_named_and_the_run_goes_on() {
+fn a_gateway_killed_during_a_load_is_named_and_the_run_continues() {
     for (victim, culprit) in [
         ("gateway", Culprit::Gateway("reference".into())),
         ("upstream", Culprit::Upstream),

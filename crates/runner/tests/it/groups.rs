@@ -4,7 +4,7 @@ use crate::common::{Bench, launcher};
 use gatebench_model::{Shape, load::Closed};
 use gatebench_runner::{Interrupt, Library, Progress, RunnerError, Selection, prepare};
 use gatebench_store::{Outcome, PhaseRecord, TrialRecord};
-use gatebench_testbed::Catalogue;
+use gatebench_testbed::gateway::Catalogue;
 
 fn ignore(_: Progress) {}
 
@@ -89,7 +89,7 @@ fn requests_made_of_data_are_sent_with_and_without_a_gateway() {
 }
 
 #[test]
-fn a_hundred_groups_over_a_hundred_routes_are_told_apart() {
+fn a_hundred_groups_over_a_hundred_routes_are_distinguished() {
     let bench = Bench::new();
     let load = "profile: wide\ntitle: t\nphases:\n\
         - {name: closed, closed: {connections: 100}, measure: 300ms}\n";

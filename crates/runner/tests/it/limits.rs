@@ -1,4 +1,4 @@
-//! Limits of a gateway, held by control groups of its own.
+//! Limits of a gateway, enforced by control groups.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::common::{Bench, launcher};
 use gatebench_model::{Limits, Variant};
 use gatebench_runner::{Interrupt, Library, Prepared, Progress, RunnerError, Selection, prepare};
-use gatebench_testbed::Catalogue;
+use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::probe::control_groups;
 
 /// Half of a hundredth: whatever else the machine does, a busy process gets more without the limit.
@@ -73,12 +73,12 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
         Ok(prepared) => prepared,
         // Where no group can be made, a part of a CPU is refused with the reason and what to do.
         Err(error) => {
-            let told = format!("{error}; {}", error.remedy());
+            let text = format!("{error}; {}", error.remedy());
             assert!(
-                told.contains("cannot limit ") && told.contains(" to 0.05 CPU and 256 MiB: "),
-                "{told}"
+                text.contains("cannot limit ") && text.contains(" to 0.05 CPU and 256 MiB: "),
+                "{text}"
             );
-            assert!(told.contains("run gatebench as root"), "{told}");
+            assert!(text.contains("run gatebench as root"), "{text}");
             return;
         }
     };

@@ -6,5 +6,7 @@
 mod common;
 mod conduct;
 mod groups;
+mod library;
 mod limits;
+mod prepare;
 mod together;

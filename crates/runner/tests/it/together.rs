@@ -44,8 +44,8 @@ fn side_by_side_all_at_once_and_else_one_after_the_other() {
     assert!(matches!(of("refused").outcome, Outcome::Failed { .. }));
     let both = ["reference", "reference-2"].map(of);
     for record in both {
-        let told: Vec<bool> = record.phases.iter().map(|it| it.side_by_side).collect();
-        assert_eq!(told, [true, false, false]);
+        let side_by_side: Vec<bool> = record.phases.iter().map(|it| it.side_by_side).collect();
+        assert_eq!(side_by_side, [true, false, false]);
         assert!(record.phases.iter().all(|it| it.counts.completed > 0));
     }
     // Nobody is alone before all have been side by side, and two are never alone at the same time.

@@ -2,14 +2,14 @@
 //! logarithm of its rate.
 //!
 //! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), x the logarithm
-//! of its rate and λ the share of steps that miss whatever the rate ([`super::lapses`]); the
-//! middles m of the processes are normal around the middle of the curve. The two widths, of steps
-//! and of processes, the lapses and the middle are known as far as the steps say: each combination
-//! on a grid is weighted by the likelihood of all steps, with the middle uniform and the others
-//! log-uniform before (the prior under which intervals for a normal quantile are exact). A quantile
-//! of the curve over processes and steps follows from each combination; median and the middle 95 %
-//! of those weights are the estimate and its interval. No rate is held with a higher probability
-//! than 1 − λ: the sustained rate is that of the combinations whose lapses allow one.
+//! of its rate and λ the share of steps that miss at every rate ([`super::lapses`]); the middles m
+//! of the processes are normal around the middle of the curve. The steps determine the two widths,
+//! of steps and of processes, the lapses and the middle: each combination on a grid is weighted by
+//! the likelihood of all steps, with a prior that is uniform for the middle and log-uniform for the
+//! others (the prior under which intervals for a normal quantile are exact). A quantile of the
+//! curve over processes and steps follows from each combination; median and the middle 95 % of
+//! those weights are the estimate and its interval. No rate is held with a higher probability than
+//! 1 − λ: the sustained rate is that of the combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -17,9 +17,9 @@
 use std::sync::OnceLock;
 
 use super::Tried;
-use super::answer::{REPEATS_MIN, Rate};
 use super::deviating::{Middle, deviating};
 use super::lapses::{self, Lapses};
+use super::response::{REPEATS_MIN, Rate};
 use crate::Interval;
 
 /// The probability with which a step holds at the reported rate.
@@ -43,7 +43,7 @@ const PLACES: usize = 141;
 /// A normal distribution is taken to be zero beyond this many deviations.
 const FAR: f64 = 5.0;
 
-/// Steps hold as often as is asked within this many widths below the middle.
+/// The wanted probability is reached within this many widths below the middle.
 const FURTHEST: f64 = 6.0;
 
 /// The width of number `index`.
@@ -74,7 +74,7 @@ impl Combination {
         (self.steps * WIDTHS + self.processes) * lapses::COUNT + self.lapses
     }
 
-    /// How far below the middle steps hold so often; none if lapses leave fewer.
+    /// The distance below the middle at which steps hold that often; none if lapses leave fewer.
     fn below(self, held: Held) -> Option<f64> {
         static BELOW: [[OnceLock<f64>; COMBINATIONS]; 2] =
             [const { [const { OnceLock::new() }; COMBINATIONS] }; 2];
@@ -96,10 +96,10 @@ pub(super) struct Curve {
     weights: Vec<(Combination, Vec<f64>)>,
 }
 
-/// What follows from the steps of all repeats.
+/// The results of the steps of all repeats.
 pub(super) struct Fitted {
-    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if more steps miss whatever the
-    /// rate than that allows, as far as the steps say.
+    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if, by the steps, more of them
+    /// miss at every rate than that allows.
     pub(super) sustained: Option<Rate>,
     /// The rate that is held half of the time.
     pub(super) half: Rate,
@@ -116,8 +116,8 @@ impl Curve {
     pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Fitted> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
-        // A single outcome far from the others makes the grid wide: it is drawn in to where the
-        // weight is.
+        // A single outcome far from the others makes the grid wide. The grid is narrowed to the
+        // places with weight.
         for _ in 0..3 {
             if curve.spacing < resolution / 5.0 {
                 break;
@@ -195,7 +195,7 @@ impl Curve {
         curve
     }
 
-    /// The probability that each step of a repeat holds, but for lapses, by the middle of its
+    /// The probability that each step of a repeat holds, apart from lapses, by the middle of its
     /// process.
     fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
@@ -229,7 +229,7 @@ impl Curve {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate that lies this far below the middle, by the combinations that have such a rate.
+    /// The rate at this distance below the middle, by the combinations that have such a rate.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
@@ -268,7 +268,7 @@ impl Curve {
         })
     }
 
-    /// The share of steps that miss whatever the rate.
+    /// The share of steps that miss at any rate.
     fn lapses(&self) -> Lapses {
         let mut cells = [0.0; lapses::COUNT];
         for (of, weights) in &self.weights {
@@ -298,15 +298,15 @@ impl Curve {
         own.into_iter().map(rate).collect()
     }
 
-    /// The middle of each repeat's process by its own steps alone, at the likeliest widths; none
-    /// where a repeat has none.
+    /// The middle of each repeat's process by its own steps alone, at the likeliest widths; `None`
+    /// if a repeat has none.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// The middle of each repeat's process, with a weight of each place before; none where no place
-    /// has any.
+    /// The middle of each repeat's process, with a prior weight for each place; `None` if no place
+    /// has a weight.
     fn own_middles(
         &self,
         repeats: &[Vec<Tried>],
@@ -333,7 +333,7 @@ impl Curve {
 }
 
 /// The likelihood of a repeat's steps by the middle of its process, from the probabilities that
-/// they hold but for lapses.
+/// they hold apart from lapses.
 fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     let at = |holds: &Vec<f64>| {
         let steps = repeat.iter().zip(holds);
@@ -353,8 +353,8 @@ fn smoothed(likelihood: &[f64], kernel: &[f64], place: usize) -> f64 {
     below.chain(above).map(|(value, part)| value * part).sum()
 }
 
-/// Where the middle may lie: around the lowest rate that missed and the highest that held. None
-/// where all steps held or all missed.
+/// The range of the middle: around the lowest rate that missed and the highest that held. `None` if
+/// all steps held or all missed.
 fn span(repeats: &[Vec<Tried>]) -> Option<(f64, f64)> {
     let steps = || repeats.iter().flatten();
     let rates = |held: bool| {
@@ -390,7 +390,7 @@ fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
 
 /// The probability that a step holds this far below the middle: the logistic function's mean over
 /// processes.
-pub(super) fn holds(below: f64, steps: f64, processes: f64) -> f64 {
+pub fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;
     let (mut sum, mut all) = (0.0, 0.0);
     for part in -PARTS..=PARTS {

@@ -66,9 +66,9 @@ mod tests {
         let with = |fifth: f64| [four[0], four[1], fifth, four[2], four[3]];
         assert_eq!(deviating(&middles(&with(9.80), 0.005)), [2]);
         assert_eq!(deviating(&middles(&with(9.93), 0.005)), [0; 0]);
-        // What is not known so well may lie farther away.
+        // A middle with a larger error may be farther away.
         assert_eq!(deviating(&middles(&with(9.80), 0.03)), [0; 0]);
-        // Equal ones are known to their errors only.
+        // The middles of equal processes are known only up to their errors.
         let equal = |fifth: f64| [9.9, 9.9, 9.9, 9.9, fifth];
         assert_eq!(deviating(&middles(&equal(9.92), 0.005)), [0; 0]);
         assert_eq!(deviating(&middles(&equal(9.80), 0.005)), [4]);

@@ -1,9 +1,8 @@
-//! Steps that miss whatever the rate, because of something other than the load.
+//! Steps that miss at every rate, because of something other than the load.
 //!
-//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, however its
-//! curve falls. The share of such lapses is known as far as the steps say: shares on a grid are
-//! weighted by the likelihood of all steps, with a log-uniform prior, as the widths of the curve
-//! are.
+//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, for any curve.
+//! The share of such lapses is estimated from the steps: shares on a grid are weighted by the
+//! likelihood of all steps, with a log-uniform prior, like the widths of the curve.
 //!
 //! Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
 //! goodness of fit*, Perception & Psychophysics 63(8), 2001.
@@ -12,8 +11,8 @@ use serde::Serialize;
 
 use crate::Interval;
 
-/// Ends of the cells of shares that are weighed; one of them is what
-/// [`super::SUSTAINED_PROBABILITY`] leaves.
+/// Ends of the cells of shares that are weighed; one of them is 1 −
+/// [`super::SUSTAINED_PROBABILITY`].
 const ENDS: [f64; COUNT + 1] = [0.000_1, 0.004, 0.01, 0.022, 0.05, 0.09, 0.165, 0.3];
 
 /// Number of cells.
@@ -22,7 +21,7 @@ pub(super) const COUNT: usize = 7;
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The share of steps that miss whatever the rate.
+/// The share of steps that miss at any rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lapses {
     /// Its median, given the steps.
@@ -31,7 +30,7 @@ pub struct Lapses {
     pub interval: Interval,
 }
 
-/// The share that stands for the cell of number `index`.
+/// The share in the middle of the cell of number `index`.
 pub(super) fn share(index: usize) -> f64 {
     (ENDS[index] * ENDS[index + 1]).sqrt()
 }
@@ -42,7 +41,7 @@ pub(super) fn prior(index: usize) -> f64 {
 }
 
 impl Lapses {
-    /// What follows from the weights of the cells.
+    /// Returns the median and the interval by the weights of the cells.
     pub(super) fn of(weights: [f64; COUNT]) -> Self {
         let all: f64 = weights.iter().sum();
         let tail = (1.0 - CONFIDENCE) / 2.0;
@@ -72,7 +71,7 @@ mod tests {
     use crate::capacity::SUSTAINED_PROBABILITY;
 
     #[test]
-    fn no_cell_lies_on_both_sides_of_what_may_miss() {
+    fn no_cell_lies_on_both_sides_of_the_share_that_may_miss() {
         let may_miss = 1.0 - SUSTAINED_PROBABILITY;
         assert!(ENDS.iter().any(|end| (end - may_miss).abs() < 1e-12));
         assert!(ENDS.is_sorted());

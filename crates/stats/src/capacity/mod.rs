@@ -1,27 +1,25 @@
 //! The search for the rate that a gateway sustains under an objective. It is a function of the
-//! recorded steps: [`Plan::next`] returns the next rate of a repeat, [`answer`] the result of the
-//! repeats.
+//! recorded steps: [`Plan::next`] returns the next rate of a repeat. [`fn@response`] returns the
+//! result of the repeats.
 //!
-//! One repeat is a fresh gateway process. It grows or shrinks its rate until one rate held the
-//! objective and a higher one missed it, bisects between them on the logarithm of the rate, and
-//! then goes on with steps near the rate that is held most of the time: a little up after a step
-//! that held, four times as far down after one that missed. A logistic curve is fitted to all steps
-//! of all repeats ([`curve`]).
+//! One repeat is a fresh gateway process. The search raises or lowers the rate until one rate held
+//! the objective and a higher one missed it. Then it bisects between them on the logarithm of the
+//! rate. The last steps are near the rate that is held most of the time: a little up after a step
+//! that held, four times as far down after a step that missed. A logistic curve is fitted to all
+//! steps of all repeats ([`curve`]).
 //!
 //! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception &
 //! Psychophysics 49(3), 1991.
 
-mod answer;
 mod curve;
 mod deviating;
 mod lapses;
-#[cfg(test)]
-mod tests;
+mod response;
 mod walk;
 
-pub use answer::{Answer, Rate, Sustained, answer};
-pub use curve::SUSTAINED_PROBABILITY;
+pub use curve::{SUSTAINED_PROBABILITY, holds};
 pub use lapses::Lapses;
+pub use response::{Rate, Response, Sustained, response};
 
 use crate::random::Random;
 use walk::Walk;
@@ -35,7 +33,7 @@ pub const REPEATS: usize = 5;
 /// Steps of each repeat near the rate that is held most of the time.
 pub const NEAR_STEPS: usize = 12;
 
-/// Where a search begins, as a share of what the gateway manages at saturation.
+/// The first rate of a search, as a share of the throughput at saturation.
 const START_SHARE: f64 = 0.7;
 
 /// The lowest and the highest rate that are tried, as such shares. No rate above saturation can be
@@ -46,13 +44,13 @@ const SHARES: (f64, f64) = (0.01, 4.0);
 /// The factor between the first repeat's rates until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
-/// What the others begin with, in resolutions: they know about where to look.
+/// The first stride of the other repeats, in resolutions: they know roughly where to search.
 const LATER_STRIDE: f64 = 4.0;
 
-/// The golden ratio's fraction: its multiples fill an interval evenly, however many there are.
+/// The golden ratio's fraction: any number of its multiples fills an interval evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// How to search.
+/// The settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// Where to begin, in requests per second.
@@ -63,7 +61,8 @@ pub struct Plan {
     pub max_per_second: f64,
     /// Distance of rates near the result: 0.02 is two per cent.
     pub resolution: f64,
-    /// Fresh processes. From [`answer::REPEATS_MIN`] on there is an interval; five make it useful.
+    /// Fresh processes. From [`response::REPEATS_MIN`] on there is an interval; five make it
+    /// useful.
     pub repeats: usize,
     /// Seed of where repeats begin.
     pub seed: u64,
@@ -80,7 +79,7 @@ pub struct Tried {
     pub length: f64,
 }
 
-/// A step that is to be taken.
+/// The next step to take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next {
     /// Arrivals per second.
@@ -111,9 +110,9 @@ impl Plan {
     }
 
     /// The next step of a repeat that has taken the steps `current`, after the repeats `earlier`.
-    /// None where the repeat or the search has ended, and where the plan is impossible: rates that
-    /// are not positive and in order (min ≤ start ≤ max), a resolution that does not lie between 0
-    /// and 1, no repeats.
+    /// `None` if the repeat or the search has ended, or if the plan is impossible: rates that are
+    /// not positive and in order (min ≤ start ≤ max), a resolution that is not between 0 and 1, no
+    /// repeats.
     pub fn next(&self, earlier: &[Vec<Tried>], current: &[Tried]) -> Option<Next> {
         let has_ended = earlier.len() >= self.repeats || earlier.iter().any(|it| self.is_below(it));
         if !self.is_possible() || has_ended {
@@ -138,8 +137,9 @@ impl Plan {
         rates && self.resolution > 0.0 && self.resolution < 1.0 && self.repeats > 0
     }
 
-    /// The first repeat begins where the plan says, the others where those before it ended; each at
-    /// another place within the resolution, so that the grid they walk on averages out.
+    /// The first repeat begins at the start of the plan, the others at the end of those before
+    /// them. Each begins at another place within the resolution, so that the grid of rates averages
+    /// out.
     fn begin(&self, earlier: &[Vec<Tried>]) -> Walk {
         let resolution = self.resolution.ln_1p();
         let near = earlier.iter().flat_map(|repeat| {

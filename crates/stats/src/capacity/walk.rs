@@ -45,7 +45,7 @@ impl Walk {
         }
     }
 
-    /// None where the repeat has ended.
+    /// The next step; `None` if the repeat has ended.
     pub(super) fn next(&self) -> Option<Next> {
         let is_over = self.near.is_some_and(|taken| taken >= NEAR_STEPS);
         (!is_over).then(|| Next {
@@ -54,7 +54,7 @@ impl Walk {
         })
     }
 
-    /// Goes on from a step, at whatever rate it was taken.
+    /// Continues from a step, at any rate.
     pub(super) fn take(&mut self, tried: &Tried) {
         let rate = tried.rate_per_second.ln();
         match self.near {
@@ -99,7 +99,7 @@ impl Walk {
         (self.rate, self.near) = (rate, Some(0));
     }
 
-    /// All outcomes were alike: goes up where they held, down where they missed.
+    /// All outcomes were alike: moves up if they held, down if they missed.
     fn outwards(&mut self, rate: f64) {
         self.rate = rate;
         self.stride *= 2.0;

@@ -1,4 +1,4 @@
-//! The energy statistic between two stretches of a series, and the split where it is largest.
+//! The energy statistic between two stretches of a series, and the split with the largest value.
 
 /// A split of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,8 +10,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The split whose left side, and the beginning of whose right side up to any length, differ most
-    /// (equation 7); none where the segment has no room for two sides, or its values are all alike.
+    /// The split whose left side, and the beginning of whose right side up to any length, differ
+    /// most (equation 7); `None` if the segment has no room for two sides, or all its values are
+    /// equal.
     pub(super) fn best(values: &[f64], min_segment: usize) -> Option<Self> {
         if values.len() < 2 * min_segment || values.iter().all(|value| *value == values[0]) {
             return None;
@@ -85,7 +86,10 @@ mod tests {
         //   D <- as.matrix(dist(x)); splitPoint(1, 30, D, 5)  # 11  17.2222222222222
         //   splitPoint(11, 30, D, 5)                          # 22  6.845
         //   splitPoint(1, 10, D, 5)                           #  6  -0.3
-        let x = super::super::tests::THREE_REGIMES;
+        let x = [
+            2.1, 1.7, 2.4, 1.9, 2.2, 2.0, 1.8, 2.3, 1.6, 2.5, 4.1, 3.8, 4.4, 4.0, 3.7, 4.2, 3.9,
+            4.3, 4.6, 3.6, 4.05, 1.0, 7.2, 2.5, 5.9, 0.6, 6.8, 3.3, 8.1, -0.4,
+        ];
         for (range, at, statistic) in [
             (0..30, 10, 155.0 / 9.0),
             (10..30, 11, 6.845),

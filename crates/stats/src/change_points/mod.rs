@@ -1,12 +1,11 @@
-//! Where a series changes its distribution, how often unknown: e-divisive.
+//! The places at which a series changes its distribution, in unknown number: e-divisive.
 //!
-//! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point Analysis of
-//! Multivariate Data*, Journal of the American Statistical Association 109, 2014. The exponent is 1. A
-//! level that shifts is found, and so is a spread that grows; no distribution is assumed.
+//! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point
+//! Analysis of Multivariate Data*, Journal of the American Statistical Association 109, 2014. The
+//! exponent is 1. A level that shifts is found, and so is a spread that grows; no distribution is
+//! assumed.
 
 mod energy;
-#[cfg(test)]
-mod tests;
 mod watch;
 
 use serde::Serialize;
@@ -22,15 +21,15 @@ const MIN_SEGMENT: usize = 5;
 /// Values beyond which a series is refused: time and memory grow with the square.
 pub const VALUES_MAX: usize = 1_000;
 
-/// How to look for changes.
+/// The settings of a search for changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// The fewest values between two changes, two or more. Fewer find shorter regimes, and need a larger
-    /// change to be sure.
+    /// The fewest values between two changes, two or more. Fewer values find shorter regimes, but
+    /// only if the change is larger.
     pub min_segment: usize,
     /// Changes whose p is above this are chance.
     pub significance: f64,
-    /// Random orders that a change is held against.
+    /// Random orders that a change is compared with.
     pub permutations: usize,
     /// Seed of the orders.
     pub seed: u64,
@@ -47,20 +46,21 @@ impl Default for Rule {
     }
 }
 
-/// A change.
+/// A place in a series from which its level differs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
     /// Index of the first value after it.
     pub at: usize,
-    /// The share of random orders, within the segments known when it was found, that show a change as
-    /// large.
+    /// The share of random orders, within the segments known when it was found, that show a change
+    /// as large.
     pub p: f64,
 }
 
-/// The changes of a series in its order. The most likely one is found first; it is held against what
-/// random orders of the segments show; if it is no chance, its sides are searched like the whole.
+/// The changes of a series in its order. The most likely change is found first and compared with
+/// the best changes of random orders of the segments. If it is not chance, both of its sides are
+/// searched in the same way.
 ///
-/// None where a value is not finite or there are more than [`VALUES_MAX`].
+/// `None` if a value is not finite or there are more than [`VALUES_MAX`].
 pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     if values.len() > VALUES_MAX || !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -104,7 +104,8 @@ pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     Some(found)
 }
 
-/// The share of random orders within the segments whose best split is as good; the order seen is one.
+/// The share of random orders within the segments whose best split is as good; the order seen is
+/// one.
 fn p_value(
     values: &[f64],
     segments: &[std::ops::Range<usize>],
@@ -130,8 +131,8 @@ fn p_value(
     as_good as f64 / (rule.permutations + 1) as f64
 }
 
-/// The values brought to the range 0 to 1, so that neither tiny nor huge ones leave the range of f64.
-/// The statistic grows in proportion to the unit, which the test does not see.
+/// The values scaled to the range 0 to 1, so that neither tiny nor huge ones leave the range of
+/// f64. The statistic is proportional to the unit, which does not affect the test.
 fn unit(values: &[f64]) -> Vec<f64> {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

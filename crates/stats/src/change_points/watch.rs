@@ -1,4 +1,4 @@
-//! Alarms that an observer who looks after each value would have had.
+//! The alarms of an observer who tests the series after each value.
 //!
 //! A test that is right in 95 % of looks is wrong in far more of the series that are examined every
 //! night. Here the share of false alarms holds for all looks together, also if values are
@@ -43,7 +43,7 @@ const ORDERS: usize = 199;
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
-/// The part of the orders from which the tail goes on.
+/// The share of the orders that belong to the tail.
 const TAIL: f64 = 0.1;
 
 /// A change that was found in [`LOOKS`] looks in a row.
@@ -59,11 +59,10 @@ pub struct Alarm {
     pub share: f64,
 }
 
-/// The alarms of a series by time; `false_alarms` is the share of unchanged series that ever have
-/// one. A control of as many values is removed from the series first, as far as the two move
-/// together.
+/// The alarms of a series by time; `false_alarms` is the share of unchanged series with any alarm.
+/// A control of as many values is removed from the series first, as far as the two move together.
 ///
-/// None where a value is not finite, or the control has another length.
+/// `None` if a value is not finite, or the control has another length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {
     let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
     let fits = |control: &[f64]| control.len() == values.len() && finite(control);

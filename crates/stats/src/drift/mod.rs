@@ -1,10 +1,10 @@
 //! The drift of a series of short, correlated bins: the Mann-Kendall test, with a variance widened
 //! by the correlation of each bin with the one before.
 //!
-//! Sources: K. H. Hamed and A. R. Rao, *A Modified Mann-Kendall Trend Test for Autocorrelated Data*,
-//! Journal of Hydrology 204, 1998 (the variance, from the ranks of the series without its trend);
-//! M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954 (a short
-//! series seems to remember less than it does).
+//! Sources: K. H. Hamed and A. R. Rao, *A Modified Mann-Kendall Trend Test for Autocorrelated
+//! Data*, Journal of Hydrology 204, 1998 (the variance, from the ranks of the series without its
+//! trend); M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954
+//! (a short series seems to remember less than it does).
 
 use crate::trend::{Trend, kendall_s, theil_sen};
 use crate::{median, student};
@@ -15,7 +15,7 @@ pub const BINS_MIN: usize = 15;
 /// The most points; a longer series is averaged over neighbours.
 const POINTS_MAX: usize = 60;
 
-/// The highest correlation assumed: beyond it the length of the series says nothing.
+/// The highest correlation assumed: beyond it the length of the series means nothing.
 const MEMORY_MAX: f64 = 0.9;
 
 /// The drift of bins of equal length; none of fewer than [`BINS_MIN`], or where their median is not
@@ -53,7 +53,7 @@ fn p(points: &[f64]) -> f64 {
 }
 
 /// The correlation of a point with the one before, by the ranks of the series less the parabola
-/// through them: a warm-up is a curve, whose ends lie on one side of any line. Corrected for the
+/// through them: a warm-up is a curve whose ends are on one side of any line. Corrected for the
 /// bias of a short series (Kendall; for a parabola it is 3 + 5 times the correlation, over the
 /// points).
 fn memory(points: &[f64]) -> f64 {
@@ -89,7 +89,7 @@ fn without_parabola(values: &[f64]) -> Vec<f64> {
     rest.map(|(at, value)| value - fit(at)).collect()
 }
 
-/// The place of each value among all, equal ones sharing the mean of theirs.
+/// The rank of each value among all; equal values share the mean of their ranks.
 fn places(values: &[f64]) -> Vec<f64> {
     let place = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count() as f64;
@@ -98,6 +98,3 @@ fn places(values: &[f64]) -> Vec<f64> {
     };
     values.iter().map(place).collect()
 }
-
-#[cfg(test)]
-mod tests;

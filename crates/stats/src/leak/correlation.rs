@@ -1,23 +1,23 @@
-//! How long a series remembers.
+//! The time over which a series is correlated with itself.
 
 use super::Sample;
 
-/// A correlation with an earlier stretch that is a tooth, and no chance.
+/// The lowest correlation with an earlier stretch that is a tooth and not chance.
 const PERIODIC_MIN: f64 = 0.25;
 
-/// Correlation times that a sum of correlations goes on for: Sokal's window of five of his, which
-/// are half as long.
+/// The number of correlation times over which correlations are summed: Sokal's window of five of
+/// his, which are half as long.
 const WINDOW: f64 = 2.5;
 
-/// Correlations of the ranks of a series, freed of its straight line, so that two readings far off are
-/// not taken for a pattern; empty where the series is a straight line.
+/// Correlations of the ranks of a series without its straight line. Ranks are used because two
+/// outliers must not look like a pattern. Empty if the series is a straight line.
 ///
-/// The line is one over time, not over readings: between those it is not straight where some are missing.
+/// The line is straight over time, not over readings, because some readings may be missing.
 pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     let rest = without_line(samples);
     let below = |value: f64| rest.iter().filter(|other| **other < value).count();
     let equal = |value: f64| rest.iter().filter(|other| **other == value).count();
-    // What is left of a straight line is rounding, and has no order.
+    // The rest of a straight line is rounding, which has no order.
     if rest.iter().all(|value| value.abs() < 1e-12) {
         return Vec::new();
     }
@@ -25,12 +25,12 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     correlations(&rest.iter().map(rank).collect::<Vec<_>>())
 }
 
-/// Correlations of a series, freed of its straight line, with itself, from distance 0 to half its
-/// length; empty where it is a straight line.
+/// Correlations of a series without its straight line with itself, from distance 0 to half its
+/// length; empty if it is a straight line.
 fn correlations(values: &[f64]) -> Vec<f64> {
     let rest = without_line(&one_by_one(values));
     let squares: f64 = rest.iter().map(|value| value * value).sum();
-    // What is left of a straight line is rounding.
+    // The rest of a straight line is rounding.
     if squares <= 1e-24 * values.len() as f64 {
         return Vec::new();
     }
@@ -43,8 +43,8 @@ fn correlations(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The integrated correlation time, 1 where values do not remember each other: as many values tell as
-/// much as one.
+/// The integrated correlation time, 1 for independent values: that many values contain as much
+/// information as one independent value.
 pub(super) fn time(correlations: &[f64]) -> f64 {
     let mut sum = 1.0;
     for (lag, correlation) in correlations.iter().enumerate().skip(1) {
@@ -56,12 +56,13 @@ pub(super) fn time(correlations: &[f64]) -> f64 {
     sum.max(1.0)
 }
 
-/// The correlation time of the rests of a short series from its line, which come out too small by
-/// themselves: at least that of a process of order 1, whose correlation is corrected for the line that was
-/// taken out.
+/// The correlation time of a short series after its line was removed. The plain estimate is too
+/// small, so the result is at least that of a process of order 1 whose correlation is corrected for
+/// the removed line.
 ///
-/// Source: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954, and
-/// for a line P. Perron, E. Yabu, Journal of Econometrics 151, 2009: it is too low by (2 + 4φ) ÷ n.
+/// Source: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954,
+/// and for a line P. Perron, E. Yabu, Journal of Econometrics 151, 2009: the estimate is too low by
+/// (2 + 4φ) ÷ n.
 pub(super) fn time_of_rests(correlations: &[f64], count: usize) -> f64 {
     let Some(first) = correlations.get(1) else {
         return 1.0;
@@ -70,13 +71,13 @@ pub(super) fn time_of_rests(correlations: &[f64], count: usize) -> f64 {
     time(correlations).max((1.0 + corrected) / (1.0 - corrected))
 }
 
-/// The correlation time of values whose means were taken out, in values.
+/// The correlation time of values whose means were removed, in values.
 pub(crate) fn memory_of_rests(rests: &[f64]) -> f64 {
     time_of_rests(&rank_correlations(&one_by_one(rests)), rests.len())
 }
 
-/// The length of a tooth, where there is one: the distance of the highest correlation after the first
-/// one that is not positive.
+/// The length of a tooth, if there is one: the distance of the highest correlation after the first
+/// correlation that is not positive.
 pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     let first = correlations
         .iter()

@@ -6,7 +6,7 @@ use super::correlation::{period, rank_correlations, time};
 /// Cells that a long series is reduced to before it is looked at more closely.
 const CELLS_MAX: usize = 600;
 
-/// The most windows; more of them take longer and tell hardly more.
+/// The most windows; more of them take longer and show hardly more.
 const WINDOWS_MAX: usize = 60;
 
 /// The fewest windows that are judged.
@@ -21,12 +21,12 @@ pub(super) struct Envelope {
     /// The envelope in windows as long as the first half of the series needs, if they are shorter.
     /// A late change makes a series correlated for so long that its own windows hide it.
     pub(super) undisturbed: Vec<Sample>,
-    /// How many times as long the series would have to be; 1 or less where it is long enough.
+    /// The factor by which the series would have to be longer; 1 or less if it is long enough.
     pub(super) longer_needed: f64,
 }
 
 impl Envelope {
-    /// The envelope of a series. Windows are as long as what it remembers asks for.
+    /// The envelope of a series. The length of the windows follows from its correlation time.
     pub(super) fn of(samples: &[Sample]) -> Self {
         let fit = fitting(samples);
         let halves = 2.0 * fitting(&samples[..samples.len().div_ceil(2)]);
@@ -39,12 +39,12 @@ impl Envelope {
     }
 }
 
-/// The envelope in the shortest windows, whatever the correlation of the series.
+/// The envelope in the shortest windows, for any correlation of the series.
 pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }
 
-/// The rise of an envelope from first to last, and the seconds that it spans; none where it spans
+/// The rise of an envelope from first to last, and the seconds that it spans; `None` if it spans
 /// none.
 pub(super) fn span(envelope: &[Sample]) -> Option<(f64, f64)> {
     let (first, last) = (envelope.first()?, envelope.last()?);
@@ -60,7 +60,8 @@ fn fitting(samples: &[Sample]) -> f64 {
     cells.len() as f64 / (TEETH * remembered)
 }
 
-/// The smallest sample of each of `count` windows of equal length; windows without samples are left out.
+/// The smallest sample of each of `count` windows of equal length; windows without samples are left
+/// out.
 fn minima(samples: &[Sample], count: usize) -> Vec<Sample> {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return Vec::new();

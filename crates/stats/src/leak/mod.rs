@@ -1,23 +1,21 @@
-//! Whether memory, or anything else that is taken and given back, leaks.
+//! Leaks of memory, or of any other resource that a process takes and returns.
 //!
-//! What a healthy process holds is a sawtooth, to which no straight line belongs. Its lower
-//! envelope is what is left after giving back: the minima of windows that are longer than a tooth.
-//! The slope of the envelope is Theil and Sen's, its interval a bootstrap of moving blocks, which
-//! keeps what neighbours have in common. What is taken in steps may have grown by one step more
-//! than it shows.
+//! The memory of a healthy process is a sawtooth, which no straight line fits. Its lower envelope
+//! is the memory that is left after the process gave some back: the minima of windows that are
+//! longer than a tooth. The slope of the envelope is Theil and Sen's. Its interval comes from a
+//! bootstrap of moving blocks, which keeps the correlation of neighbours. A quantity that is taken
+//! in steps may have grown by one step more than the series shows.
 //!
-//! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of the American
-//! Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary
-//! Observations*, Annals of Statistics 17(3), 1989; A. D. Sokal, *Monte Carlo Methods in Statistical
-//! Mechanics*, 1996, section 3 (correlation times).
+//! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of
+//! the American Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap
+//! for General Stationary Observations*, Annals of Statistics 17(3), 1989; A. D. Sokal, *Monte
+//! Carlo Methods in Statistical Mechanics*, 1996, section 3 (correlation times).
 
 mod correlation;
 mod envelope;
 mod lately;
 mod slope;
 mod steps;
-#[cfg(test)]
-mod tests;
 
 use serde::Serialize;
 
@@ -32,98 +30,98 @@ pub(crate) use correlation::memory_of_rests;
 /// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A growth that is seen in nine of ten runs is this many half intervals above the bound: 1 + z(0.9) ÷
-/// z(0.975).
+/// A growth that is seen in nine of ten runs is this many half intervals above the bound: 1 +
+/// z(0.9) ÷ z(0.975).
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
-/// Shorter series say nothing by their range: memory is taken from the system in large steps.
+/// The range of a shorter series shows nothing, because memory is taken from the system in large
+/// steps.
 const RANGE_SECONDS_MIN: f64 = 600.0;
 
-/// A run that would have to be this many times as long, and longer than a month, is no advice.
+/// A run that is this many times as long, and longer than a month, is not suggested.
 const LONGER_MAX: f64 = 1_000.0;
 const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
 
 /// One reading.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// When, from any beginning.
+    /// The time of the reading, from any beginning.
     pub at_seconds: f64,
-    /// What was held, in any unit.
+    /// The amount held, in any unit.
     pub value: f64,
 }
 
-/// What is asked.
+/// The settings of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// Growth that does not matter, in the values' unit per hour; 0 or more.
     pub bound_per_hour: f64,
-    /// What may be taken at once, in the values' unit: an arena of the allocator, a page, a
-    /// descriptor; 0 for what grows smoothly. A larger step that the series shows counts in its
-    /// place.
+    /// The most that may be taken at once, in the values' unit: an arena of the allocator, a page,
+    /// a descriptor; 0 for smooth growth. If the series shows a larger step, that step counts
+    /// instead.
     pub step: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
 }
 
-/// What a series says about a leak.
+/// The findings about a leak in a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
     /// The lower envelope that was judged.
     #[serde(rename = "floor")]
     pub envelope: Vec<Sample>,
-    /// The envelope's growth, in the values' unit per hour; none where the series is too short for
-    /// one, though its range may tell.
+    /// The envelope's growth, in the values' unit per hour; none if the series is too short for a
+    /// slope. Its range may still give a verdict.
     pub slope_per_hour: Option<f64>,
-    /// Its interval.
     pub interval: Option<Interval>,
-    /// The smallest growth that nine of ten such runs would call a leak; one step over the time is
-    /// added to what the interval tells apart.
+    /// The smallest growth that nine of ten such runs would call a leak. It contains one step over
+    /// the time.
     pub smallest_seen_per_hour: Option<f64>,
-    /// Growth that a step which has not come yet may hide, in the values' unit per hour: one step
-    /// over the time.
+    /// Growth that may be hidden because the next step has not come yet, in the values' unit per
+    /// hour: one step over the time.
     pub resolution_per_hour: f64,
-    /// What follows.
+    /// The verdict on the series.
     pub verdict: LeakVerdict,
 }
 
-/// Whether it leaks.
+/// The verdict on a leak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LeakVerdict {
-    /// The interval lies above the bound.
+    /// The interval is above the bound.
     Leak,
-    /// No leak above the bound: the interval lies at or below it, or the values' whole range is
-    /// less than growth at the bound over the series, in both cases with one more step; and neither
-    /// the rise from first to last, nor the last third, nor the end exceeds it.
+    /// No leak above the bound: the interval is at or below it, or the values' whole range is less
+    /// than growth at the bound over the series, in both cases with one more step; and neither the
+    /// rise from first to last, nor the last third, nor the end exceeds it.
     NoLeak,
-    /// Neither can be said.
+    /// The series is not enough for either verdict.
     Undetermined {
-        /// Why.
+        /// The reason.
         because: Because,
-        /// How long a run would have to be; none where that is more than a thousand times as long,
+        /// The length that a run would need; none if that is more than a thousand times as long,
         /// and more than a month.
         seconds_needed: Option<f64>,
     },
 }
 
-/// Why a series says neither.
+/// The reason for no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// It is shorter than ten times the time that it remembers (a tooth, or its correlation time).
+    /// It is shorter than ten teeth, or than ten correlation times.
     TooShort,
-    /// It grew less and less: that may be a leak, or something that fills up.
+    /// It grew less and less, as a leak or a cache that fills up may do.
     Slowing,
     /// It grows at its end, as a leak that begins late does.
     GrowingLately,
-    /// The interval holds the bound.
+    /// The interval contains the bound.
     Unclear,
     /// It shows no growth above the bound, but a step that has not come yet may hide some.
     Steps,
 }
 
-/// Judges a series whose warm-up has been cut off. None where there are fewer than two samples, one is not finite, or
-/// times do not rise.
+/// Judges a series without its warm-up. `None` if there are fewer than two samples, a number is not
+/// finite, or the times do not rise.
 pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let finite = |s: &Sample| s.at_seconds.is_finite() && s.value.is_finite();
     let rising = samples
@@ -177,8 +175,9 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     })
 }
 
-/// Whether the values, from the least to the most, lie closer together than the bound would have taken them apart. What
-/// only settles, ever more slowly, remembers for so long that no slope is to be had of it; its range needs none.
+/// Reports whether the range of the values is smaller than growth at the bound would be. A series
+/// that settles more and more slowly is correlated for so long that it has no usable slope; its
+/// range needs none.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
@@ -234,8 +233,8 @@ fn sensible(seconds: f64, duration: f64) -> Option<f64> {
     (seconds <= MONTH_SECONDS.max(LONGER_MAX * duration)).then_some(seconds)
 }
 
-/// The values' range becomes 1 and their beginning 0, so that neither tiny nor huge ones leave the
-/// range of f64.
+/// The values are scaled to a range of 1 and a beginning of 0, so that neither tiny nor huge ones
+/// leave the range of f64.
 struct Unit {
     begin_seconds: f64,
     low: f64,

@@ -1,4 +1,4 @@
-//! The slope of an envelope and how far chance moves it.
+//! The slope of an envelope and its error by chance.
 
 use super::correlation::{rank_correlations, time_of_rests};
 use super::{CONFIDENCE, Sample};
@@ -8,7 +8,7 @@ use crate::{median, student};
 /// Resamples of the envelope.
 const RESAMPLES: usize = 500;
 
-/// The fewest minima that do not remember each other.
+/// The fewest independent minima.
 const INDEPENDENT_MIN: f64 = 8.0;
 
 /// Quantile of the normal distribution for [`CONFIDENCE`].
@@ -19,9 +19,9 @@ pub(super) struct Resampled {
     pub(super) slope: f64,
     /// Half of the interval.
     pub(super) half: f64,
-    /// How many times as long the series would have to be; 1 or less where it is long enough.
+    /// The factor by which the series would have to be longer; 1 or less if it is long enough.
     pub(super) longer_needed: f64,
-    /// How much less it grew in its later half than in its earlier, and how much that is by chance.
+    /// The growth of the earlier half minus that of the later half, and its error by chance.
     slowed: f64,
     slowed_by_chance: f64,
     /// The growth in the later half, and half of its interval.
@@ -46,8 +46,8 @@ impl Resampled {
         let remembered = time_of_rests(&rank_correlations(envelope), envelope.len());
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
         let slopes = resample(envelope, seen.whole, &residuals, block as usize, seed);
-        // As many values as there are blocks, less two for the line: what the line took out is missing in the
-        // blocks, and few of them tell little of how far chance goes.
+        // As many values as there are blocks, less two for the line: the blocks lack the part that
+        // the line removed, and few blocks show little of the range of chance.
         let freedom = (count / block - 2.0).max(1.0);
         let t = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
         let expanded = t / NORMAL_CRITICAL * (count / block / freedom).sqrt();
@@ -68,7 +68,7 @@ impl Resampled {
         })
     }
 
-    /// Whether it grew less and less, and may grow no more than `bound` by now.
+    /// Reports whether the series grew less and less, and may grow by no more than `bound` by now.
     pub(super) fn slowing(&self, bound: f64) -> bool {
         self.slowed > self.slowed_by_chance && self.later - self.later_half <= bound
     }
@@ -119,7 +119,7 @@ pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
     Some(lower.midpoint(upper))
 }
 
-/// Slopes of the line with residuals put together anew from stretches of `block` neighbours.
+/// Slopes of the line with residuals drawn in stretches of `block` neighbours.
 fn resample(
     envelope: &[Sample],
     slope: f64,
@@ -128,17 +128,17 @@ fn resample(
     seed: u64,
 ) -> Vec<Slopes> {
     let mut random = Random::seeded(seed);
-    let mut anew = envelope.to_vec();
+    let mut redrawn = envelope.to_vec();
     let mut one = |_| {
         let mut drawn = Vec::with_capacity(envelope.len() + block);
         while drawn.len() < envelope.len() {
             let from = random.index(envelope.len() - block + 1);
             drawn.extend_from_slice(&residuals[from..from + block]);
         }
-        for ((sample, original), residual) in anew.iter_mut().zip(envelope).zip(drawn) {
+        for ((sample, original), residual) in redrawn.iter_mut().zip(envelope).zip(drawn) {
             sample.value = slope * original.at_seconds + residual;
         }
-        Slopes::of(&anew)
+        Slopes::of(&redrawn)
     };
     (0..RESAMPLES).filter_map(&mut one).collect()
 }

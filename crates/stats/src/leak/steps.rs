@@ -1,13 +1,13 @@
 //! Growth that comes in steps: until the next step, a series does not show it.
 //!
-//! An allocator takes memory from the system in arenas, and what leaks into an arena that is
-//! already held changes nothing that can be read. Whatever a series shows, it may have grown by one
-//! step more.
+//! An allocator takes memory from the system in arenas, and a leak into an arena that is already
+//! held is invisible in the readings. Any series may therefore have grown by one more step than it
+//! shows.
 
 use super::envelope::span;
 use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
-/// What is taken at once, over the time that an envelope spans.
+/// The largest step that is taken at once, over the time that an envelope spans.
 pub(super) struct Steps {
     /// The step that the caller knows of.
     known: f64,
@@ -40,9 +40,9 @@ impl Steps {
         self.size / self.span
     }
 
-    /// A verdict that leaves room for one more step. *No leak* needs the growth that is seen, at
-    /// most `grown` per second, and one step to stay within the bound together. A run that decides
-    /// must be long enough for a known step, whatever else it lacks.
+    /// A verdict that allows for one more step. *No leak* requires the observed growth, at most
+    /// `grown` per second, and one step to stay within the bound together. A run that decides must
+    /// be long enough for a known step, in addition to all other conditions.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {
@@ -67,7 +67,7 @@ impl Steps {
     }
 }
 
-/// The largest rise between two neighbours that lies above all before it and was never given back.
+/// The largest rise between two neighbours that exceeds all earlier values and was never returned.
 fn largest(envelope: &[Sample]) -> f64 {
     let rise = |at: usize| {
         let (before, after) = envelope.split_at(at);

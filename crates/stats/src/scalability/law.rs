@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::Point;
 
-/// Cores beyond which no size is told.
+/// The most cores that a size may have.
 const CORES_MAX: f64 = 1e6;
 
-/// How throughput grows with cores.
+/// The growth of throughput with cores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Law {
@@ -17,7 +17,7 @@ pub enum Law {
         per_core: f64,
         /// σ: the share of the work that only one core at a time can do; 0 or more.
         contention: f64,
-        /// κ: what each pair of cores costs to agree; 0 or more.
+        /// κ: the cost of agreement between each pair of cores; 0 or more.
         coherency: f64,
     },
     /// In proportion.
@@ -44,8 +44,8 @@ impl Law {
         }
     }
 
-    /// The number of cores beyond which more of them make it slower: √((1 − σ) ÷ κ). None where there
-    /// is no such number.
+    /// The number of cores beyond which more cores lower the throughput: √((1 − σ) ÷ κ). `None` if
+    /// there is no such number.
     pub fn peak_cores(&self) -> Option<f64> {
         match *self {
             Self::Universal {
@@ -57,7 +57,7 @@ impl Law {
         }
     }
 
-    /// The fewest whole cores that manage a rate; none where no number does, or only an absurd one.
+    /// The fewest whole cores that manage a rate; none if no number up to [`CORES_MAX`] does.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
         // A billionth forgives rounding where the rate is exactly that of a whole number.
@@ -94,11 +94,11 @@ impl Law {
         })
     }
 
-    /// The law with the least squares of relative errors in its linear form
-    /// N ÷ X = a + b(N − 1) + cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ, none of them negative.
-    /// Of such a problem the answer is the best of those in which some coefficients are left out
-    /// and the others are not negative (C. L. Lawson, R. J. Hanson, *Solving Least Squares Problems*, 1974,
-    /// chapter 23); there are four.
+    /// The law with the least squares of relative errors in its linear form N ÷ X = a + b(N − 1) +
+    /// cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ, none of them negative. The solution is
+    /// the best of four fits, each of which leaves out some coefficients and makes none of the
+    /// others negative (C. L. Lawson, R. J. Hanson, *Solving Least Squares Problems*, 1974, chapter
+    /// 23).
     pub(super) fn universal(points: &[Point]) -> Option<Self> {
         let largest = points
             .iter()
@@ -129,7 +129,7 @@ struct Fit {
 }
 
 impl Fit {
-    /// The least squares of (row · coefficients − 1); none where they are not unique or one is
+    /// The least squares of (row · coefficients − 1); `None` if they are not unique or one is
     /// negative.
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Columns of length 1 keep the equations well conditioned.
@@ -168,7 +168,7 @@ impl Fit {
     }
 }
 
-/// Gaussian elimination with pivoting of rows, the right side being the last column; none where the
+/// Gaussian elimination with row pivoting; the last column is the right side. `None` if the
 /// equations depend on each other.
 fn solve(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let size = system.len();
@@ -179,7 +179,7 @@ fn solve(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         let pivot = (column..size).max_by(largest)?;
         system.swap(column, pivot);
         let upper = system[column].clone();
-        // Columns have length 1: what is left of one that depends on others is rounding.
+        // Columns have length 1. The rest of a column that depends on others is rounding.
         if upper[column].is_nan() || upper[column].abs() < 1e-12 {
             return None;
         }

@@ -1,12 +1,11 @@
-//! Throughput over cores: a fitted law, with what it says of core counts that were not measured.
+//! Throughput over cores: a fitted law, and its predictions for core counts that were not measured.
 //!
-//! Sources: N. J. Gunther, *Guerrilla Capacity Planning*, Springer 2007, chapters 4 to 6 (the Universal
-//! Scalability Law); B. Efron, R. J. Tibshirani, *An Introduction to the Bootstrap*, 1993, section 9.4
-//! (resampled residuals), expanded as T. C. Hesterberg, The American Statistician 69(4), 2015.
+//! Sources: N. J. Gunther, *Guerrilla Capacity Planning*, Springer 2007, chapters 4 to 6 (the
+//! Universal Scalability Law); B. Efron, R. J. Tibshirani, *An Introduction to the Bootstrap*,
+//! 1993, section 9.4 (resampled residuals), expanded as T. C. Hesterberg, The American Statistician
+//! 69(4), 2015.
 
 mod law;
-#[cfg(test)]
-mod tests;
 
 pub use law::Law;
 
@@ -32,52 +31,50 @@ const NORMAL_CRITICAL: f64 = 1.959_964;
 pub struct Point {
     /// Cores the gateway had.
     pub cores: f64,
-    /// What it managed with them.
+    /// The throughput with them.
     pub throughput_per_second: f64,
 }
 
 /// A law fitted to measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalability {
-    /// The law.
     pub law: Law,
     /// The fewest and the most cores that were measured.
     pub cores_measured: (f64, f64),
-    /// The law refitted to resamples; empty where the measurements are too few to tell their spread.
+    /// The law refitted to resamples; empty if the measurements are too few to show their spread.
     resampled: Vec<Law>,
 }
 
-/// What the law says of a number of cores.
+/// The prediction of the law for a number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Throughput.
     pub throughput_per_second: f64,
-    /// Interval of the law there, not of a single measurement; none where there are no more
+    /// Interval of the law there, not of a single measurement; `None` if there are no more
     /// measurements than the law has parameters.
     pub interval: Option<Interval>,
     /// No measurement has as many cores, or as few.
     pub extrapolated: bool,
 }
 
-/// How many cores a rate takes.
+/// The number of cores that a rate takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sizing {
     /// The fewest whole cores.
     pub cores: u32,
     /// The fewest it may take.
     pub cores_low: Option<u32>,
-    /// The most it may take; none also where the rate may be beyond what any number of cores manages.
+    /// The most it may take; none also if perhaps no number of cores manages the rate.
     pub cores_high: Option<u32>,
     /// No measurement has as many cores, or as few.
     pub extrapolated: bool,
 }
 
 impl Scalability {
-    /// Fits the Universal Scalability Law to at least [`CORE_COUNTS_MIN`] different numbers of cores, else a
-    /// line through the origin. Errors are taken as a share of the throughput. The seed is that of the
-    /// intervals.
+    /// Fits the Universal Scalability Law to at least [`CORE_COUNTS_MIN`] different numbers of
+    /// cores, else a line through the origin. Errors are taken as a share of the throughput. The
+    /// seed is that of the intervals.
     ///
-    /// None without measurements, or where one is not positive and finite.
+    /// `None` without measurements, or if one is not positive and finite.
     pub fn fit(points: &[Point], seed: u64) -> Option<Self> {
         let usable = |value: f64| value.is_normal() && value > 0.0;
         let all = points
@@ -107,7 +104,7 @@ impl Scalability {
         })
     }
 
-    /// The throughput of so many cores; none where they are not positive.
+    /// The throughput of a number of cores; none if it is not positive.
     pub fn predict(&self, cores: f64) -> Option<Prediction> {
         if !(cores > 0.0 && cores.is_finite()) {
             return None;
@@ -126,7 +123,7 @@ impl Scalability {
         })
     }
 
-    /// The cores that a rate takes; none where the law says that no number of cores manages it.
+    /// The cores that a rate needs; `None` if no number of cores manages it by the law.
     pub fn cores_for(&self, rate_per_second: f64) -> Option<Sizing> {
         let cores = self.law.cores_for(rate_per_second)?;
         // Beyond all numbers of cores where a resample does not manage it.
@@ -149,15 +146,16 @@ impl Scalability {
     }
 }
 
-/// The sorted values that a confidence of [`CONFIDENCE`] lies between.
+/// The bounds of the central [`CONFIDENCE`] share of the sorted values.
 fn ends<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
     let last = sorted.len().checked_sub(1)?;
     let beyond = ((1.0 - CONFIDENCE) / 2.0 * last as f64).round() as usize;
     Some((sorted[beyond], sorted[last - beyond]))
 }
 
-/// The law refitted to the fitted throughputs with residuals drawn anew. A fit leaves smaller residuals
-/// than the errors are, and few residuals tell little of them: both are made good by expanding.
+/// The law refitted to the fitted throughputs with redrawn residuals. The residuals of a fit are
+/// smaller than the errors, and few residuals show little of the errors. The residuals are expanded
+/// to correct both.
 fn resample(
     points: &[Point],
     law: &Law,

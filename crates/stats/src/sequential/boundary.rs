@@ -1,25 +1,26 @@
-//! How far from zero a mean must lie, look by look, so that all looks together are wrong no more often
-//! than one.
+//! The distance from zero that a mean must have at each look, so that all looks together are wrong
+//! no more often than one.
 //!
 //! Sources: K. K. G. Lan, D. L. DeMets, *Discrete Sequential Boundaries for Clinical Trials*,
-//! Biometrika 70(3), 1983 (spending); K. Kim, D. L. DeMets, *Design and Analysis of Group Sequential
-//! Tests Based on the Type I Error Spending Rate Function*, Biometrika 74(1), 1987 (the power family);
-//! P. Armitage, C. K. McPherson, B. C. Rowe, *Repeated Significance Tests on Accumulating Data*, Journal
-//! of the Royal Statistical Society A 132(2), 1969 (the integral over what has not crossed yet).
+//! Biometrika 70(3), 1983 (spending); K. Kim, D. L. DeMets, *Design and Analysis of Group
+//! Sequential Tests Based on the Type I Error Spending Rate Function*, Biometrika 74(1), 1987 (the
+//! power family); P. Armitage, C. K. McPherson, B. C. Rowe, *Repeated Significance Tests on
+//! Accumulating Data*, Journal of the Royal Statistical Society A 132(2), 1969 (the integral over
+//! the paths that have not crossed yet).
 
 use crate::normal;
 
-/// How the error rate is spent over the blocks.
+/// The function by which the error rate is spent over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spending {
     /// α tᵖ, t being the share of the planned blocks: with p = 1 evenly, with p = 3 late.
     Power(f64),
-    /// 4 − 4 Φ(z ÷ √t), z being what leaves α ÷ 4 beyond: next to nothing early, as O'Brien and Fleming.
+    /// 4 − 4 Φ(z ÷ √t), where z has α ÷ 4 beyond it: almost nothing early, as O'Brien and Fleming.
     OBrienFleming,
 }
 
 impl Spending {
-    /// What is spent when the share `t` of the planned blocks is done; `t` lies in 0 to 1.
+    /// The part that is spent when the share `t`, between 0 and 1, of the planned blocks is done.
     pub fn spent(self, alpha: f64, t: f64) -> f64 {
         match self {
             Self::Power(power) => alpha * t.powf(power),
@@ -36,11 +37,11 @@ const STEP: f64 = 0.25;
 /// Beyond this many deviations nothing is left of a block's density.
 const REACH: f64 = 9.0;
 
-/// The farthest that a boundary lies, in standard errors: what is beyond is below 1e-14.
+/// The farthest boundary, in standard errors: the probability beyond it is below 1e-14.
 const FARTHEST: f64 = 7.7;
 
-/// The boundaries at the looks after `looks` blocks (rising, the last being all that are planned), in
-/// standard errors of the mean of normal values whose variance is known.
+/// The boundaries at the looks after `looks` blocks (rising, the last being all that are planned),
+/// in standard errors of the mean of normal values whose variance is known.
 pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec<f64> {
     let Some(planned) = looks.last().map(|last| *last as f64) else {
         return Vec::new();
@@ -61,10 +62,10 @@ pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec
     found
 }
 
-/// The density of the sum of the blocks so far, where no look has crossed its boundary. It is
+/// The density of the sum of the blocks so far, given that no look has crossed its boundary. It is
 /// symmetric.
 struct Density {
-    /// Where it is known, with the weight of the point (Simpson's rule) times the density there.
+    /// The points of the density, each with its weight (Simpson's rule) times the density there.
     points: Vec<(f64, f64)>,
 }
 
@@ -76,7 +77,8 @@ impl Density {
         }
     }
 
-    /// The boundary that a share `crossing` crosses with further blocks whose sum has this deviation.
+    /// The boundary that a share `crossing` crosses with further blocks whose sum has this
+    /// deviation.
     fn boundary(&self, crossing: f64, deviation: f64, farthest: f64) -> f64 {
         let (mut low, mut high) = (0.0, farthest);
         for _ in 0..50 {
@@ -90,7 +92,7 @@ impl Density {
         high
     }
 
-    /// The share that lies beyond `boundary`, at either side, after the further blocks.
+    /// The share beyond `boundary`, at either side, after the further blocks.
     fn crosses(&self, boundary: f64, deviation: f64) -> f64 {
         let near = self.near(boundary, deviation);
         let upper = near.map(|(u, mass)| mass * normal::beyond((boundary - u) / deviation));
@@ -136,7 +138,8 @@ mod tests {
     #[test]
     fn five_looks_have_the_published_boundaries() {
         // D. M. Reboussin, D. L. DeMets, K. Kim, K. K. G. Lan, Computations for Group Sequential
-        // Boundaries Using the Lan-DeMets Spending Function Method, Controlled Clinical Trials 21(3), 2000.
+        // Boundaries Using the Lan-DeMets Spending Function Method, Controlled Clinical Trials
+        // 21(3), 2000.
         let found = boundaries(&[20, 40, 60, 80, 100], 0.05, Spending::OBrienFleming);
         let published = [4.877, 3.357, 2.680, 2.290, 2.031];
         for (found, expected) in found.iter().zip(published) {
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_to_be_spent_is_spent() {
+    fn the_planned_error_rate_is_spent() {
         for spending in [Spending::Power(2.0), Spending::OBrienFleming] {
             assert!((spending.spent(0.05, 1.0) - 0.05).abs() < 1e-12);
             assert!(spending.spent(0.05, 0.5) < 0.025);

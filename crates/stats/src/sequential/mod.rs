@@ -1,13 +1,14 @@
-//! A comparison that is looked at after every block and stops when it is settled.
+//! A comparison with a look after every block, which stops when it is settled.
 //!
-//! A 95 % interval that is looked at thirty times excludes a zero that is there far more often than
-//! once in twenty. Repeated confidence intervals are wider, by what error spending asks for, and hold at all looks
-//! together: whenever one stops and why, they are wrong in at most the planned share of runs.
+//! A 95 % interval that is examined thirty times excludes a true zero far more often than once in
+//! twenty. Repeated confidence intervals are wider, as error spending requires, and hold at all
+//! looks together: they are wrong in at most the planned share of runs, no matter when and why a
+//! run stops.
 //!
-//! Sources: C. Jennison, B. W. Turnbull, *Interim Analyses: The Repeated Confidence Interval Approach*,
-//! Journal of the Royal Statistical Society B 51(3), 1989; the same, *Group Sequential Methods with
-//! Applications to Clinical Trials*, 2000, section 4.4 (an unknown variance: the boundary's share of the
-//! normal distribution is taken from Student's t).
+//! Sources: C. Jennison, B. W. Turnbull, *Interim Analyses: The Repeated Confidence Interval
+//! Approach*, Journal of the Royal Statistical Society B 51(3), 1989; the same, *Group Sequential
+//! Methods with Applications to Clinical Trials*, 2000, section 4.4 (an unknown variance: the
+//! boundary's share of the normal distribution is taken from Student's t).
 
 mod boundary;
 #[cfg(test)]
@@ -20,63 +21,65 @@ use serde::Serialize;
 use crate::comparison::{Comparison, Method, Pair, log_ratios};
 use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
-use crate::{Interval, normal, student};
+use crate::{normal, student};
 
 /// The most blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
-/// How the error rate is spent. The square leaves enough for a clear effect to be seen at the tenth
-/// block, and costs little at the last.
+/// The function by which the error rate is spent. The square leaves enough for a clear effect to be
+/// seen at the tenth block, and costs little at the last.
 const SPENDING: Spending = Spending::Power(2.0);
 
-/// What of the error rate is spent. Student's quantiles, put in place of the normal distribution's look
-/// by look, are exact for one look only: over many the rate was up to a tenth above the planned one
-/// (0.055 for 0.05 with 20 or 40 blocks, 40,000 simulated runs of normal blocks each).
+/// The share of the error rate that is spent. Student's quantiles replace those of the normal
+/// distribution look by look. This is exact for one look only: over many looks the rate was up to a
+/// tenth above the planned rate (0.055 for 0.05 with 20 or 40 blocks, 40,000 simulated runs of
+/// normal blocks each).
 const SPENT: f64 = 0.9;
 
-/// A comparison of at most so many blocks, looked at after every one from [`MIN_BLOCKS`] on.
+/// A comparison of a limited number of blocks, with a look after every block from [`MIN_BLOCKS`]
+/// on.
 #[derive(Clone, Debug)]
 pub struct Sequential {
     alpha: f64,
-    /// Per look: the multiple of the mean's standard error that the interval reaches to either side.
+    /// Per look: the multiple of the mean's standard error that the interval reaches to either
+    /// side.
     critical: Vec<f64>,
     /// The last look's boundary in standard errors, in which plans of other sizes hardly differ.
     last_boundary: f64,
 }
 
-/// What one look sees.
+/// The result of one look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// Effect, interval and verdict; the interval's confidence is that of all looks together.
-    /// Where it is inconclusive, blocks needed beyond the plan are those of a new run that plans
-    /// with them.
+    /// Effect, interval and verdict; the interval's confidence is that of all looks together. If it
+    /// is inconclusive, blocks needed beyond the plan are those of a new run that plans with them.
     pub comparison: Comparison,
-    /// Why no further block is needed; none where one is.
+    /// The reason why no further block is needed; none if one is needed.
     pub stop: Option<Stop>,
 }
 
-/// Why a comparison stops.
+/// The reason why a comparison stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// The verdict stands: better, worse or no change.
+    /// The verdict is clear: better, worse or no change.
     Settled,
     /// All blocks that were planned are done.
     PlanDone,
 }
 
 impl Sequential {
-    /// Plans for at most `blocks_max` blocks and a share `alpha` of wrong intervals (0.05 for 95 %, less
-    /// where several comparisons have to hold together). A plan may stop early for any reason, but not go on:
-    /// more blocks are a new plan.
+    /// Plans for at most `blocks_max` blocks and a share `alpha` of wrong intervals (0.05 for 95 %,
+    /// less where several comparisons have to hold together). A plan may stop early for any reason,
+    /// but not continue: more blocks are a new plan.
     ///
-    /// None where `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or `alpha` does
-    /// not lie between 0 and 1.
+    /// `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or `alpha`
+    /// is not between 0 and 1.
     pub fn plan(blocks_max: usize, alpha: f64) -> Option<Self> {
         Self::spending(blocks_max, alpha, SPENDING)
     }
 
-    /// As [`Self::plan`], spending the error rate in another way.
+    /// As [`Self::plan`], with another function to spend the error rate.
     pub fn spending(blocks_max: usize, alpha: f64, spending: Spending) -> Option<Self> {
         let feasible = (MIN_BLOCKS..=PLANNED_BLOCKS_MAX).contains(&blocks_max);
         if !(feasible && alpha > 0.0 && alpha < 1.0) {
@@ -99,36 +102,25 @@ impl Sequential {
         MIN_BLOCKS + self.critical.len() - 1
     }
 
-    /// Looks at the blocks so far, of which all earlier looks saw the first ones. None where
-    /// the pair cannot be compared (see [`crate::compare_all`]) or has more blocks than planned.
+    /// Looks at the blocks so far, of which all earlier looks saw the first ones. `None` if the
+    /// pair cannot be compared (see [`crate::compare_all`]) or has more blocks than planned.
     pub fn look(&self, pair: &Pair, smallest_effect: f64) -> Option<Look> {
         let logs = log_ratios(pair)?;
         let spread = Spread::of(&logs);
         if logs.len() > self.blocks_max() {
             return None;
         }
-        let mut comparison = Comparison {
-            ratio: spread.mean.exp(),
-            interval: None,
-            method: None,
-            // Its p would be that of a single look.
-            sign_flip_p: None,
-            verdict: Verdict::TooFewBlocks { blocks: logs.len() },
-        };
+        // There is no sign-flip p, because it would be that of a single look.
+        let mut comparison = Comparison::without_interval(spread.mean.exp(), logs.len());
         if logs.len() < MIN_BLOCKS {
             return Some(Look {
                 comparison,
                 stop: None,
             });
         }
-        let (low, high) = spread.within(logs.len(), self.critical(logs.len()));
-        comparison.method = Some(Method::Repeated);
-        comparison.interval = Some(Interval {
-            low: low.exp(),
-            high: high.exp(),
-            confidence: 1.0 - self.alpha,
-        });
-        comparison.verdict = judge((low, high), pair.direction, smallest_effect, || {
+        let ends = spread.within(logs.len(), self.critical(logs.len()));
+        comparison.add_interval(Method::Repeated, ends, 1.0 - self.alpha);
+        comparison.verdict = judge(ends, pair.direction, smallest_effect, || {
             self.blocks_needed(&spread, logs.len(), smallest_effect)
         });
         let stop = if !matches!(comparison.verdict, Verdict::Inconclusive { .. }) {
@@ -150,7 +142,7 @@ impl Sequential {
     }
 
     /// The fewest blocks, more than `blocks`, that settle it if mean and deviation stay. Within the
-    /// plan each look is asked; beyond it the interval only shrinks, so bisection finds the answer.
+    /// plan each look is tried. Beyond the plan the interval only shrinks, so bisection finds them.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));
@@ -164,7 +156,8 @@ impl Sequential {
     }
 }
 
-/// What a t variable of so many blocks exceeds as often as a normal variable exceeds `z`.
+/// The value that a t variable of `blocks` blocks exceeds as often as a normal variable exceeds
+/// `z`.
 fn student_critical(blocks: usize, z: f64) -> f64 {
     student::quantile(1.0 - normal::beyond(z), (blocks - 1) as f64)
 }

@@ -1,15 +1,15 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::Direction;
 use crate::simulate::{Drift, Noise};
+use crate::{Direction, Interval};
 use proptest::prelude::*;
 
 const SMALLEST_EFFECT: f64 = 0.02;
 
-/// A kind of noise: log ratios of blocks without an effect, of which there are as many as asked for.
+/// A kind of noise: log ratios of that many blocks without an effect.
 type Blocks = fn(&mut Noise, usize) -> Vec<f64>;
 
-/// Deviation of a block's log ratio in the simulations, unless said otherwise.
+/// Deviation of a block's log ratio in the simulations, unless stated otherwise.
 const DEVIATION: f64 = 0.06;
 
 fn normal_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
@@ -41,7 +41,7 @@ fn drifting_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let block = |_| {
         let (first, second) = (machine.next(noise), machine.next(noise));
         let rise = 0.2 * (second - first) + 0.02 * noise.normal();
-        if noise.coin() { rise } else { -rise }
+        if noise.uniform() >= 0.5 { rise } else { -rise }
     };
     (0..count).map(block).collect()
 }
@@ -105,7 +105,7 @@ const KINDS: [(&str, Blocks); 4] = [
 ];
 
 #[test]
-fn equal_variants_are_told_apart_in_at_most_five_per_cent() {
+fn equal_variants_get_a_verdict_in_at_most_five_per_cent() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     for (kind, blocks) in KINDS {
         let wrong = false_verdicts(&plan, blocks, 2_000);
@@ -139,7 +139,7 @@ fn error_rates_and_power_are_those_of_the_documents() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     let wrong = false_verdicts(&plan, remembering_blocks, 20_000);
     println!("40 remembering: {wrong}");
-    // What the random order is for.
+    // This is the reason for the random order.
     assert!(wrong > 0.1, "{wrong}");
     for deviation in [0.01, 0.02, 0.03, 0.04, 0.06, 0.08] {
         for planned in [20, 40, 80] {
@@ -155,7 +155,7 @@ fn error_rates_and_power_are_those_of_the_documents() {
 #[test]
 fn a_large_effect_is_found_at_the_tenth_block_and_none_is_settled_early() {
     let plan = Sequential::plan(40, 0.05).unwrap();
-    // Deviation 1 %: what is there is 5 %, or nothing.
+    // Deviation 1 %: the effect is 5 %, or nothing.
     let (found, blocks) = power(&plan, 0.05, 0.01, 200);
     assert_eq!((found, blocks), (1.0, 10.0));
     let mut noise = Noise::seeded(3);
@@ -166,7 +166,7 @@ fn a_large_effect_is_found_at_the_tenth_block_and_none_is_settled_early() {
 }
 
 #[test]
-fn fewer_than_ten_blocks_say_nothing_and_the_plan_has_an_end() {
+fn fewer_than_ten_blocks_give_no_verdict_and_the_plan_ends() {
     let plan = Sequential::plan(12, 0.05).unwrap();
     let logs = [
         0.3, -0.2, 0.1, 0.2, -0.3, 0.1, 0.0, 0.3, -0.1, 0.2, 0.1, -0.2,

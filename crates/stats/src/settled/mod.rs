@@ -1,11 +1,11 @@
-//! The end of a warm-up: the cost per response has settled when the last third of the bins costs the
-//! same as the third before it, and the cost has no trend that would matter.
+//! The end of a warm-up: the cost per response has settled when the last third of the bins costs
+//! the same as the third before it, and the cost has no trend that would matter.
 //!
 //! The thirds grow with the warm-up, so they find a slow fall late in a long one. The trend finds a
 //! fall early, in a warm-up of a second or two, in which neighbouring thirds always look alike.
 //!
-//! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no fixed
-//! time is enough.
+//! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
+//! fixed time is enough.
 
 /// The fewest bins to judge a warm-up by: two for each third.
 pub const BINS_MIN: usize = 6;
@@ -28,7 +28,6 @@ const RESPONSES_MIN: u64 = 30;
 /// A load so far, from its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Responses.
     pub responses: u64,
     /// CPU time that they cost.
     pub cpu_ns: u64,
@@ -49,7 +48,7 @@ pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     last.zip(before).is_some_and(alike) && trend(totals).is_some_and(level)
 }
 
-/// The cost per response of some bins; none where there are fewer responses.
+/// The cost per response of some bins; `None` if there are fewer responses.
 fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Option<f64> {
     let (from, to) = (totals[from], totals[from + bins]);
     let responses = to.responses.saturating_sub(from.responses);
@@ -58,7 +57,7 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
 }
 
 /// The largest trend that the bins support: the slope of the logarithm of their cost by least
-/// squares, without its sign, and its standard error; per bin. None where a bin has no response.
+/// squares, without its sign, and its standard error; per bin. `None` if a bin has no response.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);
@@ -78,6 +77,3 @@ fn trend(totals: &[Total]) -> Option<f64> {
     let variance = points().map(rest).sum::<f64>() / (count - 2.0);
     Some(slope.abs() + (variance / spread).sqrt())
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,4 @@
-//! `baselines.json`: names for several runs that others are held against.
+//! `baselines.json`: names of sets of runs that other runs are compared with.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,8 +17,8 @@ pub const FILE: &str = "baselines.json";
 pub struct Baselines {
     /// Version of the file.
     schema: u32,
-    /// Directories of the runs by the name of their baseline: relative to the folder where they lie in it, so that it
-    /// can be moved, else absolute.
+    /// Directories of the runs by the name of their baseline: relative if they are in the folder,
+    /// so that it can be moved, else absolute.
     #[serde(default)]
     pub baselines: BTreeMap<String, Vec<PathBuf>>,
 }
@@ -33,7 +33,7 @@ impl Default for Baselines {
 }
 
 impl Baselines {
-    /// Reads the baselines of a folder; none where it has no such file.
+    /// Reads the baselines of a folder; none if it has no such file.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::NewerSchema`], [`StoreError::Io`].
@@ -46,7 +46,7 @@ impl Baselines {
         }
     }
 
-    /// Writes the baselines of a folder, which is made where it is not there.
+    /// Writes the baselines of a folder, and creates the folder if necessary.
     ///
     /// # Errors
     /// [`StoreError::Io`].

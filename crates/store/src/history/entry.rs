@@ -1,4 +1,4 @@
-//! What the index keeps of a run.
+//! The entries of the index.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 pub struct RunEntry {
     /// Name of its directory in the folder of runs.
     pub dir: String,
-    /// By what it is seen that the directory has changed since.
+    /// Differs after a change of the directory.
     pub stamp: String,
     /// When it began.
     pub created: Timestamp,
@@ -15,9 +15,9 @@ pub struct RunEntry {
     pub suite: String,
     /// Version of the gatebench that measured.
     pub gatebench: String,
-    /// Blocks of which every trial is on disk.
+    /// Blocks with every trial on disk.
     pub blocks: u32,
-    /// Why it has no cells; none where it may have some.
+    /// The reason why it has no cells; none if it may have some.
     pub left_out: Option<String>,
     /// Its figures.
     pub cells: Vec<CellEntry>,
@@ -26,13 +26,12 @@ pub struct RunEntry {
 /// A metric of a gateway in a scenario of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellEntry {
-    /// The scenario.
     pub scenario: String,
     /// Label of the variant.
     pub gateway: String,
     /// Version of the gateway.
     pub version: String,
-    /// A digest of what must be alike for two runs to be set beside each other.
+    /// A digest of the conditions that two comparable runs share.
     pub conditions: String,
     /// The load in words.
     pub load: String,
@@ -40,7 +39,7 @@ pub struct CellEntry {
     pub metric: String,
     /// Its unit, as reports in JSON call it.
     pub unit: String,
-    /// Whether large values are good.
+    /// True if large values are good.
     pub higher_is_better: bool,
     /// Median of the blocks; 0 without a block.
     pub value: f64,
@@ -48,13 +47,13 @@ pub struct CellEntry {
     pub min: f64,
     /// The largest block; 0 without a block.
     pub max: f64,
-    /// Blocks with a value; none if the gateway spoiled them all.
+    /// Blocks with a value; 0 if the gateway invalidated all of them.
     pub blocks: u32,
-    /// Whether something other than the gateway limited it.
+    /// True if something other than the gateway limited it.
     pub limited: bool,
-    /// The value of the same run's direct variant, whose changes are the machine's; none if it has
-    /// none.
+    /// The value of the direct variant of the same run, which shows changes of the machine; none
+    /// without one.
     pub control: Option<f64>,
-    /// Blocks without a value because the gateway itself spoiled them.
+    /// Blocks without a value because the gateway itself invalidated them.
     pub spoiled: u32,
 }

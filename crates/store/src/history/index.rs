@@ -1,7 +1,6 @@
-//! The index: a SQLite file beside the run directories.
+//! The index: a SQLite file next to the run directories.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,15 +8,16 @@ use rusqlite::{Connection, Row, params};
 
 use super::{CellEntry, RunEntry};
 use crate::StoreError;
+use crate::atomic::absent_is_fine;
 use crate::run::{MANIFEST, TRIALS};
 
 /// The index's file in a folder of runs.
 pub const INDEX_FILE: &str = "history.sqlite";
 
-/// Version of the tables. Another version's file is thrown away and made anew.
+/// Version of the tables. A file of another version is replaced.
 const VERSION: i64 = 3;
 
-/// How long another process that writes to the index is waited for.
+/// The longest wait for another process that writes to the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -41,18 +41,18 @@ pub struct HistoryIndex {
     on_disk: bool,
 }
 
-/// A run directory that the index does not know, or knows otherwise.
+/// A run directory that is not in the index, or that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its name in the folder.
     pub dir: String,
-    /// By what it will be seen that it has changed.
+    /// Differs after a change of the directory.
     pub stamp: String,
 }
 
 impl HistoryIndex {
-    /// Opens the folder's index, or makes it. One of another version, or that is damaged, is made anew. In a folder
-    /// that cannot be written to it is in memory only.
+    /// Opens or creates the index of a folder. An index that is damaged or has another version is
+    /// replaced. If the folder is not writable, the index is in memory only.
     ///
     /// # Errors
     /// [`StoreError::Io`] where the folder cannot be read, [`StoreError::Index`].
@@ -79,7 +79,7 @@ impl HistoryIndex {
         })
     }
 
-    /// Throws the folder's index away and makes an empty one.
+    /// Replaces the index of a folder with an empty one.
     ///
     /// # Errors
     /// As [`HistoryIndex::open`].
@@ -88,25 +88,26 @@ impl HistoryIndex {
         Self::open(folder)
     }
 
-    /// Whether it is in a file, and not in memory only.
+    /// Reports whether it is in a file, and not in memory only.
     pub fn is_on_disk(&self) -> bool {
         self.on_disk
     }
 
-    /// The run directories that are new or have changed, by name. Those that are gone are forgotten.
+    /// Returns the run directories that are new or have changed, by name, and removes missing ones
+    /// from the index.
     ///
     /// # Errors
     /// [`StoreError::Io`] where the folder cannot be read, [`StoreError::Index`].
     pub fn stale(&self) -> Result<Vec<Found>, StoreError> {
         let found = run_directories(&self.folder)?;
-        let known = self.said(|connection| {
+        let known = self.query(|connection| {
             let mut query = connection.prepare("SELECT dir, stamp FROM runs")?;
             let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect::<Result<Vec<(String, String)>, _>>()
         })?;
         for (dir, _) in &known {
             if !found.iter().any(|it| it.dir == *dir) {
-                self.said(|it| it.execute("DELETE FROM runs WHERE dir = ?1", [dir]))?;
+                self.query(|it| it.execute("DELETE FROM runs WHERE dir = ?1", [dir]))?;
             }
         }
         let is_known = |it: &Found| {
@@ -131,7 +132,7 @@ impl HistoryIndex {
     /// # Errors
     /// [`StoreError::Index`].
     pub fn entries(&self) -> Result<Vec<RunEntry>, StoreError> {
-        self.said(|connection| {
+        self.query(|connection| {
             let mut query = connection.prepare(
                 "SELECT id, dir, stamp, created, suite, gatebench, blocks, left_out FROM runs ORDER BY created, dir",
             )?;
@@ -150,11 +151,11 @@ impl HistoryIndex {
         })
     }
 
-    fn said<T>(
+    fn query<T>(
         &self,
-        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        ask(&self.connection)
+        run(&self.connection)
             .map_err(|error| StoreError::index(&self.folder.join(INDEX_FILE), &error))
     }
 }
@@ -163,7 +164,7 @@ fn prepare(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection>
     let mut connection = opened?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch("PRAGMA foreign_keys = ON")?;
-    // Another process may be making it at the same time: who holds the lock looks first.
+    // Another process may create it at the same time, so the version is read under the lock.
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -252,7 +253,7 @@ fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     Ok(found)
 }
 
-/// A resumed run writes its manifest anew and adds trials; none where there is no manifest.
+/// Changes when a resumed run rewrites its manifest and adds trials; none without a manifest.
 fn stamp(dir: &Path) -> Option<String> {
     let manifest = fs::metadata(dir.join(MANIFEST)).ok()?;
     let modified = manifest
@@ -286,10 +287,5 @@ fn is_unwritable(error: &rusqlite::Error) -> bool {
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(StoreError::io("remove", path, error))
-        }
-        _ => Ok(()),
-    }
+    absent_is_fine(fs::remove_file(path), path)
 }

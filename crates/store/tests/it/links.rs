@@ -1,4 +1,4 @@
-//! A run directory that comes from somebody else, and what nobody else may read of one's own.
+//! Run directories of other users, and files that other users must not read.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -21,7 +21,7 @@ fn what_may_hold_keys_is_for_the_user_only() {
     assert_eq!(mode("trials/0001-proxy-json-nginx-b1/trial.json"), 0o600);
 }
 
-/// A run directory of somebody else's, in which one thing leads elsewhere.
+/// A run directory of another user with one link.
 #[test]
 fn no_link_in_a_run_directory_is_followed() {
     let trial = "trials/0001-proxy-json-nginx-b1";
@@ -59,8 +59,8 @@ fn no_link_in_a_run_directory_is_followed() {
             matches!(&error, StoreError::Link { path: it } if *it == path),
             "{error}"
         );
-        let told = format!("{} is a symbolic link", path.display());
-        assert!(error.to_string().starts_with(&told), "{error}");
+        let message = format!("{} is a symbolic link", path.display());
+        assert!(error.to_string().starts_with(&message), "{error}");
         assert!(error.remedy().contains("replace it with its target"));
     }
 }

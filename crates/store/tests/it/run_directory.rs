@@ -1,5 +1,4 @@
-//! A run directory on a real disk: what is written is read back, and what cannot be written or read
-//! is said.
+//! A run directory on a real disk: records are written and read back, and failures are reported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +9,8 @@ use std::process::{Command, Stdio};
 use crate::common::{interval, manifest, phase, record, run_with_a_trial, trial};
 use gatebench_model::{Blame, Culprit, Trial};
 use gatebench_store::{
-    Manifest, Outcome, ParityCaseRecord, ParityRecord, PhaseRecord, Run, RunWriter, SCHEMA_VERSION,
-    SeriesRow, SeriesUsage, Status, StoreError, TaggedInterval, TrialRecord,
+    Manifest, Outcome, ParityCaseRecord, ParityRecord, PhaseRecord, RequestsRow, Run, RunWriter,
+    SCHEMA_VERSION, SeriesRow, SeriesUsage, Status, StoreError, TaggedInterval, TrialRecord,
 };
 use tempfile::TempDir;
 
@@ -222,7 +221,8 @@ fn io_kind(error: &StoreError) -> ErrorKind {
 /// The variable that names the small disk to the process that a test starts itself in.
 const SMALL_DISK: &str = "GATEBENCH_TEST_SMALL_DISK";
 
-/// Runs one test of this program again, with a disk of 256 KiB at its disposal. It sees that disk only.
+/// Runs one test of this program again, with a disk of 256 KiB at its disposal. It sees that disk
+/// only.
 fn with_a_small_disk(test: &str) {
     let place = TempDir::new().unwrap();
     let script =
@@ -461,4 +461,32 @@ fn an_earlier_name_of_a_key_is_read() {
     old["foreign"] = serde_json::json!({"engine": "wrk", "command": [], "rate_per_second": 7.0});
     let read: PhaseRecord = serde_json::from_value(old).unwrap();
     assert_eq!(read.external.unwrap().rate_per_second, 7.0);
+}
+
+#[test]
+fn requests_by_outcome_are_read_as_they_were_written() {
+    let dir = TempDir::new().unwrap();
+    let writer = RunWriter::create(dir.path(), manifest()).unwrap();
+    let open = writer.begin_trial(&trial(1)).unwrap();
+    let row = |second, status| RequestsRow {
+        phase: "steady".into(),
+        second,
+        statuses: [(status, 40)].into(),
+        errors: [("timeout".into(), 2)].into(),
+        checks_failed: [(3, 1)].into(),
+        failing_checks: 1,
+        dropped: 5,
+        bytes_sent: 6,
+        bytes_received: 7,
+        busy: 8,
+    };
+    let rows = [row(0, 200), row(1, 404)];
+    open.keep_requests(&rows).unwrap();
+    open.finish(record(1, Outcome::Completed), &[], &[])
+        .unwrap();
+    let run = Run::open(dir.path()).unwrap();
+    assert_eq!(run.trials()[0].requests().unwrap(), rows);
+    let (earlier, _) = run_with_a_trial();
+    let run = Run::open(earlier.path()).unwrap();
+    assert_eq!(run.trials()[0].requests().unwrap(), []);
 }

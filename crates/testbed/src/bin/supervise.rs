@@ -1,4 +1,4 @@
-//! `gatebench supervise` as a program of its own, so that this crate is tested with real processes.
+//! `gatebench supervise` as a separate program, for tests of this crate with real processes.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! HTTP over a Unix socket, as container engines speak it: one request on a connection, then its end.
+//! HTTP over the Unix socket of a container engine, with one request on each connection.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -7,39 +7,45 @@ use std::time::Duration;
 
 use gatebench_net::http1::ResponseReader;
 
-/// An answer that says more than this is none of ours.
+/// The longest response head that is read.
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// How long an engine may take to answer; one that pulls layers apart takes seconds.
-pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time that an engine may take to respond; unpacking layers takes seconds.
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A container engine at its socket.
+/// The API of a container engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Api {
     pub(crate) socket: PathBuf,
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
 }
 
 impl Api {
-    /// Sends a request, with a body of JSON or without, and reads the answer to its end.
-    pub(crate) fn call(&self, method: &str, path: &str, body: Option<&str>) -> io::Result<Answer> {
-        let response = self.open(method, path, body, Some(ANSWER_TIMEOUT))?;
+    /// Sends a request, with or without a body of JSON, and reads the response to its end.
+    pub(crate) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> io::Result<Response> {
+        let response = self.open(method, path, body, Some(RESPONSE_TIMEOUT))?;
         let status = response.status();
         let mut body = Vec::new();
         response
             .take(BODY_BYTES_MAX)
             .read_to_end(&mut body)
             .map_err(foreign)?;
-        Ok(Answer { status, body })
+        Ok(Response { status, body })
     }
 
-    /// Sends a request and gives the answer, whose body is read as it comes, however long that takes.
+    /// Sends a request and returns the response, whose body is read as it arrives, without a
+    /// timeout.
     pub(crate) fn open(
         &self,
         method: &str,
@@ -61,18 +67,18 @@ impl Api {
     }
 }
 
-/// An error of the protocol, with who has made it.
+/// Adds to an error of the protocol that the program at the socket does not speak HTTP.
 fn foreign(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::InvalidData {
         return error;
     }
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("what answers at the socket does not speak HTTP: {error}"),
+        format!("the program at the socket does not speak HTTP: {error}"),
     )
 }
 
-/// A word as a part of a path or query.
+/// Encodes a word as a part of a path or query.
 pub(crate) fn escaped(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     word.bytes()
@@ -95,8 +101,8 @@ mod tests {
 
     use super::*;
 
-    /// The answer to a call at a socket where these bytes come back, and the request.
-    fn called(method: &str, bytes: &'static [u8]) -> (io::Result<Answer>, String) {
+    /// Calls a socket that responds with these bytes; returns the response and the request.
+    fn called(method: &str, bytes: &'static [u8]) -> (io::Result<Response>, String) {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("socket");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -107,37 +113,40 @@ mod tests {
             stream.write_all(bytes).unwrap();
             String::from_utf8_lossy(&request[..count]).into_owned()
         });
-        let answer = Api { socket }.call(method, "/a", Some("{}"));
-        (answer, serving.join().unwrap())
+        let response = Api { socket }.call(method, "/a", Some("{}"));
+        (response, serving.join().unwrap())
     }
 
     #[test]
-    fn a_call_is_one_request_and_its_answer() {
-        let (answer, request) = called("POST", b"HTTP/1.1 200 OK\r\n\r\nabc");
-        let answer = answer.unwrap();
-        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"abc"[..]));
+    fn a_call_is_one_request_and_its_response() {
+        let (response, request) = called("POST", b"HTTP/1.1 200 OK\r\n\r\nabc");
+        let response = response.unwrap();
+        assert_eq!(
+            (response.status, response.body.as_slice()),
+            (200, &b"abc"[..])
+        );
         let expected = "POST /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
                         Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
         assert_eq!(request, expected);
     }
 
     #[test]
-    fn a_head_tells_status_and_framing() {
-        let told = |bytes| {
-            let answer = called("GET", bytes).0.unwrap();
-            (answer.status, String::from_utf8(answer.body).unwrap())
+    fn a_head_contains_status_and_framing() {
+        let received = |bytes| {
+            let response = called("GET", bytes).0.unwrap();
+            (response.status, String::from_utf8(response.body).unwrap())
         };
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
-        assert_eq!(told(chunked), (200, "ab".into()));
+        assert_eq!(received(chunked), (200, "ab".into()));
         let counted = b"HTTP/1.1 404 No\r\ncontent-length: 7\r\n\r\nno such";
-        assert_eq!(told(counted), (404, "no such".into()));
-        assert_eq!(told(b"HTTP/1.1 204 No\r\n\r\n"), (204, String::new()));
+        assert_eq!(received(counted), (404, "no such".into()));
+        assert_eq!(received(b"HTTP/1.1 204 No\r\n\r\n"), (204, String::new()));
         let to_head = called("HEAD", counted).0.unwrap();
         assert_eq!((to_head.status, to_head.body.len()), (404, 0));
     }
 
     #[test]
-    fn who_speaks_no_http_is_called_so() {
+    fn a_program_that_does_not_speak_http_is_reported() {
         let whole = |bytes| called("GET", bytes).0.unwrap_err();
         for bytes in [
             &b"SSH-2.0\r\n\r\n"[..],

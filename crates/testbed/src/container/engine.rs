@@ -1,4 +1,4 @@
-//! What is asked of a container engine, docker or podman alike: the part of docker's API that both have.
+//! Requests to a container engine: the part of docker's API that docker and podman share.
 
 use std::env;
 use std::io;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-use super::api::{ANSWER_TIMEOUT, Answer, Api, escaped};
+use super::api::{Api, RESPONSE_TIMEOUT, Response, escaped};
 use crate::system::owner::Owner;
 
 /// The label that names the [`Owner`] of a container.
@@ -22,10 +22,10 @@ pub(crate) struct Engine {
     pub(crate) api: Api,
 }
 
-/// An image as the engine has it.
+/// The ID of an image, a container or a command.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Image {
-    /// Digest of its configuration, `sha256:…`.
+pub(crate) struct Named {
+    /// For an image, this is the digest of its configuration, `sha256:…`.
     #[serde(rename = "Id")]
     pub(crate) id: String,
 }
@@ -34,12 +34,6 @@ pub(crate) struct Image {
 struct Info {
     #[serde(rename = "SecurityOptions", default)]
     security_options: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct Created {
-    #[serde(rename = "Id")]
-    id: String,
 }
 
 #[derive(Deserialize)]
@@ -60,7 +54,7 @@ struct Waited {
     status_code: i32,
 }
 
-/// A command in a container, as the engine tells of it.
+/// The state of a command in a container, as the engine reports it.
 #[derive(Deserialize)]
 struct Ran {
     #[serde(rename = "Running")]
@@ -77,10 +71,10 @@ struct Listed {
     labels: std::collections::BTreeMap<String, String>,
 }
 
-/// Variables that name an engine.
+/// Environment variables that name an engine.
 const NAMED_BY: [&str; 2] = ["DOCKER_HOST", "CONTAINER_HOST"];
 
-/// Whether the user names an engine.
+/// Reports whether the environment names an engine.
 pub(crate) fn is_named() -> bool {
     NAMED_BY.into_iter().any(|name| env::var_os(name).is_some())
 }
@@ -93,8 +87,8 @@ impl Engine {
         }
     }
 
-    /// The engine of this machine: where DOCKER_HOST or CONTAINER_HOST says, or else the first socket
-    /// that there is of docker, of the user's podman, of the system's podman.
+    /// Finds the engine of this machine: the one that DOCKER_HOST or CONTAINER_HOST names, else the
+    /// first existing socket of docker, of the user's podman and of the system's podman.
     pub(crate) fn find() -> Result<Self, String> {
         if let Some(host) = NAMED_BY.into_iter().find_map(env::var_os) {
             let host = host.to_string_lossy();
@@ -116,20 +110,20 @@ impl Engine {
         })
     }
 
-    /// The image of a name; none where the engine has no such image.
-    pub(crate) fn image(&self, name: &str) -> io::Result<Option<Image>> {
+    /// Returns the image with a name; none if the engine does not have it.
+    pub(crate) fn image(&self, name: &str) -> io::Result<Option<Named>> {
         let path = format!("/images/{}/json", escaped(name));
-        let answer = self.api.call("GET", &path, None)?;
-        if answer.status == 404 {
+        let response = self.api.call("GET", &path, None)?;
+        if response.status == 404 {
             return Ok(None);
         }
-        read(answer).map(Some)
+        read(response).map(Some)
     }
 
-    /// As whom a container writes to a folder of ours: as us, which is root inside where the engine
-    /// itself runs as us.
+    /// Returns the user and group with which a container writes to our folders: our own, or root
+    /// inside if the engine itself runs as our user.
     pub(crate) fn own_user(&self) -> io::Result<String> {
-        let info: Info = read(self.api.call("GET", "/info", None)?)?;
+        let info: Info = self.get("/info")?;
         let mut options = info.security_options.into_iter().flatten();
         if options.any(|option| option.contains("rootless")) {
             return Ok("0:0".into());
@@ -137,26 +131,22 @@ impl Engine {
         Ok(format!("{}:{}", geteuid().as_raw(), getegid().as_raw()))
     }
 
-    /// Makes a container and gives its name.
+    /// Creates a container and returns its ID.
     pub(crate) fn create(&self, spec: &Json) -> io::Result<String> {
         let body = spec.to_string();
-        let created: Created = read(self.api.call("POST", "/containers/create", Some(&body))?)?;
+        let created: Named = read(self.api.call("POST", "/containers/create", Some(&body))?)?;
         Ok(created.id)
     }
 
     pub(crate) fn start(&self, id: &str) -> io::Result<()> {
-        done(
-            self.api
-                .call("POST", &format!("/containers/{id}/start"), None)?,
-        )
+        let path = format!("/containers/{id}/start");
+        done(self.api.call("POST", &path, None)?)
     }
 
-    /// The number of its first process on this machine; 0 once it has ended.
+    /// Returns the process ID of the container's first process on this machine; 0 after its end.
     pub(crate) fn pid(&self, id: &str) -> io::Result<u32> {
-        let answer = self
-            .api
-            .call("GET", &format!("/containers/{id}/json"), None)?;
-        read::<Inspected>(answer).map(|inspected| inspected.state.pid)
+        let inspected: Inspected = self.get(&format!("/containers/{id}/json"))?;
+        Ok(inspected.state.pid)
     }
 
     pub(crate) fn signal(&self, id: &str, signal: &str) -> io::Result<()> {
@@ -164,38 +154,38 @@ impl Engine {
         done(self.api.call("POST", &path, None)?)
     }
 
-    /// Whether it has a file or folder of this path, started or not.
+    /// Reports whether the container, started or not, has a file or folder with this path.
     pub(crate) fn has_file(&self, id: &str, path: &str) -> io::Result<bool> {
         let path = format!("/containers/{id}/archive?path={}", escaped(path));
-        let response = self.api.open("HEAD", &path, None, Some(ANSWER_TIMEOUT))?;
+        let response = self.api.open("HEAD", &path, None, Some(RESPONSE_TIMEOUT))?;
         match response.status() {
             200 => Ok(true),
             404 => Ok(false),
-            status => Err(refused(&Answer {
+            status => Err(refused(&Response {
                 status,
                 body: Vec::new(),
             })),
         }
     }
 
-    /// Waits for its end and gives its exit code.
+    /// Waits for the end of the container and returns its exit code.
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
         let mut response = self.api.open("POST", &path, None, timeout)?;
         let status = response.status();
         let mut body = Vec::new();
         io::Read::read_to_end(&mut response, &mut body)?;
-        read::<Waited>(Answer { status, body }).map(|waited| waited.status_code)
+        read::<Waited>(Response { status, body }).map(|waited| waited.status_code)
     }
 
-    /// What it writes, from its first byte to its end, in frames.
+    /// Reads the whole output of the container, in frames.
     pub(crate) fn logs(&self, id: &str) -> io::Result<impl io::Read + Send + 'static> {
         let path = format!("/containers/{id}/logs?follow=true&stdout=true&stderr=true");
         self.frames("GET", &path, None)
     }
 
-    /// Prepares a command for a container that runs, and gives its number. It has the container's environment and
-    /// working folder.
+    /// Prepares a command in a running container, with the container's environment and working
+    /// folder, and returns its ID.
     pub(crate) fn prepare_command(
         &self,
         id: &str,
@@ -209,26 +199,27 @@ impl Engine {
             "User": user,
         });
         let path = format!("/containers/{id}/exec");
-        let made: Created = read(self.api.call("POST", &path, Some(&body.to_string()))?)?;
+        let made: Named = read(self.api.call("POST", &path, Some(&body.to_string()))?)?;
         Ok(made.id)
     }
 
-    /// Starts a command that was prepared; what it writes to its end, in frames.
+    /// Starts a prepared command and returns its whole output, in frames.
     pub(crate) fn start_command(&self, number: &str) -> io::Result<impl io::Read + Send + 'static> {
         let path = format!("/exec/{number}/start");
         self.frames("POST", &path, Some(r#"{"Detach": false, "Tty": false}"#))
     }
 
-    /// The exit code of a command that was started; none while it runs.
+    /// Returns the exit code of a started command; none while it runs.
     pub(crate) fn command_ended(&self, number: &str) -> io::Result<Option<i32>> {
-        let ran: Ran = read(
-            self.api
-                .call("GET", &format!("/exec/{number}/json"), None)?,
-        )?;
+        let ran: Ran = self.get(&format!("/exec/{number}/json"))?;
         Ok(ran.exit_code.filter(|_| !ran.running))
     }
 
-    /// A stream of frames, however long it takes.
+    fn get<T: DeserializeOwned>(&self, path: &str) -> io::Result<T> {
+        read(self.api.call("GET", path, None)?)
+    }
+
+    /// Requests a stream of frames, without a timeout.
     fn frames(
         &self,
         method: &str,
@@ -240,26 +231,26 @@ impl Engine {
         if status != 200 {
             let mut body = Vec::new();
             io::Read::read_to_end(&mut response, &mut body)?;
-            return Err(refused(&Answer { status, body }));
+            return Err(refused(&Response { status, body }));
         }
         Ok(response)
     }
 
-    /// Ends and removes it; one that is gone already is no mistake.
+    /// Ends and removes a container. It is no error if the container does not exist any more.
     pub(crate) fn remove(&self, id: &str) -> io::Result<()> {
         let path = format!("/containers/{id}?force=true&v=true");
-        let answer = self.api.call("DELETE", &path, None)?;
-        if answer.status == 404 {
+        let response = self.api.call("DELETE", &path, None)?;
+        if response.status == 404 {
             return Ok(());
         }
-        done(answer)
+        done(response)
     }
 
-    /// Removes every container of an owner that is left. Labels that name none are left alone.
+    /// Removes the containers of an owner. Containers whose label names no owner stay.
     pub(crate) fn remove_where(&self, is_left: impl Fn(&Owner) -> bool) -> io::Result<()> {
         let filters = escaped(&json!({ "label": [LABEL] }).to_string());
         let path = format!("/containers/json?all=true&filters={filters}");
-        let listed: Vec<Listed> = read(self.api.call("GET", &path, None)?)?;
+        let listed: Vec<Listed> = self.get(&path)?;
         let owner = |it: &&Listed| Owner::parse(it.labels.get(LABEL)?);
         let mut left = listed
             .iter()
@@ -268,26 +259,28 @@ impl Engine {
     }
 }
 
-fn read<T: DeserializeOwned>(answer: Answer) -> io::Result<T> {
-    if !(200..300).contains(&answer.status) {
-        return Err(refused(&answer));
+fn read<T: DeserializeOwned>(response: Response) -> io::Result<T> {
+    if !(200..300).contains(&response.status) {
+        return Err(refused(&response));
     }
-    Ok(serde_json::from_slice(&answer.body)?)
+    Ok(serde_json::from_slice(&response.body)?)
 }
 
-/// 304 says that it is so already.
-fn done(answer: Answer) -> io::Result<()> {
-    match answer.status {
+/// Checks for success; 304 means that the container is in this state already.
+fn done(response: Response) -> io::Result<()> {
+    match response.status {
         200..=299 | 304 => Ok(()),
-        _ => Err(refused(&answer)),
+        _ => Err(refused(&response)),
     }
 }
 
-/// What the engine says it does not like.
-fn refused(answer: &Answer) -> io::Error {
-    let told: Option<Json> = serde_json::from_slice(&answer.body).ok();
-    let message = told.as_ref().and_then(|told| told.get("message")?.as_str());
-    let status = answer.status;
+/// Returns the engine's error message.
+fn refused(response: &Response) -> io::Error {
+    let complaint: Option<Json> = serde_json::from_slice(&response.body).ok();
+    let message = complaint
+        .as_ref()
+        .and_then(|complaint| complaint.get("message")?.as_str());
+    let status = response.status;
     io::Error::other(match message {
         Some(message) => format!("the container engine responds with {status}: {message}"),
         None => format!("the container engine responds with {status}"),
@@ -304,8 +297,8 @@ mod tests {
 
     use super::*;
 
-    /// An engine that has containers with these labels, which are their names too. Ends when it is told to, and
-    /// gives back which it was asked to remove.
+    /// Runs an engine with containers that have these labels, which are their names too. It ends at
+    /// the request to end, and returns the containers that it was asked to remove.
     fn engine_with(socket: &Path, labels: &[String]) -> JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();
         let listed = labels
@@ -337,8 +330,8 @@ mod tests {
                 };
                 let length = body.len();
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
-                let answer = head + body;
-                stream.get_mut().write_all(answer.as_bytes()).unwrap();
+                let response = head + body;
+                stream.get_mut().write_all(response.as_bytes()).unwrap();
             }
         })
     }
@@ -351,10 +344,10 @@ mod tests {
         let gone = format!("4000000-1-{space}");
         let labels = [
             own.clone(),
-            // Of another PID namespace, and of the machine before its last start.
+            // A container of another PID namespace, and one from before the last boot.
             format!("4000000-1-1{namespace}-{boot}"),
             format!("4000000-1-{namespace}-0{boot}"),
-            // Without the space, and of somebody else.
+            // A label without the PID namespace, and one of another program.
             "4000000:1".into(),
             String::new(),
             gone.clone(),
@@ -369,13 +362,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_the_engines_words() {
-        let answer = Answer {
+    fn a_refusal_has_the_engines_words() {
+        let response = Response {
             status: 500,
             body: br#"{"message": "no such runtime"}"#.to_vec(),
         };
         assert_eq!(
-            refused(&answer).to_string(),
+            refused(&response).to_string(),
             "the container engine responds with 500: no such runtime"
         );
     }

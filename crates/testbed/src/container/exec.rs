@@ -1,4 +1,4 @@
-//! A command in a container that runs: what changes the gateway in it.
+//! Runs a command in a running container, which changes the gateway there.
 
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -12,8 +12,9 @@ use super::frames::divide;
 use super::spec::ContainerSpec;
 use crate::system::command::{Finished, OUTPUT_BYTES_MAX, no_end, wait_until};
 
-/// Runs a command beside the gateway in its container, to its end. After `timeout` the error is
-/// [`io::ErrorKind::TimedOut`]; the command then ends with the container, since engines have no word to end it sooner.
+/// Runs a command next to the gateway in its container, to its end. After `timeout` the error is
+/// [`io::ErrorKind::TimedOut`]; the command then ends with the container, because engines have no
+/// request that ends it sooner.
 pub(crate) fn run_inside(
     spec: &ContainerSpec,
     command: &[String],
@@ -21,19 +22,19 @@ pub(crate) fn run_inside(
 ) -> io::Result<Finished> {
     let engine = Engine::at(&spec.socket);
     let number = engine.prepare_command(&spec.made()?.id, command, &spec.user)?;
-    let (tell, told) = mpsc::channel();
+    let (tell, outcome) = mpsc::channel();
     thread::spawn(move || {
-        // Nobody waits any more where the time is over.
+        // After the timeout there is no receiver.
         let _ = tell.send(run(&engine, &number, Instant::now() + timeout));
     });
-    let finished = told.recv_timeout(timeout);
+    let finished = outcome.recv_timeout(timeout);
     finished.unwrap_or_else(|_| Err(no_end(timeout)))
 }
 
 fn run(engine: &Engine, number: &str, deadline: Instant) -> io::Result<Finished> {
     let (mut stdout, mut stderr) = (Said::default(), Said::default());
     divide(engine.start_command(number)?, &mut stdout, &mut stderr)?;
-    // Its outputs end a moment before the engine knows its code.
+    // Its outputs end a moment before the engine has its exit code.
     let code = wait_until(deadline, || engine.command_ended(number).transpose());
     let code = code.transpose()?.ok_or(io::ErrorKind::TimedOut)?;
     stdout.0.append(&mut stderr.0);
@@ -43,7 +44,7 @@ fn run(engine: &Engine, number: &str, deadline: Instant) -> io::Result<Finished>
     })
 }
 
-/// The beginning of what was written.
+/// The beginning of the output.
 #[derive(Default)]
 struct Said(Vec<u8>);
 

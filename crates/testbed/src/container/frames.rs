@@ -1,12 +1,12 @@
-//! The two outputs of a container, which its engine sends through one stream: `STREAM 0 0 0 LENGTH`,
-//! with a length of four bytes, the highest first, and then so many bytes.
+//! The two outputs of a container, which its engine sends in one stream of frames. A frame is
+//! `STREAM 0 0 0 LENGTH`, with a big-endian length of four bytes, and then that many bytes.
 
 use std::io::{self, Read, Write};
 
 /// The number of standard error in a frame's head.
 const STDERR: u8 = 2;
 
-/// Passes what comes to the one or the other, until the stream ends.
+/// Passes each frame to one of the two outputs, until the stream ends.
 pub(crate) fn divide(
     mut stream: impl Read,
     mut stdout: impl Write,
@@ -27,7 +27,7 @@ pub(crate) fn divide(
     Ok(())
 }
 
-/// Whether there is one more frame.
+/// Reads the head of the next frame; false at the end of the stream.
 fn read_head(stream: &mut impl Read, head: &mut [u8; 8]) -> io::Result<bool> {
     match stream.read_exact(head) {
         Ok(()) => Ok(true),
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_go_where_they_belong() {
+    fn frames_go_to_their_outputs() {
         let stream = b"\x01\0\0\0\0\0\0\x02ok\x02\0\0\0\0\0\0\x03bad\x01\0\0\0\0\0\0\x01!";
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         divide(&stream[..], &mut stdout, &mut stderr).unwrap();

@@ -1,4 +1,4 @@
-//! A container as the thing that a supervisor watches.
+//! The container that a supervisor watches.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,18 +12,18 @@ use super::frames::divide;
 use super::spec::{ContainerSpec, ContainerState};
 use crate::system::owner::Owner;
 
-/// A container that was started. Dropping it ends and removes it.
+/// A started container. Dropping it ends and removes the container.
 pub(crate) struct ContainerMain {
     engine: Engine,
     id: String,
-    /// Its exit code, or why it could not be waited for.
+    /// Its exit code, or the reason why the wait for it failed.
     ended: Arc<OnceLock<Result<i32, String>>>,
     logs: Option<JoinHandle<()>>,
 }
 
 impl ContainerMain {
-    /// Removes what supervisors left that were killed, makes the container and starts it. `bell` is
-    /// rung when it ends.
+    /// Removes the containers of killed supervisors, then creates and starts the container. A byte
+    /// is written to `bell` when it ends.
     pub(crate) fn start(
         spec: &ContainerSpec,
         command: &[OsString],
@@ -48,13 +48,13 @@ impl ContainerMain {
             pid: container.engine.pid(&container.id)?,
             id: container.id.clone(),
         };
-        // Renamed into place, so that nobody reads half of it.
+        // The file is renamed into place, so no reader gets half of it.
         let new = spec.state.with_extension("new");
         fs::write(&new, serde_json::to_string(&state)?)?;
         fs::rename(&new, &spec.state)?;
         let logs = container.engine.logs(&container.id)?;
         container.logs = Some(thread::spawn(move || {
-            // An engine that ends cuts the stream off: then there is nothing more to pass on.
+            // The stream breaks off if the engine ends; then there is no more output.
             let _ = divide(logs, io::stdout(), io::stderr());
         }));
         container.wait_for_end(bell);
@@ -74,7 +74,7 @@ impl ContainerMain {
         });
     }
 
-    /// Its exit code, once it has ended.
+    /// Returns its exit code; none while it runs.
     pub(crate) fn ended(&self) -> io::Result<Option<i32>> {
         match self.ended.get() {
             None => Ok(None),
@@ -86,7 +86,7 @@ impl ContainerMain {
         }
     }
 
-    /// Ends it where it has not, removes it, and passes on what it wrote last.
+    /// Ends it if it still runs, removes it, and passes on its last output.
     pub(crate) fn remove(&mut self) -> io::Result<()> {
         let removed = self.engine.remove(&self.id);
         if let Some(logs) = self.logs.take() {
@@ -97,10 +97,10 @@ impl ContainerMain {
         })
     }
 
-    /// Sends the signal of this name, without `SIG`, to its first process.
+    /// Sends a signal, named without `SIG`, to its first process.
     pub(crate) fn signal(&self, name: &str) -> io::Result<()> {
         match self.engine.signal(&self.id, name) {
-            // It may have ended by itself meanwhile; the wait tells.
+            // It may have ended by itself in the meantime; the wait reports that.
             Err(_) if self.engine.pid(&self.id).is_ok_and(|pid| pid == 0) => Ok(()),
             result => result,
         }
@@ -109,7 +109,7 @@ impl ContainerMain {
 
 impl Drop for ContainerMain {
     fn drop(&mut self) {
-        // Whoever wants to know whether it worked has called it before.
+        // A caller that needs the result has called `remove` before.
         let _ = self.remove();
     }
 }

@@ -1,7 +1,7 @@
-//! Runs a command in a container of docker or podman: makes the container, passes on what it writes,
-//! ends it and removes it.
+//! Runs a command in a container of docker or podman: creates the container, passes on its output,
+//! ends and removes it.
 //!
-//! It must not know that the command is a gateway, nor where its files come from.
+//! This module does not know that the command is a gateway, nor the origin of its files.
 
 mod api;
 mod engine;
@@ -16,14 +16,14 @@ pub(crate) use frames::divide;
 pub(crate) use main::ContainerMain;
 pub(crate) use spec::{ContainerSpec, ulimits};
 
-/// Reports whether there is a container engine, or one is named that should be there.
+/// Reports whether there is a container engine, or the environment names one.
 pub(crate) fn has_engine() -> bool {
     engine::is_named() || Engine::find().is_ok()
 }
 
-/// Removes what the supervisor with this process ID left behind if it was killed.
+/// Removes what the supervisor with this process ID left if it was killed.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
     let engine = Engine::at(&spec.socket);
-    // An engine that is gone has no containers that run.
+    // Without an engine no containers run.
     let _ = engine.remove_where(|owner| owner.pid() == supervisor && owner.is_gone());
 }

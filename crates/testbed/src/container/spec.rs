@@ -1,4 +1,4 @@
-//! What a container is made with.
+//! The settings of a new container.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 use super::engine::LABEL;
 use crate::system::limit::Amount;
 
-/// More processes and threads than a gateway has; an engine may be allowed fewer than we are.
+/// The limit of processes and threads, more than a gateway has. An engine may be allowed fewer than
+/// we are.
 const NPROC: u64 = 32_768;
 
 /// A supervisor's orders for a container.
@@ -25,30 +26,30 @@ pub(crate) struct ContainerSpec {
     /// User and group inside, as numbers or names.
     pub(crate) user: String,
     pub(crate) environment: BTreeMap<String, String>,
-    /// Its working folder, which it sees under the same path.
+    /// Its working folder, which has the same path inside.
     pub(crate) work: PathBuf,
-    /// What it may use at most.
+    /// The limits of its resources.
     pub(crate) amounts: Vec<Amount>,
-    /// Where the supervisor tells what it made.
+    /// The file in which the supervisor records the container.
     pub(crate) state: PathBuf,
 }
 
-/// What a supervisor tells of its container.
+/// The state of a container that its supervisor writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerState {
     pub(crate) id: String,
-    /// Its first process, as this machine numbers it.
+    /// The process ID of its first process on this machine.
     pub(crate) pid: u32,
 }
 
 impl ContainerSpec {
-    /// What its supervisor has made. An error where that is nothing yet.
+    /// Reads the state that its supervisor wrote. It is an error if there is none yet.
     pub(crate) fn made(&self) -> io::Result<ContainerState> {
         Ok(serde_json::from_slice(&fs::read(&self.state)?)?)
     }
 
-    /// The body of the request that makes it. It shares the machine's network, so that its port is as
-    /// near as a process's and nothing translates addresses.
+    /// Returns the body of the request that creates it. The container shares the machine's network,
+    /// so its port costs no more than that of a process, and no addresses are translated.
     pub(crate) fn create(
         &self,
         command: &[String],
@@ -94,7 +95,8 @@ impl ContainerSpec {
     }
 }
 
-/// Limits of open descriptors and processes. Some engines ask for more by themselves than they may give.
+/// Limits of open descriptors and processes, because the defaults of some engines exceed what they
+/// are allowed to set.
 pub(crate) fn ulimits(nofile: u64) -> Json {
     json!([
         ulimit("nofile", Resource::Nofile, nofile),
@@ -102,7 +104,7 @@ pub(crate) fn ulimits(nofile: u64) -> Json {
     ])
 }
 
-/// A limit no higher than ours: an engine without privileges could not set another.
+/// Returns a limit that is not above ours, because an engine without privileges cannot raise it.
 fn ulimit(name: &str, resource: Resource, wanted: u64) -> Json {
     let hard = getrlimit(resource).maximum;
     let value = hard.map_or(wanted, |hard| wanted.min(hard));
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_and_the_working_folder_are_told_to_the_engine() {
+    fn the_engine_gets_limits_and_the_working_folder() {
         let spec = ContainerSpec {
             socket: "/s".into(),
             image: "sha256:1".into(),

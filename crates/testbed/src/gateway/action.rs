@@ -1,4 +1,4 @@
-//! Changing a gateway while it runs: what its folder names under `actions`.
+//! Changes a gateway while it runs: the `actions` of its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,14 +19,14 @@ use crate::system::command;
 use crate::system::private::write_rendered;
 use crate::system::unix_socket;
 
-/// A command or a line that changes a gateway is done with sooner than this.
+/// The time that a command or a line may take.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// Of a line and of its answer so much is told.
-const TOLD_CHARS: usize = 200;
-/// Age of the first version of a watched file when it is written.
+/// The number of characters of a line, and of the response to it, that an error shows.
+const SHOWN_CHARS: usize = 200;
+/// The age of the first version of a watched file.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
-/// A longer answer says nothing more.
-const ANSWER_BYTES_MAX: u64 = 64 * 1024;
+/// The number of bytes of a response that are read.
+const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
 /// An action whose templates are rendered.
 #[derive(Clone, Debug)]
@@ -36,17 +36,19 @@ pub(crate) struct Ready {
     pub action: Action,
     /// The trial's working folder.
     pub work: PathBuf,
-    /// Variables that a command has besides this process's own; in a container they are the container's.
+    /// Environment variables of a command in addition to this process's own; in a container they
+    /// belong to the container.
     pub environment: BTreeMap<String, String>,
-    /// What is written before it: the files of another configuration; of several in turn, one each time.
+    /// The files of each further configuration. Each performance of the action writes the next one
+    /// first.
     pub files: Vec<Vec<RenderedFile>>,
-    /// What in them is for this user only.
+    /// The secrets in them, which only this user may read.
     pub secrets: Arc<BTreeSet<String>>,
-    /// How often it was done.
+    /// The number of times that the action was performed.
     pub done: usize,
 }
 
-/// The signals by which a gateway is changed.
+/// Returns the signals among the actions.
 pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     let signal = |ready: &Ready| match &ready.action {
         Action::Signal(name) => signal_from_name(name),
@@ -55,7 +57,7 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     actions.iter().filter_map(signal).collect()
 }
 
-/// Dates back the first version of the files that gateways watch, so that any later version is
+/// Sets back the modification time of the first version of watched files, so any later version is
 /// younger by whole seconds.
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
@@ -68,9 +70,9 @@ pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()
     Ok(())
 }
 
-/// Dates a new version of a file at least one whole second after the version in place: some
-/// gateways compare modification times in whole seconds, and would take two versions of one second
-/// for the same.
+/// Sets the modification time of a new version of a file to at least one whole second after the
+/// present version, because some gateways compare modification times in whole seconds and ignore a
+/// second version within one.
 fn date_after(new: &Path, old: &Path) -> io::Result<()> {
     let Ok(old) = fs::metadata(old).and_then(|it| it.modified()) else {
         return Ok(());
@@ -84,7 +86,8 @@ fn date_after(new: &Path, old: &Path) -> io::Result<()> {
 }
 
 impl Ready {
-    /// Does it, and returns when the signal is sent, the command has ended well or the lines were taken.
+    /// Performs the action, and returns when the signal is sent, the command has succeeded or the
+    /// lines are accepted.
     pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
         let files = self.files.iter().cycle().nth(self.done);
         self.done += 1;
@@ -102,21 +105,21 @@ impl Ready {
         })
     }
 
-    /// Each file takes its place at once: who watches it never reads half of one.
+    /// Replaces each file atomically, so a gateway that watches it never reads half of it.
     fn write_files(&self, files: &[RenderedFile]) -> Result<(), String> {
         for file in files.iter().filter(|file| self.is_written(file)) {
             let path = self.work.join(&file.path);
-            let mut beside = path.clone().into_os_string();
-            beside.push(".new");
-            write_rendered(beside.as_ref(), &file.text, &self.secrets)
-                .and_then(|()| date_after(beside.as_ref(), &path))
-                .and_then(|()| fs::rename(&beside, &path))
+            let mut replacement = path.clone().into_os_string();
+            replacement.push(".new");
+            write_rendered(replacement.as_ref(), &file.text, &self.secrets)
+                .and_then(|()| date_after(replacement.as_ref(), &path))
+                .and_then(|()| fs::rename(&replacement, &path))
                 .map_err(|error| format!("writing {}: {error}", path.display()))?;
         }
         Ok(())
     }
 
-    /// Runs a command where the gateway runs: on the machine, or in its container.
+    /// Runs a command on the machine, or in the gateway's container if it has one.
     fn run(&self, words: &[String], process: &Supervised) -> Result<(), String> {
         let (program, arguments) = words.split_first().ok_or("the command is empty")?;
         let finished = match process.container() {
@@ -155,35 +158,35 @@ fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
     process.signal(signal).map_err(|error| error.to_string())
 }
 
-/// Sends each line of a file.
+/// Sends each line of a file; a response with text is an error.
 fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
     let is_it = |file: &&RenderedFile| file.path == Path::new(&lines.file);
     let text = files.iter().find(is_it).map(|file| file.text.as_str());
     let text = text.ok_or_else(|| format!("there are no other lines in {}", lines.file))?;
     let socket = work.join(&lines.to);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let answer = answer(line, &socket).unwrap_or_else(|error| error.to_string());
-        if !answer.trim().is_empty() {
-            let (line, answer) = (shortened(line), shortened(answer.trim()));
-            return Err(format!("`{line}` at {}: {answer}", lines.to));
+        let response = response(line, &socket).unwrap_or_else(|error| error.to_string());
+        if !response.trim().is_empty() {
+            let (line, response) = (shortened(line), shortened(response.trim()));
+            return Err(format!("`{line}` at {}: {response}", lines.to));
         }
     }
     Ok(())
 }
 
-/// What is said to a line until the connection is closed.
-fn answer(line: &str, socket: &Path) -> io::Result<String> {
+/// Sends a line and returns the response, read until the connection is closed.
+fn response(line: &str, socket: &Path) -> io::Result<String> {
     let mut stream = unix_socket::connect(socket)?;
     stream.set_read_timeout(Some(ACTION_TIMEOUT))?;
     stream.set_write_timeout(Some(ACTION_TIMEOUT))?;
     stream.write_all(format!("{line}\n").as_bytes())?;
-    let mut answer = Vec::new();
-    stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let mut response = Vec::new();
+    stream.take(RESPONSE_BYTES_MAX).read_to_end(&mut response)?;
+    Ok(String::from_utf8_lossy(&response).into_owned())
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(TOLD_CHARS) {
+    match text.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.into(),
     }
@@ -198,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes lines as long as they are blank or begin with `set`, one a connection; gives them back.
+    /// Accepts lines that are blank or begin with `set`, one per connection; returns them.
     fn taker(socket: &Path, count: usize) -> thread::JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();
         let take = move || {
@@ -206,12 +209,12 @@ mod tests {
             let mut line = String::new();
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             reader.read_line(&mut line).unwrap();
-            let answer = if line.starts_with("set") {
+            let response = if line.starts_with("set") {
                 "\n"
             } else {
                 "Unknown command.\n"
             };
-            stream.write_all(answer.as_bytes()).unwrap();
+            stream.write_all(response.as_bytes()).unwrap();
             line
         };
         thread::spawn(move || (0..count).map(|_| take()).collect())
@@ -234,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_sent_on_a_connection_of_its_own() {
+    fn each_line_is_sent_on_a_separate_connection() {
         let (result, taken) = sent("set a 1; set b 2\n\nset c 3\n", 2);
         assert_eq!(result, Ok(()));
         assert_eq!(taken, ["set a 1; set b 2\n", "set c 3\n"]);
     }
 
     #[test]
-    fn every_version_of_a_watched_file_has_a_second_of_its_own() {
+    fn versions_of_a_watched_file_differ_by_whole_seconds() {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("routes.yaml");
         fs::write(&path, "0").unwrap();
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_what_went_wrong() {
+    fn a_response_with_text_is_an_error() {
         let (result, _) = sent("set a 1\nnonsense\nset c 3\n", 2);
         assert_eq!(result, Err("`nonsense` at s: Unknown command.".into()));
     }

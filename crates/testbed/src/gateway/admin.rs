@@ -1,30 +1,42 @@
-//! What is said to a gateway's admin interface, rendered.
+//! Rendered requests to a gateway's admin interface.
 
+use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use gatebench_model::admin::{Admin, AdminCall, AdminRounds, AdminVerb};
 use gatebench_model::gateway::InputRoute;
+use serde::{Deserialize, Serialize};
 
 use super::render::Renderer;
 use crate::error::DriverError;
+use crate::system::unix_socket;
 
 /// The requests of one round.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminCalls {
     /// The Unix socket, absolute.
-    pub socket: PathBuf,
-    /// What is done, with its request, in the order of a round.
+    socket: PathBuf,
+    /// The verbs, with their requests, in the order of a round.
     pub calls: Vec<(AdminVerb, AdminRequest)>,
 }
 
+impl AdminCalls {
+    /// Connects to the interface.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn connect(&self) -> io::Result<UnixStream> {
+        unix_socket::connect(&self.socket)
+    }
+}
+
 /// A request to an admin interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminRequest {
-    /// The method.
     pub method: String,
-    /// The path.
     pub path: String,
-    /// The body, where it has one.
+    /// The body, if there is one.
     pub body: Option<String>,
 }
 

@@ -1,29 +1,30 @@
-//! A gateway that someone else started: it is measured where it is, and never ended.
+//! A gateway that another program started. It is measured but never ended.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::time::Duration;
 
 use crate::error::DriverError;
-use crate::system::http;
+use crate::wire::Wire;
 
-/// How long a running gateway may take to answer one request.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time that a running gateway may take to respond to one request.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// Where it listens.
+    /// The address on which it listens.
     pub addr: SocketAddr,
-    /// Root of its process tree, where CPU and memory can be read.
+    /// Root of its process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
 }
 
 impl Attached {
-    /// Finds the gateway at `http://HOST:PORT` and sees that it answers and that the process exists.
+    /// Finds the gateway at `http://HOST:PORT` and checks that it responds and that the process
+    /// exists.
     ///
     /// # Errors
-    /// [`DriverError::Attach`] says which of these is not so.
+    /// [`DriverError::Attach`] states which check failed.
     pub fn new(url: &str, pid: Option<u32>) -> Result<Self, DriverError> {
         let fail = |message: String| DriverError::Attach {
             url: url.into(),
@@ -33,9 +34,9 @@ impl Attached {
         if let Some(pid) = pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             return Err(fail(format!("there is no process {pid}")));
         }
-        match http::status_of(addr, "/", ANSWER_TIMEOUT) {
+        match Wire::plain(addr).status_of("/", RESPONSE_TIMEOUT) {
             Ok(_) => Ok(Self { addr, pid }),
-            Err(error) => Err(fail(format!("it does not answer: {error}"))),
+            Err(error) => Err(fail(format!("it does not respond: {error}"))),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The gateways there are: those embedded in the program, those of an overlaying directory, and any
-//! folder that is named by its path.
+//! The known gateways: those embedded in the program, those of an overlay directory, and any folder
+//! given by its path.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,16 +21,17 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue in which the folders of `overlay` add to the embedded ones, or replace them by name.
+    /// A catalogue of the embedded folders and those in `overlay`, which replace embedded ones of
+    /// the same name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
         Self { overlay }
     }
 
-    /// The folder of a name (`nginx`) or of a path (`./mine`, anything with a `/`).
+    /// Returns the folder with a name (`nginx`) or a path (`./mine`, anything with a `/`).
     ///
     /// # Errors
-    /// [`DriverError::UnknownGateway`] with the names there are; [`DriverError::BadFolder`] with the
-    /// file and line that is wrong.
+    /// [`DriverError::UnknownGateway`] with the known names; [`DriverError::BadFolder`] with the
+    /// file and line of the mistake.
     pub fn resolve(&self, word: &str) -> Result<Folder, DriverError> {
         if word.contains('/') || word.starts_with('.') {
             return from_path(Path::new(word));
@@ -71,24 +72,20 @@ impl Catalogue {
         if let Some(overlay) = &self.overlay {
             let found = folders_in(overlay)
                 .map_err(DriverError::io(format!("reading {}", overlay.display())))?;
-            names.extend(
-                found
-                    .into_iter()
-                    .map(|(name, path)| (name, Origin::Path(path))),
-            );
+            names.extend(found);
         }
         Ok(names)
     }
 }
 
-fn folders_in(overlay: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+fn folders_in(overlay: &Path) -> io::Result<Vec<(String, Origin)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(overlay)? {
         let path = entry?.path();
         if path.join(SPEC_FILE).is_file()
             && let Some(name) = path.file_name().and_then(|name| name.to_str())
         {
-            found.push((name.to_owned(), path.clone()));
+            found.push((name.to_owned(), Origin::Path(path.clone())));
         }
     }
     Ok(found)
@@ -100,9 +97,9 @@ fn from_path(path: &Path) -> Result<Folder, DriverError> {
     }
     Folder::load(Origin::Path(path.into()), path.into(), |file| {
         fs::read_to_string(path.join(file)).or_else(|error| {
-            // What a folder of the user takes from the one beside it may be an embedded one.
-            let beside = file.strip_prefix("../").and_then(embedded_text);
-            beside.ok_or_else(|| unreadable(path, file, &error))
+            // A user's folder may use files of an embedded folder next to it.
+            let sibling = file.strip_prefix("../").and_then(embedded_text);
+            sibling.ok_or_else(|| unreadable(path, file, &error))
         })
     })
 }
@@ -111,7 +108,7 @@ fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
     let (message, remedy) = match (error.kind(), file) {
         (io::ErrorKind::NotFound, SPEC_FILE) => (
             "a gateway folder must contain this file, but it does not exist".into(),
-            "write it (see docs/ADD-A-GATEWAY.md), or name another folder",
+            "write it (see docs/guide/ADD-A-GATEWAY.md), or name another folder",
         ),
         (io::ErrorKind::NotFound, _) => (
             "gateway.yaml names this file, but it does not exist".into(),
@@ -134,7 +131,7 @@ fn from_embedded(name: &str) -> Result<Folder, DriverError> {
     let root = Path::new("gateways").join(name);
     Folder::load(Origin::Embedded, root.clone(), |file| {
         let path = match file.strip_prefix("../") {
-            Some(beside) => beside.to_owned(),
+            Some(sibling) => sibling.to_owned(),
             None => format!("{name}/{file}"),
         };
         embedded_text(&path).ok_or_else(|| DriverError::BadFolder {

@@ -1,4 +1,4 @@
-//! A configuration of the user's: it must listen where the load goes, and have the upstream behind it.
+//! A user's configuration: it must listen on the trial's port and forward to the trial's upstream.
 
 use gatebench_model::{GatewayInput, Policy};
 
@@ -6,16 +6,16 @@ use super::folder::Folder;
 use super::render::RenderedFile;
 use crate::error::DriverError;
 
-/// Sees that a configuration of the user's names the ports of this trial.
+/// Checks that a user's configuration names the ports of this trial.
 ///
 /// # Errors
-/// [`DriverError::BadConfig`], which names what the file has to say instead.
+/// [`DriverError::BadConfig`], which names the missing text.
 pub(crate) fn must_be_wired(
     folder: &Folder,
     files: &[RenderedFile],
     input: &GatewayInput,
 ) -> Result<(), DriverError> {
-    let Some(config) = folder.config() else {
+    let Some(config) = &folder.config else {
         return Ok(());
     };
     let named = |port: u16| files.iter().any(|file| names(&file.text, port));
@@ -41,7 +41,7 @@ pub(crate) fn must_be_wired(
     Ok(())
 }
 
-/// Whether the port stands in the text as a number of its own.
+/// Reports whether the text contains the port as a whole number.
 fn names(text: &str, port: u16) -> bool {
     let port = port.to_string();
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
@@ -51,7 +51,7 @@ fn names(text: &str, port: u16) -> bool {
     })
 }
 
-/// Whether some route is not answered by the gateway itself.
+/// Reports whether the gateway forwards at least one route instead of responding itself.
 fn is_proxied(input: &GatewayInput) -> bool {
     let mocked = |policy: &Policy| policy.kind() == "mock";
     let mut routes = input.routes.iter();
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_a_number_of_its_own() {
+    fn a_port_is_not_a_part_of_a_longer_number() {
         assert!(names("listen 127.0.0.1:4861;", 4861));
         assert!(!names("listen 127.0.0.1:48611;", 4861));
         assert!(!names("listen 14861", 4861) && names("4861", 4861));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::gateway::Extra;
@@ -14,13 +15,13 @@ use crate::error::{DriverError, Unsupported};
 /// The file that makes a folder a gateway folder.
 pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 
-/// The name of a program that stands for gatebench itself.
+/// The name of a program that means gatebench itself.
 pub(crate) const OWN_NAME: &str = "gatebench";
 
-/// Where a folder came from.
+/// The origin of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
-    /// This program carries it.
+    /// It is embedded in this program.
     Embedded,
     /// A folder of the file system.
     Path(PathBuf),
@@ -38,27 +39,39 @@ impl fmt::Display for Origin {
 /// A gateway as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Folder {
-    /// What `gateway.yaml` says.
+    /// The contents of `gateway.yaml`.
     pub spec: GatewayFolder,
-    /// Where it came from.
     pub origin: Origin,
     root: PathBuf,
     spec_text: String,
     templates: BTreeMap<String, String>,
-    config: Option<OwnConfig>,
+    pub(super) config: Option<OwnConfig>,
 }
 
-/// A configuration of the user's in a folder.
+/// A user's configuration in a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OwnConfig {
-    /// The template that it stands for.
+    /// The template that it replaces.
     pub template: String,
-    /// Where it is.
     pub path: PathBuf,
 }
 
+/// A user's configuration as a template.
+#[derive(Clone, Debug)]
+pub struct ConfigText<'c> {
+    /// The path of the user's file.
+    pub path: &'c Path,
+    /// The template.
+    pub text: String,
+    /// The name of the rendered file that it replaces [default: the first one].
+    pub replaces: &'c str,
+    /// Further variables with which the gateway is started.
+    pub environment: BTreeMap<String, String>,
+}
+
 impl Folder {
-    /// Assembles a folder. `root` is what its files are called by, and `read` gives the text of one.
+    /// Assembles a folder. `root` is the beginning of its files' paths, and `read` returns the text
+    /// of a file.
     pub(crate) fn load(
         origin: Origin,
         root: PathBuf,
@@ -66,8 +79,13 @@ impl Folder {
     ) -> Result<Self, DriverError> {
         let name = root.join(SPEC_FILE).display().to_string();
         let spec_text = read(SPEC_FILE)?;
-        let spec: GatewayFolder = gatebench_config::parse(&name, &spec_text)
-            .map_err(|mistakes| DriverError::Mistakes(Box::new(mistakes)))?;
+        let read_bytes = |path: &Path| {
+            let text = read(&path.display().to_string()).map_err(io::Error::other)?;
+            Ok(text.into_bytes())
+        };
+        let spec: GatewayFolder =
+            gatebench_config::parse_with_files(&name, &spec_text, &read_bytes)
+                .map_err(|mistakes| DriverError::Mistakes(Box::new(mistakes)))?;
         let mut folder = Self {
             spec,
             origin,
@@ -79,43 +97,52 @@ impl Folder {
         let spec = &folder.spec;
         let project = spec.install.maven.iter().flat_map(|maven| &maven.files);
         let files = spec.files.iter().map(|file| &file.template);
-        let names: BTreeSet<String> = files.chain(&spec.parts).chain(project).cloned().collect();
+        let base = spec.extends.as_ref().map(|name| format!("../{name}"));
+        let base_spec = base.iter().map(|base| format!("{base}/{SPEC_FILE}"));
+        let names: BTreeSet<String> = files
+            .chain(&spec.parts)
+            .chain(project)
+            .cloned()
+            .chain(base_spec)
+            .collect();
         for name in names {
-            let text = read(&name)?;
+            let in_base = |base: &String| read(&format!("{base}/{name}")).ok();
+            let text = read(&name).or_else(|own| base.as_ref().and_then(in_base).ok_or(own))?;
             folder.templates.insert(name, text);
         }
         Ok(folder)
     }
 
-    /// Whether its folder claims all that a scenario needs, be the extras of that there or not.
+    /// Checks that the folder claims all that a scenario needs, whether or not the extras for it
+    /// are installed.
     ///
     /// # Errors
-    /// What it does not claim.
+    /// The needs that it does not claim.
     pub fn claims(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.has_all(scenario, |_, _| None)
     }
 
-    /// Reports whether the gateway has all that a scenario needs; `why_not` says why an extra
-    /// cannot be used.
+    /// Checks that the gateway has all that a scenario needs; `why_not` returns the reason why an
+    /// extra cannot be used.
     ///
     /// # Errors
-    /// What it lacks.
+    /// The needs that it lacks.
     pub(crate) fn has_all(
         &self,
         scenario: &Scenario,
         why_not: impl Fn(&str, &Extra) -> Option<String>,
     ) -> Result<(), Unsupported> {
-        let wanted = || scenario.all_routes().flat_map(|route| &route.policies);
-        let extras: BTreeSet<&str> = wanted().filter_map(Policy::extra).collect();
-        let kinds: BTreeSet<&str> = wanted().map(Policy::kind).collect();
-        let has_extra = |kind: &&str| self.spec.has(kind) && self.spec.extras.contains_key(*kind);
+        let policies = scenario.all_routes().flat_map(|route| &route.policies);
         let needs = scenario.needs().into_iter();
-        let lacking = needs.filter(|need| !self.spec.has(need));
-        let mut policies: Vec<String> = lacking.map(str::to_owned).collect();
-        let extras = extras
-            .into_iter()
-            .chain(kinds.into_iter().filter(has_extra));
-        policies.extend(extras.filter_map(|extra| self.lacks(extra, &why_not)));
+        let needs: BTreeSet<&str> = needs.chain(policies.filter_map(Policy::extra)).collect();
+        let extras = self.spec.extras();
+        let lacking = |need: &str| match extras.get(need) {
+            _ if !self.spec.has(need) => Some(need.to_owned()),
+            Some(extra) => why_not(need, extra).map(|why| format!("{need} ({why})")),
+            None => None,
+        };
+        let mut policies: Vec<String> = needs.into_iter().filter_map(lacking).collect();
+        policies.extend(scenario.not_understood.iter().cloned());
         if policies.is_empty() || self.config.is_some() {
             Ok(())
         } else {
@@ -126,26 +153,14 @@ impl Folder {
         }
     }
 
-    /// The text of an error for an unusable extra.
-    fn lacks(
-        &self,
-        name: &str,
-        why_not: impl Fn(&str, &Extra) -> Option<String>,
-    ) -> Option<String> {
-        let Some(extra) = self.spec.extras.get(name) else {
-            return Some(name.to_owned());
-        };
-        why_not(name, extra).map(|why| format!("{name} ({why})"))
-    }
-
-    /// What a reader must know of a version with which nobody of the project has run the folder; none where somebody
-    /// has, and of folders of the user's own that do not say with which they were proven.
+    /// Returns a warning if the folder was not tested with this version; none if it was, and none
+    /// for a user's folder that names no tested versions.
     pub fn unproven(&self, version: &str) -> Option<String> {
-        let (name, proven) = (&self.spec.gateway, &self.spec.proven_with);
+        let (name, proven) = (&self.spec.gateway, self.spec.proven());
         let own = self.spec.binary.names.iter().any(|it| it == OWN_NAME);
-        // What a distribution adds behind it (`2.6.12-1+deb12u4`) names its package.
-        let is_of = |it: &String| {
-            let rest = version.strip_prefix(it.as_str());
+        // The suffix of a distribution (`2.6.12-1+deb12u4`) names its package.
+        let is_of = |it: &&str| {
+            let rest = version.strip_prefix(it);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '+', '~']))
         };
         if own || proven.iter().any(is_of) {
@@ -157,16 +172,16 @@ impl Folder {
                 "the folder of {name} was proven with {proven}, and not with {version}"
             ));
         }
-        let written = "was written from its documentation, and nobody of the project has run it";
+        let written = "was written from its documentation, and the project has never run it";
         (self.origin == Origin::Embedded).then(|| format!("the folder of {name} {written}"))
     }
 
-    /// The folder with a configuration of the user's in place of the file of that name, or else of the
-    /// first one that it renders. It is a template like those of the folder.
+    /// Returns the folder with a user's configuration in place of the file of that name, or else of
+    /// the first rendered file. The configuration is a template like those of the folder.
     ///
     /// # Errors
-    /// [`DriverError::BadConfig`] where the file cannot be read or the folder renders none.
-    pub fn with_config(mut self, path: &Path) -> Result<Self, DriverError> {
+    /// [`DriverError::BadConfig`] if the file cannot be read or the folder renders none.
+    pub fn with_config(self, path: &Path) -> Result<Self, DriverError> {
         let bad = |message: String, remedy: &str| DriverError::BadConfig {
             path: path.into(),
             message,
@@ -176,16 +191,36 @@ impl Folder {
             let remedy = "name a readable file of UTF-8 text";
             bad(format!("cannot read the configuration: {error}"), remedy)
         })?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let config = ConfigText {
+            path,
+            text,
+            replaces: &name,
+            environment: BTreeMap::new(),
+        };
+        self.with_config_text(config)
+    }
+
+    /// As [`Folder::with_config`], with a template that was made of the user's file.
+    ///
+    /// # Errors
+    /// [`DriverError::BadConfig`] if the folder renders no file.
+    pub fn with_config_text(mut self, config: ConfigText<'_>) -> Result<Self, DriverError> {
+        let path = config.path;
         let files = &self.spec.files;
         let named = files
             .iter()
-            .find(|file| Path::new(&file.to).file_name() == path.file_name());
+            .find(|file| Path::new(file.to()).file_name() == Some(config.replaces.as_ref()));
         let Some(file) = named.or(files.first()) else {
-            let message = format!("{} is started without a configuration", self.spec.gateway);
-            return Err(bad(message, "omit --config"));
+            return Err(DriverError::BadConfig {
+                path: path.into(),
+                message: format!("{} is started without a configuration", self.spec.gateway),
+                remedy: "omit --config".into(),
+            });
         };
         let template = file.template.clone();
-        self.templates.insert(template.clone(), text);
+        self.templates.insert(template.clone(), config.text);
+        self.spec.environment.extend(config.environment);
         self.config = Some(OwnConfig {
             template,
             path: path.into(),
@@ -193,38 +228,42 @@ impl Folder {
         Ok(self)
     }
 
-    /// Where the user's own configuration is, if it has one.
+    /// The path of the user's configuration, if there is one.
     pub fn own_config(&self) -> Option<&Path> {
         self.config.as_ref().map(|config| config.path.as_path())
     }
 
-    /// The user's own configuration.
-    pub(crate) fn config(&self) -> Option<&OwnConfig> {
-        self.config.as_ref()
+    /// The rendered file that is the user's configuration, if there is one.
+    pub(super) fn own_file(&self) -> Option<PathBuf> {
+        let template = &self.config.as_ref()?.template;
+        let mut files = self.spec.files.iter();
+        files
+            .find(|file| file.template == *template)
+            .map(|file| PathBuf::from(file.to()))
     }
 
-    /// Whether a package registry carries it, so that `gatebench install` can install it.
+    /// Reports whether `gatebench install` can install it from a package registry.
     pub fn can_be_installed(&self) -> bool {
         let install = &self.spec.install;
         !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()
     }
 
-    /// How it is installed, as a sentence without its end.
+    /// Describes its installation, as a sentence without a full stop.
     pub fn install_hint(&self) -> String {
         let (name, install) = (&self.spec.gateway, &self.spec.install);
-        let apt =
-            (!install.apt.is_empty()).then(|| format!("apt-get install {}", install.apt.join(" ")));
         if install.pypi.is_some() || install.maven.is_some() {
             return format!("gatebench install {name}");
         }
-        match (apt, &install.other) {
-            (Some(apt), None) => format!("gatebench install {name}, or install it yourself: {apt}"),
-            (Some(apt), Some(other)) => {
-                format!("gatebench install {name}, or install it yourself: {apt}; or {other}")
-            }
-            (None, Some(other)) => other.clone(),
-            (None, None) => format!("install {name} and put it on PATH"),
+        if install.apt.is_empty() {
+            let on_path = || format!("install {name} and put it on PATH");
+            return install.other.clone().unwrap_or_else(on_path);
         }
+        let packages = install.apt.join(" ");
+        let other = install.other.as_ref().map(|other| format!("; or {other}"));
+        format!(
+            "gatebench install {name}, or install it yourself: apt-get install {packages}{}",
+            other.unwrap_or_default()
+        )
     }
 
     /// Every file of the folder that a run depends on, with its text.
@@ -234,7 +273,7 @@ impl Folder {
             .chain(templates.map(|(file, text)| (file.as_str(), text.as_str())))
     }
 
-    /// What templates extend, include or import, by name.
+    /// Returns the names of the templates that templates extend, include or import.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&str, &str)> {
         let named = |name: &String| self.templates.get_key_value(name);
         let parts = self.spec.parts.iter().filter_map(named);
@@ -254,7 +293,7 @@ impl Folder {
             })
     }
 
-    /// A file of the folder as a user would name it.
+    /// The path of a file of the folder, as a user names it.
     pub(crate) fn file_path(&self, file: &Path) -> PathBuf {
         match &self.config {
             Some(config) if file == Path::new(&config.template) => config.path.clone(),

@@ -1,4 +1,4 @@
-//! From a scenario and where it runs to the one input model that every folder is rendered from.
+//! Builds the input model, from which every folder is rendered, from a scenario and its addresses.
 
 use std::cmp::Reverse;
 use std::net::SocketAddr;
@@ -10,46 +10,47 @@ use gatebench_model::gateway::{
 };
 use gatebench_model::{Route, Scenario};
 
-/// Idle connections to the upstream that every gateway is told to keep, unless the load needs more.
-pub const UPSTREAM_KEEPALIVE: u32 = 64;
+use crate::wire::SERVER_NAME;
 
-/// The name of a scenario's own upstream; of several, what their names begin with.
+/// Idle connections to the upstream that every gateway must keep, unless the load needs more.
+pub(crate) const UPSTREAM_KEEPALIVE: u32 = 64;
+
+/// The name of a scenario's upstream; with several, the beginning of their names.
 const ORIGIN: &str = "origin";
 
-/// Where the trial's certificate and its key lie in the working folder, in PEM, where a scenario asks
-/// for TLS; whoever starts the gateway puts them there. The certificate is its own authority.
-pub const CERTIFICATE_FILE: &str = "certificate.pem";
-/// See [`CERTIFICATE_FILE`].
-pub const KEY_FILE: &str = "certificate.pem.key";
-/// A name that the certificate is for.
-pub const SERVER_NAME: &str = "localhost";
+/// The trial's certificate in the working folder, in PEM, for a scenario with TLS. The caller that
+/// starts the gateway writes it. The certificate is self-signed.
+pub(crate) const CERTIFICATE_FILE: &str = "certificate.pem";
+/// The key of [`CERTIFICATE_FILE`].
+pub(crate) const KEY_FILE: &str = "certificate.pem.key";
 
-/// What a gateway is connected to, and with what means.
+/// The addresses and resources of a gateway.
 #[derive(Clone, Debug)]
 pub struct Wiring<'a> {
-    /// The program found.
+    /// The program.
     pub binary: &'a Path,
     /// The working folder, absolute.
     pub work: &'a Path,
-    /// Where clients connect.
+    /// The address to which clients connect.
     pub listen: SocketAddr,
-    /// Where the upstream listens.
+    /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
-    /// Where the scenario's further upstreams listen, by their names.
+    /// The addresses of the scenario's further upstreams, by their names.
     pub more_upstreams: &'a [(String, SocketAddr)],
-    /// Idle upstream connections kept.
+    /// The idle upstream connections that it keeps.
     pub keepalive: u32,
-    /// Cores it runs on; it gets one worker for each, at least one.
+    /// The cores that it runs on, with one worker for each, at least one.
     pub cores: &'a [usize],
-    /// Whether each request is logged.
+    /// True if each request is logged.
     pub access_log: bool,
-    /// Where it tells of itself, if it is to.
+    /// The address of its metrics, if it serves any.
     pub metrics: Option<SocketAddr>,
-    /// Which of the scenario's lists of weights the targets have, where it has any.
+    /// The index of the targets' weights in the scenario's lists, if it has any.
     pub weights: usize,
 }
 
-/// The input of a scenario: routes with the longest prefix first, its upstreams before further ones, one listener.
+/// The input of a scenario: routes with the longest prefix first, its upstreams before further
+/// ones, one listener.
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     let weights = scenario.weights.get(wiring.weights);
@@ -75,6 +76,7 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     GatewayInput {
         contract: CONTRACT_VERSION,
         binary: wiring.binary.display().to_string(),
+        prefix: prefix_of(wiring.binary).display().to_string(),
         work: wiring.work.display().to_string(),
         cwd: "/proc/self/cwd".into(),
         workers: u32::try_from(wiring.cores.len()).unwrap_or(u32::MAX).max(1),
@@ -103,6 +105,12 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         }),
         admin: scenario.admin.is_some(),
     }
+}
+
+/// The folder in which a program is installed: the program is in its `bin` or `sbin`.
+pub(super) fn prefix_of(program: &Path) -> &Path {
+    let folder = program.parent().and_then(Path::parent);
+    folder.unwrap_or(Path::new("/"))
 }
 
 /// The input of a scenario after its change: as before, with other routes.

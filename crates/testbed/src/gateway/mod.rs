@@ -1,7 +1,7 @@
-//! Finds, renders, starts, changes and ends a gateway, as its folder describes it.
+//! Finds, renders, starts, changes and ends a gateway according to its folder.
 //!
-//! It must not know a gateway by name, send the load or judge the result. It asks a gateway only
-//! whether it is ready.
+//! This module names no gateway, sends no load and judges no result. It sends requests only to find
+//! out whether a gateway is ready.
 
 mod action;
 mod admin;
@@ -9,9 +9,10 @@ mod attach;
 mod binary;
 mod catalogue;
 mod config;
-mod fatal;
 mod folder;
+mod found;
 mod input;
+mod limiter;
 mod ready;
 mod render;
 mod running;
@@ -19,15 +20,18 @@ mod start;
 
 pub use admin::{AdminCalls, AdminRequest};
 pub use attach::Attached;
-pub use binary::{FoundBinary, FoundImage};
+pub use binary::FoundBinary;
 pub use catalogue::Catalogue;
-pub use fatal::fatal_line;
-pub use folder::{Folder, Origin};
-pub use input::{
-    CERTIFICATE_FILE, KEY_FILE, SERVER_NAME, UPSTREAM_KEEPALIVE, Wiring, changed_input_for,
-    input_for,
-};
+pub use folder::{ConfigText, Folder, Origin};
+pub use found::FoundGateway;
+pub(crate) use input::{CERTIFICATE_FILE, KEY_FILE};
+pub use input::{Wiring, changed_input_for, input_for};
+pub use limiter::Limiter;
+pub(crate) use limiter::can_hold;
 pub use ready::Opening;
 pub use render::{RenderedFile, render};
-pub use running::Running;
+pub use running::{LocalGateway, Started};
 pub use start::{GatewayStart, Ports};
+pub(crate) use start::{PORT_ATTEMPTS, rehearse, reserve_port};
+
+pub use crate::system::limit::NO_GROUPS;

@@ -1,10 +1,12 @@
-//! Templates to files. An undefined name is an error, never an empty string.
+//! Renders templates to files. An undefined name is an error, never an empty string.
 
 mod credential;
+mod json;
 mod level;
 mod quote;
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
 use gatebench_config::suggest::{listed, nearest};
@@ -23,11 +25,10 @@ use crate::system::digest::sha256_of;
 /// A file made from a template.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedFile {
-    /// Where it is, relative to the working folder.
+    /// Its path, relative to the working folder.
     pub path: PathBuf,
     /// SHA-256 of its text, in lower-case hexadecimal.
     pub sha256: String,
-    /// Its text.
     pub text: String,
 }
 
@@ -40,14 +41,14 @@ pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>
     let mut files = Vec::new();
     for file in &folder.spec.files {
         match &file.each {
-            None => files.push(renderer.file(&file.template, file.to.clone())?),
+            None => files.push(renderer.file(&file.template, file.to().to_owned())?),
             Some(kind) => files.extend(renderer.file_for_each(kind, file)?),
         }
     }
     Ok(files)
 }
 
-/// Renders what one folder holds from one input.
+/// Renders the templates of one folder from one input.
 pub(crate) struct Renderer<'a> {
     folder: &'a Folder,
     environment: Environment<'a>,
@@ -60,11 +61,13 @@ impl<'a> Renderer<'a> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_syntax(syntax());
-        // Quoting is the template's own, by filters: what is right depends on the gateway, not on the file's name.
+        // Templates quote by filters, because the correct quoting depends on the gateway and not on
+        // the file's name.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         quote::add_filters(&mut environment);
         credential::add_filters(&mut environment);
-        // Errors tell the place in the line only so.
+        environment.add_filter("json", json::json);
+        // Without this, errors do not contain the position in the line.
         environment.set_debug(true);
         for (name, text) in folder.parts() {
             environment
@@ -91,7 +94,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// Renders a file for each different settings of a policy, of all routes.
+    /// Renders a file for each different setting of a policy over all routes.
     fn file_for_each(
         &self,
         kind: &str,
@@ -99,7 +102,7 @@ impl<'a> Renderer<'a> {
     ) -> Result<Vec<RenderedFile>, DriverError> {
         let routes = self.context.get_attr("all_routes");
         let all = routes.and_then(|routes| quote::settings_of(&routes, kind));
-        let all = all.map_err(|error| self.told(&error, "").at(self.spec_path(), error.line()))?;
+        let all = all.map_err(|error| self.fault(&error, "").at(self.spec_path(), error.line()))?;
         let made = all.into_iter().zip(1..).map(|(settings, number)| {
             let one = Self {
                 folder: self.folder,
@@ -107,7 +110,7 @@ impl<'a> Renderer<'a> {
                 context: context! { settings, number, ..self.context.clone() },
                 misses: self.misses.clone(),
             };
-            one.file(&file.template, one.inline("files", &file.to)?)
+            one.file(&file.template, one.inline("files", file.to())?)
         });
         made.collect()
     }
@@ -134,45 +137,46 @@ impl<'a> Renderer<'a> {
         self.environment
             .render_named_str(name, source, &self.context)
             .map_err(|error| {
-                // A mistake may be in a file that this one extends or includes.
+                let error = innermost(&error);
+                // The mistake may be in a file that this one extends or includes.
                 let part = self
                     .folder
                     .parts()
                     .find(|(part, _)| error.name() == Some(part));
                 let (name, source) = part.unwrap_or((name, source));
-                let told = self.told(&error, source);
+                let fault = self.fault(error, source);
                 let path = self.folder.file_path(Path::new(name));
-                told.at(path, error.line())
+                fault.at(path, error.line())
             })
     }
 
-    /// Renders the words of a command; `field` is where they stand in gateway.yaml.
+    /// Renders the words of a command; `field` is their place in gateway.yaml.
     pub(crate) fn words(&self, field: &str, words: &[String]) -> Result<Vec<String>, DriverError> {
         words.iter().map(|word| self.inline(field, word)).collect()
     }
 
     /// Renders the values of the environment variables.
     pub(crate) fn variables(&self) -> Result<BTreeMap<String, String>, DriverError> {
-        let variables = &self.folder.spec.environment;
+        let spec = &self.folder.spec;
+        let variables = spec.binary.environment.iter().chain(&spec.environment);
         variables
-            .iter()
             .map(|(name, value)| Ok((name.clone(), self.inline("environment", value)?)))
             .collect()
     }
 
-    /// Renders a text of gateway.yaml; `field` is where it stands.
+    /// Renders a text of gateway.yaml; `field` is its place.
     pub(crate) fn inline(&self, field: &str, source: &str) -> Result<String, DriverError> {
         self.environment
             .render_str(source, &self.context)
             .map_err(|error| {
-                let mut told = self.told(&error, source);
-                told.message = format!("in {field}, '{source}': {}", told.message);
-                told.at(self.spec_path(), None)
+                let mut fault = self.fault(&error, source);
+                fault.message = format!("in {field}, '{source}': {}", fault.message);
+                fault.at(self.spec_path(), None)
             })
     }
 
-    /// What an error says, with the name that is not there where that is what is wrong.
-    fn told(&self, error: &minijinja::Error, source: &str) -> Told {
+    /// Returns the message of an error, with the unknown name if there is one.
+    fn fault(&self, error: &minijinja::Error, source: &str) -> Fault {
         let line = error.line().and_then(|line| source.lines().nth(line - 1));
         let place = line.map_or(String::new(), |line| format!(", in `{}`", line.trim()));
         let undefined = error.kind() == ErrorKind::UndefinedError;
@@ -184,7 +188,7 @@ impl<'a> Renderer<'a> {
                     .is_none_or(|text| text.contains(&miss.name))
         });
         let Some(miss) = miss else {
-            return Told {
+            return Fault {
                 message: format!("{}{place}", describe(error)),
                 remedy: "correct the file at that place".into(),
             };
@@ -192,20 +196,26 @@ impl<'a> Renderer<'a> {
         let known = || miss.known.iter().map(String::as_str);
         let meant = nearest(&miss.name, known())
             .map_or(String::new(), |name| format!("did you mean `{name}`? "));
-        Told {
+        Fault {
             message: format!("there is no `{}`{place}", miss.name),
             remedy: format!("{meant}the names there are {}", listed(known(), "and")),
         }
     }
 }
 
-/// What is wrong in a file, and what to do.
-struct Told {
+/// The error that errors about an included file are about.
+fn innermost(error: &minijinja::Error) -> &minijinja::Error {
+    let cause = error.source().and_then(|it| it.downcast_ref());
+    cause.map_or(error, innermost)
+}
+
+/// A fault in a file, and its remedy.
+struct Fault {
     message: String,
     remedy: String,
 }
 
-impl Told {
+impl Fault {
     fn at(self, path: PathBuf, line: Option<usize>) -> DriverError {
         DriverError::BadFolder {
             path,
@@ -219,14 +229,14 @@ impl Told {
 fn wrong_part(folder: &Folder, name: &str, text: &str, error: &minijinja::Error) -> DriverError {
     let line = error.line().and_then(|line| text.lines().nth(line - 1));
     let place = line.map_or(String::new(), |line| format!(", in `{}`", line.trim()));
-    let told = Told {
+    let fault = Fault {
         message: format!("{}{place}", describe(error)),
         remedy: "correct the file at that place".into(),
     };
-    told.at(folder.file_path(Path::new(name)), error.line())
+    fault.at(folder.file_path(Path::new(name)), error.line())
 }
 
-/// A line that holds only a block tag leaves no line in the file.
+/// A line that contains only a block tag leaves no line in the file.
 fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder()
         .trim_blocks(true)
@@ -241,8 +251,8 @@ fn describe(error: &minijinja::Error) -> String {
     format!("{}{}", error.kind(), detail.unwrap_or_default())
 }
 
-/// In templates a policy is a map with the key of every kind, of which one has a value and the others
-/// are none: so `{% if policy.api_key %}` works, and a misspelt kind is an error.
+/// In templates a policy is a map with a key for every kind. One of them has a value, the others
+/// are none. So `{% if policy.api_key %}` works, and a misspelt kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
     for name in ["routes", "all_routes"] {
         let routes = input.get_mut(name).and_then(Json::as_array_mut);

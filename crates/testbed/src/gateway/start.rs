@@ -1,122 +1,131 @@
-//! Bringing a gateway up and taking it down.
+//! Starts a gateway and waits until it is ready.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::path::Path;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
 use gatebench_model::gateway::Action;
 use gatebench_model::load::{CONFIGURE, WEIGHTS};
+use gatebench_net::tls::Pem;
 use rustix::process::Signal;
 
 use super::action;
 use super::admin::{self, AdminCalls};
-use super::binary::FoundBinary;
 use super::config;
 use super::folder::Folder;
-use super::input::{Wiring, changed_input_for, input_for, route_of};
+use super::found::FoundGateway;
+use super::input::{
+    CERTIFICATE_FILE, UPSTREAM_KEEPALIVE, Wiring, changed_input_for, input_for, route_of,
+};
 use super::ready::{self, Opening, Outcome};
 use super::render::{RenderedFile, Renderer, render};
-use super::running::Running;
+use super::running::{LocalGateway, Started};
 use crate::container::ContainerSpec;
 use crate::error::DriverError;
 use crate::process::{Launcher, Orders, Supervised, signal_from_name};
 use crate::system::command::{self, wait_until};
 use crate::system::exit::Exit;
-use crate::system::limit::{Amount, Limit};
-use crate::system::private::write_rendered;
+use crate::system::limit::Amount;
+use crate::system::private::{write_private, write_rendered};
+use crate::wire::Wire;
 
-/// Another process may take a reserved port before the gateway does; more often than this it is no accident.
-const PORT_ATTEMPTS: usize = 5;
+/// Attempts to start on a free port. Another process may take the port before the gateway does, but
+/// hardly this many times in a row.
+pub(crate) const PORT_ATTEMPTS: usize = 5;
 
-/// A runtime that has to warm up may take long to check its configuration, and so may a compiler of ten thousand
-/// consumers, on a machine that is busy.
+/// The time that a check may take. A runtime that warms up needs long on a busy machine, and so
+/// does a configuration with ten thousand consumers.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A check has nothing to finish in order.
+/// The stop timeout of a check, which has no requests to finish.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Open descriptors a gateway may have, as far as the machine's hard limit allows.
+/// The limit of a gateway's open descriptors, if the machine's hard limit is not lower.
 const NOFILE: u64 = 65_536;
 
-/// The port of a rehearsal, where nothing listens; an unusual one, so that a configuration that names it
-/// means it.
+/// The ports of a rehearsal, on which nothing listens: the gateway's, the upstream's, and that of
+/// Redis. They are unusual, so a configuration does not contain them by chance.
 const REHEARSED_PORT: u16 = 48_611;
+const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
+const REHEARSED_REDIS_PORT: u16 = 48_613;
 
-/// On which port a gateway listens.
+/// The choice of the port on which a gateway listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ports {
-    /// A free one.
+    /// A free port.
     #[default]
     Free,
-    /// These, one after the other, until one is not taken.
+    /// The first of these ports that no other process uses.
     Try(Vec<u16>),
 }
 
 /// Everything needed to start a gateway.
 #[derive(Clone, Debug)]
 pub struct GatewayStart<'a> {
-    /// What it is.
-    pub folder: &'a Folder,
-    /// Its program.
-    pub binary: &'a FoundBinary,
-    /// What it does.
+    pub gateway: &'a FoundGateway,
+    /// The scenario that it serves.
     pub scenario: &'a Scenario,
-    /// Its working folder; made where it does not exist.
+    /// Its working folder, which is created if it does not exist. For a scenario with TLS it
+    /// contains the trial's certificate.
     pub work: &'a Path,
-    /// Cores it runs on, with one worker for each.
+    /// The cores that it runs on, with one worker for each.
     pub cores: &'a [usize],
-    /// What it may use at most.
-    pub limits: &'a [Limit],
-    /// What a container engine is told that it may use at most.
-    pub amounts: &'a [Amount],
-    /// The address of this machine that it listens at.
+    /// The address of this machine on which it listens.
     pub listen: IpAddr,
-    /// Where the upstream listens.
+    /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
-    /// Where the scenario's further upstreams listen, by their names.
+    /// The addresses of the scenario's further upstreams, by their names.
     pub more_upstreams: &'a [(String, SocketAddr)],
-    /// Idle upstream connections it keeps.
-    pub keepalive: u32,
-    /// Whether it logs each request.
-    pub access_log: bool,
+    /// The most connections that a load opens.
+    pub connections: u32,
     /// On which port it listens.
     pub ports: Ports,
     /// The supervising program.
     pub launcher: &'a Launcher,
 }
 
-/// What became of one port.
-enum Attempt {
-    Ready(Box<Running>),
-    Clash,
+/// Renders a gateway as for a start, with placeholders for ports and folders, but writes no file
+/// and starts no process.
+pub(crate) fn rehearse(
+    gateway: &FoundGateway,
+    scenario: &Scenario,
+    cores: &[usize],
+    launcher: &Launcher,
+) -> Result<(), DriverError> {
+    let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let upstream = at(REHEARSED_UPSTREAM_PORT);
+    let names = scenario.more_upstreams.keys();
+    let more_upstreams: Vec<_> = names.map(|name| (name.clone(), upstream)).collect();
+    let start = GatewayStart {
+        gateway,
+        scenario: &scenario.clone().with_redis(at(REHEARSED_REDIS_PORT)),
+        work: Path::new("/trial/gateway"),
+        cores,
+        listen: Ipv4Addr::LOCALHOST.into(),
+        targets: &[upstream],
+        more_upstreams: &more_upstreams,
+        connections: 0,
+        ports: Ports::default(),
+        launcher,
+    };
+    gateway.supports(scenario)?;
+    start.prepare(start.work, at(REHEARSED_PORT)).map(drop)
 }
 
 impl GatewayStart<'_> {
-    /// Renders, checks, starts, and waits until the gateway answers. On an error nothing is left running.
+    /// Renders and checks the configuration, starts the gateway, and waits until it responds; with
+    /// an `opening`, until the first response that it accepts, and sends nothing else to the
+    /// gateway. After an error no process is left.
     ///
     /// # Errors
-    /// Unsupported policies, a template that does not render, a refused configuration, an end or a
-    /// hang before it is ready, ports that others hold.
-    pub fn start(&self) -> Result<Running, DriverError> {
-        self.bring_up(None)
-    }
-
-    /// Starts like [`Self::start`], but waits for the first response that `opening` accepts, and for
-    /// nothing after it: nothing else is sent to the gateway.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
-    pub fn start_until(&self, opening: Opening<'_>) -> Result<Running, DriverError> {
-        self.bring_up(Some(opening))
-    }
-
-    fn bring_up(&self, opening: Option<Opening<'_>>) -> Result<Running, DriverError> {
-        self.folder.supports(self.scenario, self.binary)?;
+    /// Unsupported policies, a template that does not render, a refused configuration, a gateway
+    /// that ends or hangs before it is ready, ports that other processes use.
+    pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
+        self.gateway.supports(self.scenario)?;
         fs::create_dir_all(self.work)
             .map_err(DriverError::io(format!("making {}", self.work.display())))?;
         let work = self
@@ -126,59 +135,52 @@ impl GatewayStart<'_> {
         let mut tried = Vec::new();
         while let Some(port) = self.next_port(&tried)? {
             match self.attempt(&work, port, opening)? {
-                Attempt::Ready(running) => return Ok(*running),
-                Attempt::Clash => tried.push(port),
+                Some(gateway) => return Ok(gateway),
+                None => tried.push(port),
             }
         }
         Err(DriverError::PortTaken { ports: tried })
     }
 
-    /// Renders everything as for a start, and writes and starts nothing.
-    ///
-    /// # Errors
-    /// Unsupported policies, a template that does not render.
-    pub fn rehearse(&self) -> Result<(), DriverError> {
-        self.folder.supports(self.scenario, self.binary)?;
-        self.prepare(self.work, SocketAddr::from((self.listen, REHEARSED_PORT)))
-            .map(drop)
+    /// The gateway's folder.
+    fn folder(&self) -> &Folder {
+        &self.gateway.folder
     }
 
     fn next_port(&self, tried: &[u16]) -> Result<Option<u16>, DriverError> {
         match &self.ports {
-            Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port(self.listen)
-                .map(Some)
-                .map_err(DriverError::io("looking for a free port")),
+            Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port(self.listen).map(Some),
             Ports::Free => Ok(None),
             Ports::Try(ports) => Ok(ports.get(tried.len()).copied()),
         }
     }
 
+    /// Starts it on one port; none if another process uses the port.
     fn attempt(
         &self,
         work: &Path,
         port: u16,
         opening: Option<Opening<'_>>,
-    ) -> Result<Attempt, DriverError> {
+    ) -> Result<Option<LocalGateway>, DriverError> {
         let prepared = self.prepare(work, SocketAddr::from((self.listen, port)))?;
+        let wire = self.wire(work, prepared.addr)?;
         prepared.write_files(work)?;
         self.check(work, &prepared)?;
-        let spec = &self.folder.spec;
+        let spec = &self.folder().spec;
         let started = Instant::now();
         let mut process = self.spawn(work, &prepared)?;
-        let stderr = |process: &Supervised| process.stderr_tail();
-        let has_tls = self.scenario.transport.tls;
-        match ready::wait_for(&mut process, prepared.addr, &spec.ready, has_tls, opening) {
+        match ready::wait_for(&mut process, &wire, &spec.ready, opening) {
             Outcome::Ready(since, unready_at) => {
                 let ready_after = since.duration_since(started);
                 let not_before = unready_at.map_or(Duration::ZERO, |it| it.duration_since(started));
                 if opening.is_none() {
-                    ready::wait_to_be_heard(&process, &action::signals(&prepared.actions));
+                    ready::wait_for_signal_handlers(&process, &action::signals(&prepared.actions));
                 }
-                Ok(Attempt::Ready(Box::new(
-                    prepared.into_running(process, (not_before, ready_after)),
-                )))
+                Ok(Some(
+                    prepared.into_gateway(process, (not_before, ready_after)),
+                ))
             }
-            Outcome::Clash => Ok(Attempt::Clash),
+            Outcome::Clash => Ok(None),
             Outcome::Ended(exit) => {
                 let gateway = spec.gateway.clone();
                 if let Some(message) = process.supervisors_complaint() {
@@ -187,57 +189,64 @@ impl GatewayStart<'_> {
                 Err(DriverError::EndedAtStart {
                     gateway,
                     exit,
-                    stderr: stderr(&process),
+                    stderr: process.stderr_tail(),
                 })
             }
             Outcome::TimedOut(seen) => Err(DriverError::NotReady {
                 gateway: spec.gateway.clone(),
                 waited: started.elapsed(),
                 state: seen.to_string(),
-                stderr: stderr(&process),
+                stderr: process.stderr_tail(),
             }),
         }
+    }
+
+    /// The address on which it will listen, with the certificate for TLS.
+    fn wire(&self, work: &Path, address: SocketAddr) -> Result<Wire, DriverError> {
+        let has_tls = self.scenario.transport.tls;
+        let certificate = has_tls.then(|| Pem::read(&work.join(CERTIFICATE_FILE)));
+        Ok(Wire::new(address, certificate.transpose()?))
     }
 
     fn prepare(&self, work: &Path, addr: SocketAddr) -> Result<Prepared, DriverError> {
         let metrics = self.metrics_address()?;
         let wiring = Wiring {
-            binary: &self.binary.path,
+            binary: &self.gateway.binary.path,
             work,
             listen: addr,
             targets: self.targets,
             more_upstreams: self.more_upstreams,
-            keepalive: self.keepalive,
+            keepalive: UPSTREAM_KEEPALIVE.max(self.connections),
             cores: self.cores,
-            access_log: self.access_log,
+            access_log: self.scenario.access_log,
             metrics,
             weights: 0,
         };
         let input = input_for(self.scenario, &wiring);
-        let spec = &self.folder.spec;
-        let renderer = Renderer::new(self.folder, &input)?;
+        let spec = &self.folder().spec;
+        let renderer = Renderer::new(self.folder(), &input)?;
         let later = match self.scenario.later {
             Some(_) => vec![render(
-                self.folder,
+                self.folder(),
                 &changed_input_for(self.scenario, &wiring),
             )?],
             None => Vec::new(),
         };
         let environment = renderer.variables()?;
         let secrets = Arc::new(self.scenario.secrets());
-        let action = |(name, action): (&String, &Action)| {
+        let action = |(name, action): (&str, &Action)| {
             let action = match action {
                 Action::Command(words) => Action::Command(renderer.words("actions", words)?),
                 Action::Signal(_) | Action::Watched(_) | Action::Send(_) => action.clone(),
             };
-            let files = match name.as_str() {
+            let files = match name {
                 CONFIGURE => later.clone(),
                 WEIGHTS => self.weighed(&wiring)?,
                 _ => Vec::new(),
             };
             Ok(action::Ready {
                 gateway: spec.gateway.clone(),
-                name: name.clone(),
+                name: name.to_owned(),
                 action,
                 work: work.to_owned(),
                 environment: environment.clone(),
@@ -246,18 +255,19 @@ impl GatewayStart<'_> {
                 done: 0,
             })
         };
-        let files = render(self.folder, &input)?;
-        config::must_be_wired(self.folder, &files, &input)?;
+        let files = render(self.folder(), &input)?;
+        config::must_be_wired(self.folder(), &files, &input)?;
         Ok(Prepared {
             gateway: spec.gateway.clone(),
             addr,
             metrics,
             files,
+            own_config: self.folder().own_file(),
             check: renderer.words("check", &spec.check)?,
             start: renderer.words("start", &spec.start)?,
             actions: spec
-                .actions
-                .iter()
+                .all_actions()
+                .into_iter()
                 .map(action)
                 .collect::<Result<_, DriverError>>()?,
             environment,
@@ -266,14 +276,14 @@ impl GatewayStart<'_> {
         })
     }
 
-    /// What the scenario has done through the admin interface.
+    /// Renders the scenario's calls of the admin interface.
     fn admin_calls(
         &self,
         renderer: &Renderer<'_>,
         work: &Path,
     ) -> Result<Option<AdminCalls>, DriverError> {
         let both = self
-            .folder
+            .folder()
             .spec
             .admin
             .as_ref()
@@ -285,7 +295,8 @@ impl GatewayStart<'_> {
         calls.transpose()
     }
 
-    /// The files with each of the scenario's lists of weights, in the order in which they follow on the first.
+    /// Renders the files with each of the scenario's lists of weights, from the second list on; the
+    /// first comes last.
     fn weighed(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<RenderedFile>>, DriverError> {
         let count = self.scenario.weights.len();
         let order = (1..count).chain((count > 1).then_some(0));
@@ -294,21 +305,22 @@ impl GatewayStart<'_> {
                 weights,
                 ..wiring.clone()
             };
-            render(self.folder, &input_for(self.scenario, &wiring))
+            render(self.folder(), &input_for(self.scenario, &wiring))
         });
         weighed.collect()
     }
 
-    /// A port of its own for the gateway's metrics, where the scenario asks for them.
+    /// Reserves a separate port for the gateway's metrics, if the scenario needs them.
     fn metrics_address(&self) -> Result<Option<SocketAddr>, DriverError> {
         if self.scenario.metrics.is_none() {
             return Ok(None);
         }
-        let port = reserve_port(self.listen).map_err(DriverError::io("looking for a free port"))?;
+        let port = reserve_port(self.listen)?;
         Ok(Some(SocketAddr::new(self.listen, port)))
     }
 
-    /// Runs the folder's check under a supervisor too: one that hangs must end with gatebench, and at Ctrl-C.
+    /// Runs the folder's check. It runs under a supervisor, because a check that hangs must end
+    /// with gatebench and at Ctrl-C.
     fn check(&self, work: &Path, prepared: &Prepared) -> Result<(), DriverError> {
         if prepared.check.is_empty() {
             return Ok(());
@@ -323,11 +335,11 @@ impl GatewayStart<'_> {
             command: prepared.check.iter().map(Into::into).collect(),
         };
         let mut process = self.supervised(&orders, work, prepared, "check")?;
-        let exit = wait_until(Instant::now() + CHECK_TIMEOUT, || process.exit());
+        let exit = wait_until(Instant::now() + CHECK_TIMEOUT, || process.exit_status());
         if exit.is_none() {
             process.stop();
         }
-        let gateway = self.folder.spec.gateway.clone();
+        let gateway = self.folder().spec.gateway.clone();
         if let Some(message) = process.supervisors_complaint() {
             return Err(DriverError::Supervisor { gateway, message });
         }
@@ -359,14 +371,14 @@ impl GatewayStart<'_> {
     }
 
     fn spawn(&self, work: &Path, prepared: &Prepared) -> Result<Supervised, DriverError> {
-        let stop = &self.folder.spec.stop;
+        let stop = &self.folder().spec.stop;
         let orders = Orders {
             cores: self.cores.to_vec(),
             nofile: Some(NOFILE),
-            limits: self.limits.to_vec(),
-            container: self.container(work, prepared, "gateway", self.amounts),
+            limits: self.gateway.limiter.groups().to_vec(),
+            container: self.container(work, prepared, "gateway", self.gateway.limiter.amounts()),
             stop_signal: signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
-                path: self.folder.file_path(Path::new("gateway.yaml")),
+                path: self.folder().file_path(Path::new("gateway.yaml")),
                 line: None,
                 message: format!("stop.signal: there is no signal '{}'", stop.signal),
                 remedy: "write a signal, for example TERM or QUIT".into(),
@@ -377,7 +389,7 @@ impl GatewayStart<'_> {
         self.supervised(&orders, work, prepared, "gateway")
     }
 
-    /// The container that a command runs in, where the gateway is an image.
+    /// The container of a command; none if the gateway is not an image.
     fn container(
         &self,
         work: &Path,
@@ -385,7 +397,7 @@ impl GatewayStart<'_> {
         name: &str,
         amounts: &[Amount],
     ) -> Option<ContainerSpec> {
-        let image = self.binary.image.as_ref()?;
+        let image = self.gateway.binary.image.as_ref()?;
         Some(ContainerSpec {
             socket: image.socket.clone(),
             image: image.id.clone(),
@@ -410,17 +422,22 @@ impl GatewayStart<'_> {
     }
 }
 
-/// A port that was free a moment ago.
-fn reserve_port(address: IpAddr) -> io::Result<u16> {
-    Ok(TcpListener::bind((address, 0))?.local_addr()?.port())
+/// Returns a port that was free a moment ago.
+pub(crate) fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
+    TcpListener::bind((address, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(DriverError::io("looking for a free port"))
 }
 
-/// A gateway rendered for one port.
+/// A gateway that is rendered for one port.
 struct Prepared {
     gateway: String,
     addr: SocketAddr,
     metrics: Option<SocketAddr>,
     files: Vec<RenderedFile>,
+    /// The user's configuration among the files, whose secrets are not known.
+    own_config: Option<PathBuf>,
     check: Vec<String>,
     start: Vec<String>,
     environment: BTreeMap<String, String>,
@@ -433,10 +450,13 @@ impl Prepared {
     fn write_files(&self, work: &Path) -> Result<(), DriverError> {
         for file in &self.files {
             let path = work.join(&file.path);
-            let written = path
-                .parent()
-                .map_or(Ok(()), fs::create_dir_all)
-                .and_then(|()| write_rendered(&path, &file.text, &self.secrets));
+            let written =
+                path.parent()
+                    .map_or(Ok(()), fs::create_dir_all)
+                    .and_then(|()| match self.own_config.as_ref() == Some(&file.path) {
+                        true => write_private(&path, file.text.as_bytes()),
+                        false => write_rendered(&path, &file.text, &self.secrets),
+                    });
             written.map_err(DriverError::io(format!("writing {}", path.display())))?;
         }
         action::date_watched_back(&self.actions, work).map_err(DriverError::io(format!(
@@ -445,26 +465,28 @@ impl Prepared {
         )))
     }
 
-    fn into_running(
+    fn into_gateway(
         self,
         process: Supervised,
-        (not_before, ready_after): (Duration, Duration),
-    ) -> Running {
+        (not_ready_before, ready_after): (Duration, Duration),
+    ) -> LocalGateway {
         let commands = [self.check, self.start]
             .into_iter()
             .filter(|command| !command.is_empty())
             .collect();
-        Running {
+        LocalGateway {
             process,
             gateway: self.gateway,
-            addr: self.addr,
-            metrics: self.metrics,
-            ready_after,
-            not_ready_before: not_before,
-            commands,
-            rendered: self.files,
             actions: self.actions,
-            admin: self.admin,
+            started: Started {
+                address: self.addr,
+                metrics: self.metrics,
+                ready_after,
+                not_ready_before,
+                commands,
+                rendered: self.files,
+                admin: self.admin,
+            },
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::libraries::Libraries;
-use super::{Home, JavaProgram, Remedies, failed, jdk, program_name, run};
+use super::{Home, JavaProgram, Remedies, failed, jdk, run};
 use crate::error::DriverError;
 use crate::gateway::Folder;
 use crate::system::command::display;
@@ -15,12 +15,9 @@ pub(super) fn program(folder: &Folder) -> Result<Option<JavaProgram>, DriverErro
     let Some(project) = &folder.spec.install.maven else {
         return Ok(None);
     };
-    let gateway = folder.spec.gateway.clone();
     let file = |name: &String| Ok((name.clone(), folder.template(name)?.to_owned()));
     Ok(Some(JavaProgram {
-        home: Home::of(&gateway, &project.version)?,
-        gateway,
-        name: program_name(folder),
+        home: Home::of(folder, &project.version)?,
         files: project
             .files
             .iter()
@@ -34,7 +31,7 @@ impl JavaProgram {
     pub(super) fn title(&self) -> String {
         format!(
             "{} {}: built by Maven from Maven Central ({}), into {} (minutes)",
-            self.gateway,
+            self.home.gateway,
             self.project.version,
             self.libraries().pinned(),
             self.home.folder.display()
@@ -46,14 +43,14 @@ impl JavaProgram {
         maven.chain(self.libraries().command()).collect()
     }
 
-    /// The build, as a person would type it.
+    /// The build as a shell command.
     fn maven(&self) -> String {
         display(&[vec!["mvn".to_owned()], self.arguments()].concat())
     }
 
     fn libraries(&self) -> Libraries<'_> {
         Libraries {
-            gateway: &self.gateway,
+            gateway: &self.home.gateway,
             build: &self.home.folder,
             project: &self.project,
         }
@@ -61,7 +58,7 @@ impl JavaProgram {
 
     fn arguments(&self) -> Vec<String> {
         let pom = self.home.folder.join("pom.xml").display().to_string();
-        // What comes damaged, or without the checksum that the repository has of it, is refused.
+        // Maven refuses a download that is damaged or has no checksum in the repository.
         let fixed = [
             "--batch-mode",
             "--quiet",
@@ -76,14 +73,14 @@ impl JavaProgram {
     pub(super) fn perform(&self) -> Result<(), DriverError> {
         let jdk = self.project.java;
         let jdk = jdk
-            .map(|first| jdk::home_of(&self.gateway, first))
+            .map(|first| jdk::home_of(&self.home.gateway, first))
             .transpose()?;
         self.home.clear()?;
         for (name, text) in &self.files {
             write(&self.home.folder.join(name), text)?;
         }
         let by_hand = format!(
-            "correct pom.xml and the other files of install.maven by what Maven says; it is tried again by: {}",
+            "correct pom.xml and the other files of install.maven according to the output of Maven; to try again: {}",
             self.maven()
         );
         let remedies = Remedies {
@@ -95,32 +92,33 @@ impl JavaProgram {
         if let Some(home) = &jdk {
             maven.env("JAVA_HOME", home);
         }
-        run(&self.gateway, &mut maven, &remedies)?;
+        run(&self.home.gateway, &mut maven, &remedies)?;
         let jar = self.home.folder.join(&self.project.jar);
         if !jar.is_file() {
             return Err(failed(
-                &self.gateway,
+                &self.home.gateway,
                 format!("Maven built no {}", self.project.jar),
                 "correct install.maven.jar in gateway.yaml",
             ));
         }
-        // Without the launcher, which follows, nobody finds the program: not even by the link of an earlier installation.
+        // The launcher is written last. Until then the program is not found, not even by the link
+        // of an earlier installation.
         self.libraries().check()?;
         let java = jdk.map_or_else(|| "java".into(), |home| home.join("bin/java"));
         let launcher = self.launcher(&java, &jar)?;
-        self.home.link(&self.name, &launcher)
+        self.home.link(&launcher)
     }
 
-    /// A program that runs the archive: Java itself says only its own version.
+    /// Writes a program that runs the archive, because Java itself prints only its own version.
     fn launcher(&self, java: &Path, jar: &Path) -> Result<PathBuf, DriverError> {
-        let path = self.home.folder.join(&self.name);
+        let path = self.home.folder.join(&self.home.name);
         let version = &self.project.version;
         let [java, jar] = [java, jar].map(|path| display(&[path.display().to_string()]));
         let text = format!(
             "#!/bin/sh\n# JVM_OPTIONS are words for Java.\n\
              [ \"$1\" = --version ] && echo '{} {version}' && exit\n\
              exec {java} $JVM_OPTIONS -jar {jar} \"$@\"\n",
-            self.gateway
+            self.home.gateway
         );
         write(&path, &text)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(DriverError::io(

@@ -1,4 +1,5 @@
-//! A Java that is new enough for a gateway. Systems have several beside each other, and `java` on PATH is often the oldest.
+//! Finds a JDK that is new enough for a gateway. Systems often have several versions, and `java` on
+//! PATH is often the oldest.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -8,14 +9,14 @@ use std::path::{Path, PathBuf};
 use super::failed;
 use crate::error::DriverError;
 
-/// Where systems put their versions of Java.
+/// The folder in which Linux distributions install JDKs.
 const JVM_FOLDER: &str = "/usr/lib/jvm";
 
-/// The home of a JDK of that version or a later one: that of `JAVA_HOME`, else the one on PATH, else the oldest
-/// in `/usr/lib/jvm`.
+/// Returns the home of a JDK of this version or a later one: `JAVA_HOME`, else the JDK on PATH,
+/// else the oldest suitable one in `/usr/lib/jvm`.
 ///
 /// # Errors
-/// [`DriverError::Install`] where there is none, with what there is.
+/// [`DriverError::Install`], with the JDKs that were found, if none is suitable.
 pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError> {
     let preferred = from_java_home().into_iter().chain(from_path());
     let found: Vec<Jdk> = preferred
@@ -35,16 +36,16 @@ pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError>
     })
 }
 
-/// A JDK: a Java with its compiler.
+/// A JDK: a Java runtime with its compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Jdk {
     home: PathBuf,
-    /// 21 of 21.0.3.
+    /// The major version: 21 for 21.0.3.
     version: u16,
 }
 
 impl Jdk {
-    /// The one there, or where a link there leads.
+    /// Reads the JDK in a folder or behind a link; none if there is no compiler.
     fn at(home: &Path) -> Option<Self> {
         let home = fs::canonicalize(home).ok()?;
         let release = fs::read_to_string(home.join("release")).ok()?;
@@ -59,7 +60,7 @@ fn from_java_home() -> Option<PathBuf> {
     env::var_os("JAVA_HOME").map(PathBuf::from)
 }
 
-/// The home of `javac` on PATH, through its links.
+/// The home of `javac` on PATH, with links followed.
 fn from_path() -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let compiler = env::split_paths(&path)
@@ -69,7 +70,8 @@ fn from_path() -> Option<PathBuf> {
     Some(compiler.parent()?.parent()?.to_owned())
 }
 
-/// Those of a folder, the oldest first: that is what a gateway's makers have tried.
+/// Returns the JDKs in a folder, the oldest first, because the makers of a gateway test it with the
+/// oldest suitable version.
 fn all_in(folder: &Path) -> Vec<Jdk> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(&entry.path())).collect();
@@ -77,7 +79,7 @@ fn all_in(folder: &Path) -> Vec<Jdk> {
     all
 }
 
-/// The version in a file `release`: 21 of `JAVA_VERSION="21.0.3"`, 8 of `"1.8.0_402"`.
+/// The major version in a file `release`: 21 for `JAVA_VERSION="21.0.3"`, 8 for `"1.8.0_402"`.
 fn version_in(release: &str) -> Option<u16> {
     let line = release
         .lines()
@@ -88,7 +90,7 @@ fn version_in(release: &str) -> Option<u16> {
     digits.parse().ok()
 }
 
-/// Each once: several names may lead to one.
+/// Lists each JDK once; several names may lead to the same one.
 fn listed(found: &[Jdk]) -> String {
     let one = |jdk: &Jdk| format!("{} ({})", jdk.version, jdk.home.display());
     let all: BTreeSet<String> = found.iter().map(one).collect();
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_nobody_has_is_asked_for_with_what_is_there() {
+    fn a_missing_version_is_an_error_that_lists_the_others() {
         let error = home_of("mine", 9999).unwrap_err().to_string();
         assert!(error.contains("JDK of version 9999 or later"), "{error}");
     }

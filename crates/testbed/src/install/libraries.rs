@@ -24,7 +24,7 @@ pub(super) struct Libraries<'a> {
 }
 
 impl Libraries<'_> {
-    /// Returns how far they are pinned, in words.
+    /// Describes to which degree the libraries are pinned.
     pub(super) fn pinned(&self) -> &'static str {
         let digest = &self.project.libraries_sha256;
         match (self.project.libraries.is_empty(), digest) {
@@ -51,11 +51,12 @@ impl Libraries<'_> {
         ))
     }
 
-    /// Compares the digest of the libraries with the recorded one. Writes the list that it is computed of, so that a
-    /// person can find the file that differs.
+    /// Compares the digest of the libraries with the recorded one. Writes the list from which the
+    /// digest is computed, in which a reader can find the file that differs.
     ///
     /// # Errors
-    /// [`DriverError::Install`] if the digests differ, or if libraries are to be pinned and no digest is recorded.
+    /// [`DriverError::Install`] if the digests differ, or if libraries must be pinned and no digest
+    /// is recorded.
     pub(super) fn check(&self) -> Result<(), DriverError> {
         if self.project.libraries.is_empty() {
             return Ok(());
@@ -94,7 +95,8 @@ impl Libraries<'_> {
         Ok(format!("{digest}  {file}\n"))
     }
 
-    /// Returns the paths of `libraries` in their shortest form, as they begin the lines.
+    /// Returns the paths of `libraries` in their shortest form, with which the lines of the list
+    /// begin.
     fn folders(&self) -> Vec<String> {
         let shortest = |folder: &String| {
             let parts: PathBuf = Path::new(folder).components().collect();
@@ -103,7 +105,8 @@ impl Libraries<'_> {
         self.project.libraries.iter().map(shortest).collect()
     }
 
-    /// Returns the paths inside the build of all files below a folder. There are none if it is no folder.
+    /// Returns the paths, inside the build, of all files below a folder; none if the path is not a
+    /// folder.
     fn files_below(&self, folder: &str) -> Result<Vec<String>, DriverError> {
         let is_folder = fs::symlink_metadata(self.build.join(folder)).is_ok_and(|it| it.is_dir());
         let mut folders = Vec::from_iter(is_folder.then(|| folder.to_owned()));
@@ -126,7 +129,7 @@ impl Libraries<'_> {
         Ok(files)
     }
 
-    /// Returns the name of a file if sha256sum prints it as it is; it escapes these characters.
+    /// Returns the name of a file. Names that sha256sum would escape are an error.
     fn name(&self, entry: &fs::DirEntry) -> Result<String, DriverError> {
         let name = entry.file_name().into_string().ok();
         let plain = name.filter(|name| !name.contains(['\\', '\n', '\r']));
@@ -195,7 +198,8 @@ mod tests {
 
     use super::*;
 
-    /// The digest that sha256sum gives for the list of [`build`], and for that of `target/lib` alone.
+    /// The digests that sha256sum prints for the list of [`build`] and for that of `target/lib`
+    /// alone.
     const ALL: &str = "7a43adefb7b608cce090d718138aa96da69a4b2c22dd2b6715bd133e507990b5";
     const LIB: &str = "384faacadfc65fc645e92706f4549a7a8467f245c3d7ea279cab6c57244aacfa";
 
@@ -344,7 +348,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
     }
 
     #[test]
-    fn what_sha256sum_would_pass_over_or_print_otherwise_is_refused() {
+    fn names_that_sha256sum_skips_or_escapes_are_refused() {
         let build = build();
         let link = build.path().join("target/lib/sub/link.jar");
         symlink(build.path().join("target/gateway.jar"), &link).unwrap();
@@ -366,7 +370,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
     }
 
     #[test]
-    fn a_build_without_libraries_to_pin_is_not_pinned_and_says_so() {
+    fn a_build_without_pinned_libraries_is_reported_as_not_pinned() {
         let build = build();
         let unpinned = project(&[], None);
         let unpinned = libraries(build.path(), &unpinned);

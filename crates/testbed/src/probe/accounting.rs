@@ -1,7 +1,7 @@
-//! The kernel's accounting of CPU time: who is charged for softirq and for stolen time.
+//! The kernel's accounting of CPU time: which process is charged for softirq and for stolen time.
 //!
-//! Most of loopback TCP is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING` takes
-//! that time off the process that it interrupted; one without charges it to that process.
+//! Most of loopback TCP is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING` does not
+//! charge that time to the interrupted process; other kernels do.
 
 mod ping_pong;
 
@@ -16,10 +16,10 @@ pub use ping_pong::{PingPong, Round};
 
 use super::machine::MachineSample;
 
-/// A kernel's configuration is some 200 KiB.
+/// The largest configuration that is read; a usual one has about 200 KiB.
 const CONFIG_BYTES_MAX: u64 = 8 << 20;
 
-/// Switches the accounting off that the kernel was built with.
+/// The boot option that switches off the accounting that the kernel was built with.
 const NO_IRQ_TIME: &str = "tsc=noirqtime";
 
 /// An option of the kernel's build.
@@ -41,9 +41,9 @@ pub enum Setting {
 pub enum SoftirqPayer {
     /// The process that it interrupts.
     Processes,
-    /// No process: only `/proc/stat` has it.
+    /// No process: only `/proc/stat` counts it.
     Nobody,
-    /// Neither the configuration nor a test says so.
+    /// Unknown: neither the configuration nor a test shows it.
     #[default]
     Unknown,
 }
@@ -53,16 +53,16 @@ pub enum SoftirqPayer {
 pub struct Accounting {
     /// `CONFIG_IRQ_TIME_ACCOUNTING`.
     pub irq_time: Setting,
-    /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time is not CPU time of the process it was taken
-    /// from.
+    /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time does not count as CPU time of the process
+    /// that lost it.
     pub paravirt_time: Setting,
-    /// The payer of softirq, by the configuration or else by a test.
+    /// The process that is charged for softirq, by the configuration or else by a test.
     pub softirq: SoftirqPayer,
 }
 
 impl Accounting {
-    /// The accounting of this machine, which is tested where the configuration cannot be read: that
-    /// takes a second, once.
+    /// Returns the accounting of this machine. If the configuration cannot be read, a test finds
+    /// it, which takes a second, once.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<Accounting> = OnceLock::new();
         *KNOWN.get_or_init(|| {
@@ -97,9 +97,9 @@ impl Accounting {
     }
 }
 
-/// CPU time that processes other than ours took on these cores between two samples. `ours_ns` is
-/// what our own components took on them meanwhile. If no process pays for softirq and interrupts,
-/// they are not foreign either. Below a tick per core the result means nothing.
+/// CPU time that other processes than ours used on these cores between two samples. `ours_ns` is
+/// the CPU time of our own components there. If no process is charged for softirq and interrupts,
+/// they are subtracted too. A result below one tick per core means nothing.
 pub fn foreign_cpu_ns(
     cores: &[usize],
     before: &MachineSample,
@@ -134,7 +134,7 @@ fn text(from: impl Read) -> Option<String> {
     Some(text)
 }
 
-/// An option that a whole configuration does not name cannot be switched on for its architecture.
+/// A complete configuration omits an option if its architecture does not support it.
 fn setting(configuration: &str, option: &str) -> Setting {
     let is_whole = configuration
         .lines()
@@ -150,10 +150,9 @@ fn setting(configuration: &str, option: &str) -> Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::machine::CoreTimes;
 
     #[test]
-    fn the_configuration_says_who_pays() {
+    fn the_configuration_shows_the_payer() {
         let on = "CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n\
                   CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n";
         let off = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
@@ -177,35 +176,5 @@ mod tests {
         assert_eq!(Accounting::of("", ""), Accounting::default());
         let words = serde_json::to_string(&found).unwrap_or_default();
         assert!(words.contains(r#""softirq":"processes""#), "{words}");
-    }
-
-    #[test]
-    fn foreign_time_is_what_is_left_on_the_cores() {
-        let at = |busy: [u64; 2]| MachineSample {
-            cores: busy
-                .iter()
-                .enumerate()
-                .map(|(core, &busy_ns)| CoreTimes {
-                    core,
-                    busy_ns,
-                    irq_ns: busy_ns / 50,
-                    softirq_ns: busy_ns / 5,
-                    steal_ns: 0,
-                })
-                .collect(),
-            ..MachineSample::default()
-        };
-        let (before, after) = (at([100, 100]), at([250, 900]));
-        let foreign = |cores: &[usize], ours_ns, payer| {
-            foreign_cpu_ns(cores, &before, &after, ours_ns, payer)
-        };
-        for payer in [SoftirqPayer::Processes, SoftirqPayer::Unknown] {
-            assert_eq!(foreign(&[0], 50, payer), 100);
-            assert_eq!(foreign(&[0, 1], 950, payer), 0);
-            assert_eq!(foreign(&[0], 500, payer), 0);
-        }
-        // Of 150 ns, 33 were interrupts and softirq, which none of the 50 ns has.
-        assert_eq!(foreign(&[0], 50, SoftirqPayer::Nobody), 67);
-        assert_eq!(foreign(&[0], 117, SoftirqPayer::Nobody), 0);
     }
 }

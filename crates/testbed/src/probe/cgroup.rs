@@ -1,46 +1,28 @@
-//! Control groups, version 2 or 1: where a process's groups are, their limits, and how long a CPU
-//! limit has stopped them.
+//! Control groups, version 2 or 1: the groups of a process, their limits, and the time for which a
+//! CPU limit has stopped them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::system::limit::Group;
 use crate::system::processes::field;
 
-/// Which of the kernel's two interfaces a group has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GroupVersion {
-    /// A hierarchy for each controller.
-    V1,
-    /// One hierarchy for all.
-    V2,
-}
-
-/// A control group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ControlGroup {
-    /// Its interface.
-    pub version: GroupVersion,
-    /// Its folder.
-    pub folder: PathBuf,
-}
-
-/// What a CPU limit did to a group since the group was made.
+/// The effects of a CPU limit on a group since the group was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
     /// Periods of the limit in which the group had something to run.
     pub periods: u64,
-    /// Of these, those at whose end it had to wait.
+    /// The periods at whose end it had to wait.
     pub throttled_periods: u64,
-    /// How long it had to wait, summed over cores.
+    /// The time that it had to wait, summed over cores.
     pub throttled_ns: u64,
 }
 
-/// The groups of a process for a controller (`cpu`, `memory`), innermost first: a limit of any of
-/// them holds. Groups above what is mounted here cannot be seen.
-pub fn control_groups(pid: u32, controller: &str) -> Vec<ControlGroup> {
+/// The groups of a process for a controller (`cpu`, `memory`), innermost first. The limits of all
+/// of them apply. Groups above the mounted ones are not visible.
+pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     let membership = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let groups = in_texts(&membership, &mounts, controller);
@@ -50,12 +32,12 @@ pub fn control_groups(pid: u32, controller: &str) -> Vec<ControlGroup> {
         .collect()
 }
 
-/// What the CPU limit of this group did; none where it has none, nor ever had.
+/// Returns the effects of the CPU limit of this group; none if it never had one.
 pub(crate) fn throttling_of(folder: &Path) -> Option<Throttling> {
     throttling_in(&fs::read_to_string(folder.join("cpu.stat")).ok()?)
 }
 
-/// Time that a CPU limit has stopped this program's groups, in nanoseconds; the most of any of them.
+/// The longest time for which a CPU limit has stopped one of this program's groups, in nanoseconds.
 pub(crate) fn throttled_ns() -> u64 {
     let groups = control_groups(std::process::id(), "cpu");
     let throttlings = groups
@@ -86,54 +68,54 @@ fn throttling_in(stat: &str) -> Option<Throttling> {
     })
 }
 
-fn in_texts(membership: &str, mounts: &str, controller: &str) -> Vec<ControlGroup> {
+fn in_texts(membership: &str, mounts: &str, controller: &str) -> Vec<Group> {
     let hierarchies: Vec<Hierarchy<'_>> = mounts.lines().filter_map(hierarchy).collect();
     let groups = membership.lines().filter_map(|line| {
-        let (version, group) = member(line, controller)?;
-        let found = hierarchies.iter().find(|known| match version {
-            GroupVersion::V1 => known.controllers.contains(&controller),
-            GroupVersion::V2 => known.version == GroupVersion::V2,
+        let (unified, group) = member(line, controller)?;
+        let found = hierarchies.iter().find(|known| {
+            known.unified == unified && (unified || known.controllers.contains(&controller))
         })?;
         Some(found.with_parents(group))
     });
     groups.flatten().collect()
 }
 
-/// A line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`: the group, if the controller is there. Version
-/// 2 has no controllers in its line.
-fn member<'a>(line: &'a str, controller: &str) -> Option<(GroupVersion, &'a Path)> {
+/// Reads a line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`, and returns the group if the line is
+/// for this controller. The line of version 2 names no controllers.
+fn member<'a>(line: &'a str, controller: &str) -> Option<(bool, &'a Path)> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, group) = (parts.next()?, Path::new(parts.next()?));
     if controllers.is_empty() {
-        Some((GroupVersion::V2, group))
+        Some((true, group))
     } else {
         let there = controllers.split(',').any(|found| found == controller);
-        there.then_some((GroupVersion::V1, group))
+        there.then_some((false, group))
     }
 }
 
 /// A mounted hierarchy of groups.
 struct Hierarchy<'a> {
-    version: GroupVersion,
+    unified: bool,
     controllers: Vec<&'a str>,
-    /// The group that is mounted: the uppermost one where nothing is hidden.
+    /// The mounted group: the uppermost one if nothing is hidden.
     root: &'a Path,
     mount: &'a Path,
 }
 
-/// A line of `/proc/PID/mountinfo`, `ID PARENT DEVICE ROOT MOUNT OPTIONS… - TYPE SOURCE SUPER_OPTIONS`.
+/// A line of `/proc/PID/mountinfo`, `ID PARENT DEVICE ROOT MOUNT OPTIONS… - TYPE SOURCE
+/// SUPER_OPTIONS`.
 fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
     let (root, mount) = (place.next()?, place.next()?);
     let mut kind = kind.split(' ');
-    let (version, options) = match kind.next()? {
-        "cgroup" => (GroupVersion::V1, kind.nth(1)?),
-        "cgroup2" => (GroupVersion::V2, ""),
+    let (unified, options) = match kind.next()? {
+        "cgroup" => (false, kind.nth(1)?),
+        "cgroup2" => (true, ""),
         _ => return None,
     };
     Some(Hierarchy {
-        version,
+        unified,
         controllers: options.split(',').collect(),
         root: Path::new(root),
         mount: Path::new(mount),
@@ -141,13 +123,13 @@ fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
 }
 
 impl Hierarchy<'_> {
-    fn with_parents(&self, group: &Path) -> Vec<ControlGroup> {
-        // A process outside of what is mounted is seen from its top only.
+    fn with_parents(&self, group: &Path) -> Vec<Group> {
+        // Of a process outside the mounted hierarchy only the top is visible.
         let below = group.strip_prefix(self.root).unwrap_or(Path::new(""));
         let folders = below.ancestors().map(|group| self.mount.join(group));
         folders
-            .map(|folder| ControlGroup {
-                version: self.version,
+            .map(|folder| Group {
+                unified: self.unified,
                 folder,
             })
             .collect()
@@ -156,6 +138,8 @@ impl Hierarchy<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -166,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_are_found_where_they_are_mounted() {
+    fn both_versions_are_found_at_their_mounts() {
         let unified =
             "30 20 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
         assert_eq!(
@@ -200,12 +184,12 @@ mod tests {
 
     #[test]
     fn throttling_is_in_nanoseconds() {
-        let told = |stat| throttling_in(stat).map(|it| (it.throttled_periods, it.throttled_ns));
+        let figures = |stat| throttling_in(stat).map(|it| (it.throttled_periods, it.throttled_ns));
         let new = "nr_periods 9\nnr_throttled 2\nthrottled_usec 7\n";
-        assert_eq!(told(new), Some((2, 7_000)));
+        assert_eq!(figures(new), Some((2, 7_000)));
         let old = "nr_periods 9\nnr_throttled 2\nthrottled_time 7000\n";
-        assert_eq!(told(old), Some((2, 7_000)));
-        assert_eq!(told("usage_usec 1\n"), None);
+        assert_eq!(figures(old), Some((2, 7_000)));
+        assert_eq!(figures("usage_usec 1\n"), None);
     }
 
     proptest! {

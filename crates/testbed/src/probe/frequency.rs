@@ -1,4 +1,4 @@
-//! The frequency at which cores run, as far as the kernel shows it.
+//! The frequency of cores, if the kernel shows it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 const CPUS: &str = "sys/devices/system/cpu";
 const CPUINFO: &str = "proc/cpuinfo";
 
-/// The current frequency of a core in kHz, in the core's folder.
+/// The file with the current frequency in kHz, in a core's folder.
 const CURRENT: &str = "cpufreq/scaling_cur_freq";
 
 /// Time between two readings of `/proc/cpuinfo`. The kernel refreshes its values every 10 ms.
@@ -39,8 +39,8 @@ impl FrequencySource {
         *KNOWN.get_or_init(|| Self::below(Path::new("/"), || thread::sleep(PAUSE)))
     }
 
-    /// The source on the machine whose `/proc` and `/sys` are below `root`. `pause` lets time pass
-    /// between two readings of `/proc/cpuinfo`: a virtual machine shows one constant there.
+    /// The source on the machine whose `/proc` and `/sys` are below `root`. `pause` waits between
+    /// two readings of `/proc/cpuinfo`, because a virtual machine shows a constant there.
     pub fn below(root: &Path, pause: impl FnOnce()) -> Self {
         let cores = fs::read_dir(root.join(CPUS)).into_iter().flatten();
         let mut folders = cores.flatten().map(|core| core.path());
@@ -59,8 +59,8 @@ impl FrequencySource {
         }
     }
 
-    /// The frequencies of these cores of this machine in kHz, in their order; none unless all of
-    /// them are visible.
+    /// The frequencies of these cores of this machine in kHz, in their order; none if one of them
+    /// is not visible.
     pub fn read_khz(self, cores: &[usize]) -> Option<Vec<u64>> {
         self.read_khz_below(Path::new("/"), cores)
     }

@@ -1,4 +1,5 @@
-//! Sums of counters whose owners come and go. What an owner had when it was last seen stays in the sum.
+//! Sums of counters whose owners come and go. The last value of an owner that is gone stays in the
+//! sum.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -22,7 +23,7 @@ pub(crate) struct Ledger<K, C> {
 }
 
 impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
-    /// Takes what the owners have now, and gives the sum over all that were ever seen.
+    /// Takes the current values of the owners, and returns the sum over all owners ever seen.
     pub(crate) fn update(&mut self, now: BTreeMap<K, C>) -> C {
         for (key, counters) in &self.present {
             if !now.contains_key(key) {
@@ -38,7 +39,8 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
         sum
     }
 
-    /// The sum with what the owners seen last have now; of one that cannot be asked, what it had.
+    /// Returns the sum with the current values of the owners seen last; an owner that cannot be
+    /// read counts with its last value.
     pub(crate) fn sum_now(&self, ask: impl Fn(&K) -> Option<C>) -> C {
         let mut sum = self.gone;
         for (key, last) in &self.present {
@@ -47,7 +49,7 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
         sum
     }
 
-    /// How many owners are gone.
+    /// Returns how many owners are gone.
     pub(crate) fn gone_count(&self) -> u32 {
         self.gone_count
     }
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_gone_stays_counted() {
+    fn owners_that_are_gone_stay_counted() {
         let mut ledger = Ledger::<u32, u64>::default();
         assert_eq!(ledger.update([(1, 10), (2, 5)].into()), 15);
         assert_eq!(ledger.update([(1, 12)].into()), 17);

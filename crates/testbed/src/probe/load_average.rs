@@ -1,16 +1,17 @@
-//! How many threads wanted to run lately.
+//! The machine's load average.
 
 use std::fs;
 
-/// The machine's load average: threads that ran or wanted to, exponentially damped, and those that waited for a disk.
+/// The load average: the number of threads that ran, were runnable or waited for a disk,
+/// exponentially damped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadAverage {
-    /// Over the last minute. Not divided by cores.
+    /// Over the last minute, not divided by the number of cores.
     pub last_minute: f64,
 }
 
 impl LoadAverage {
-    /// Reads it; none where there is no /proc.
+    /// Reads it; none if there is no /proc.
     pub fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/loadavg").ok()?)
     }

@@ -1,26 +1,26 @@
-//! What the cores of the machine did, whoever used them.
+//! The time that the cores of the machine spent in each state, for all processes together.
 
 use std::fs;
 
+use gatebench_net::clock;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup;
-use super::clock::monotonic_ns;
 
-/// A core since boot, in nanoseconds; the kernel counts in ticks, mostly of 10 ms.
+/// The times of a core since boot, in nanoseconds. The kernel counts in ticks, mostly of 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreTimes {
     /// The core's number.
     pub core: usize,
-    /// Time it ran something: user, system and interrupts.
+    /// Busy time: user, system and interrupts.
     pub busy_ns: u64,
-    /// Of the busy time, that in interrupts.
+    /// The part of the busy time in interrupts.
     #[serde(default)]
     pub irq_ns: u64,
-    /// Of the busy time, that in softirq.
+    /// The part of the busy time in softirq.
     #[serde(default)]
     pub softirq_ns: u64,
-    /// Time the hypervisor gave to others although something was runnable.
+    /// Steal time: the hypervisor ran other guests although a thread was runnable.
     pub steal_ns: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct MachineSample {
     pub at_ns: u64,
     /// Each core that is online.
     pub cores: Vec<CoreTimes>,
-    /// Time that a CPU limit has stopped the groups this program is in.
+    /// The time for which a CPU limit has stopped this program's groups.
     pub throttled_ns: u64,
 }
 
@@ -41,7 +41,7 @@ impl MachineSample {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let tick_ns = Self::tick_ns();
         Self {
-            at_ns: monotonic_ns(),
+            at_ns: clock::now_ns(),
             cores: stat
                 .lines()
                 .filter_map(|line| core_times(line, tick_ns))
@@ -85,7 +85,7 @@ impl MachineSample {
 /// Reads `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user time.
 fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let mut fields = line.strip_prefix("cpu")?.split_whitespace();
-    // The line of the whole machine has no number: its first field is missing, and a blank comes first.
+    // The line of the whole machine, `cpu  …`, has no number.
     let core = if line.starts_with("cpu ") {
         None
     } else {

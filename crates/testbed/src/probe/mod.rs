@@ -1,11 +1,12 @@
 //! Reads counters: CPU time, memory, descriptors and context switches of process trees; steal time
 //! and throttling of the machine; and the facts about the machine.
 //!
-//! Everything but profiles is read from `/proc` and `/sys`. Counters only ever grow, also when
-//! processes or threads of a tree end, so that the difference of two samples is what happened
+//! Everything but profiles is read from `/proc` and `/sys`. Counters never decrease, even when
+//! processes or threads of a tree end, so the difference of two samples counts what happened
 //! between them.
 //!
-//! It must not know what a process is for, start one that is measured, or judge a figure.
+//! This module does not know the purpose of a process, starts no measured process and judges no
+//! figure.
 
 mod accounting;
 mod cgroup;
@@ -17,20 +18,17 @@ mod load_average;
 mod machine;
 mod profile;
 mod sampler;
-mod thread;
 mod topology;
 mod written;
 
 pub use crate::system::processes;
 pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer, foreign_cpu_ns};
-pub use cgroup::{ControlGroup, GroupVersion, Throttling, control_groups};
-pub use clock::{clock_source, clock_source_below, monotonic_ns};
+pub use cgroup::{Throttling, control_groups};
+pub use clock::{clock_source, clock_source_below};
 pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
 pub use frequency::FrequencySource;
 pub use load_average::LoadAverage;
 pub use machine::{CoreTimes, MachineSample};
 pub use profile::{Profile, ProfileError, Profiler};
-pub use sampler::{Sample, Sampler, Scope};
-pub use thread::{Component, ProbeSample, ProbeSeries, ProbeThread};
-pub use topology::{topology, topology_below};
-pub use written::{FileSizes, grown_bytes};
+pub use sampler::{Outside, Sample, Sampler, Scope};
+pub use topology::{allowed_cores, topology, topology_below};

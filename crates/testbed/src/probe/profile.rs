@@ -1,4 +1,4 @@
-//! Where the CPU time of processes goes: perf samples their stacks.
+//! The functions in which processes use CPU time: perf samples their stacks.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -20,19 +20,20 @@ mod samples;
 
 const PERF: &str = "perf";
 
-/// The largest file of samples: perf ends by itself when it is so large, and what was sampled until then is told.
+/// The largest file of samples. perf ends by itself at this size, and the samples until then are
+/// reported.
 const DATA_MAX: &str = "4G";
 
-/// How often it is looked whether enough was read.
+/// The interval at which `is_enough` is called.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Bytes of a stack that are copied with each sample where it is unwound later.
+/// Bytes of a stack that each sample copies if it is unwound later.
 const STACK_COPY: &str = "dwarf,16384";
 
-/// What perf could not do.
+/// An operation that perf could not do.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// There is no perf.
+    /// perf is not installed.
     #[error("perf was not found")]
     NotFound,
     /// perf cannot be started or read.
@@ -59,17 +60,17 @@ impl Blame for ProfileError {
     }
 }
 
-/// What was sampled.
+/// The samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// A line for each stack that was seen: its functions from the outermost on, between semicolons, the first
-    /// being the process's name; then the CPU time that its samples stand for, in nanoseconds.
+    /// A line for each different stack: the process's name and the functions from the outermost on,
+    /// separated by semicolons; then the CPU time of its samples, in nanoseconds.
     pub folded: String,
-    /// That of all samples.
+    /// The CPU time of all samples, in nanoseconds.
     pub sampled_ns: u64,
 }
 
-/// perf at work. Dropped, it is ended, and its file removed.
+/// A running perf. Dropping it ends perf and removes its file.
 #[derive(Debug)]
 pub struct Profiler {
     child: Child,
@@ -77,10 +78,10 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Whether there is a perf.
+    /// Checks that perf is installed and starts.
     ///
     /// # Errors
-    /// [`ProfileError::NotFound`], or that it does not start.
+    /// [`ProfileError::NotFound`], or perf does not start.
     pub fn find() -> Result<(), ProfileError> {
         let mut command = Command::new(PERF);
         let command = command.arg("--version").stdin(Stdio::null());
@@ -88,12 +89,14 @@ impl Profiler {
         if output.status.success() {
             return Ok(());
         }
-        // Debian's earlier perf is a script that looks for the one of the running kernel.
+        // In earlier releases of Debian, perf is a script that looks for the perf of the running
+        // kernel.
         Err(ProfileError::NotFound)
     }
 
-    /// Samples these processes, with their threads of then and later, so often in a second of CPU time. Samples come
-    /// from a timer of the kernel: a virtual machine may have no other.
+    /// Samples these processes, with their present and future threads, at this rate per second of
+    /// CPU time. A timer of the kernel triggers the samples, because a virtual machine may have no
+    /// other source.
     ///
     /// # Errors
     /// perf does not start.
@@ -116,7 +119,7 @@ impl Profiler {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
-            // A Ctrl-C is for gatebench, which then ends it.
+            // Ctrl-C must reach gatebench alone, which then ends perf.
             .process_group(0)
             .spawn()
             .map_err(not_started)?;
@@ -126,11 +129,12 @@ impl Profiler {
         })
     }
 
-    /// Ends the sampling and reads what was sampled, which with copies of stacks takes as long again. Where that shall not
-    /// be waited for, `is_enough` ends it, which is told how many samples were read: then the profile is of these, the earliest.
+    /// Ends the sampling and reads the samples. With copies of stacks, reading takes as long as
+    /// sampling did. `is_enough` receives the number of samples that were read, and ends the
+    /// reading if it returns true; the profile then consists of these earliest samples.
     ///
     /// # Errors
-    /// perf was refused, or cannot be read.
+    /// The kernel refused perf, or its output cannot be read.
     pub fn stop(
         mut self,
         is_enough: &(dyn Fn(u64) -> bool + Sync),
@@ -146,9 +150,9 @@ impl Profiler {
         Ok(Profile { folded, sampled_ns })
     }
 
-    /// Has perf write what it has, and answers with what it complained of.
+    /// Makes perf write its data, and returns its error message.
     fn end(&mut self) -> Result<String, ProfileError> {
-        // It may have ended by itself, and then says why.
+        // If perf ended by itself, it printed the reason.
         signal(&self.child, Signal::INT);
         let mut said = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
@@ -163,23 +167,24 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // Both fail where it has ended, as it mostly has.
+        // Both fail if perf has ended, which is the usual case.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The stacks say all; with copies of them it is large.
+        // The profile needs only the stacks, and with copies of stacks the file is large.
         let _ = fs::remove_file(&self.data);
     }
 }
 
-/// Sends a signal to a child that was not waited for yet, so that its number is nobody else's.
+/// Sends a signal to a child that was not waited for yet; until then no other process gets its
+/// number.
 fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// The stacks of perf's file, or of its beginning where enough is read before its end; empty where perf has written
-/// none.
+/// Returns the stacks in perf's file, or in its beginning if `is_enough` ended the reading; empty
+/// if perf wrote none.
 fn fold(data: &Path, is_enough: &(dyn Fn(u64) -> bool + Sync)) -> Result<String, ProfileError> {
     if !data.exists() {
         return Ok(String::new());
@@ -201,7 +206,7 @@ fn fold(data: &Path, is_enough: &(dyn Fn(u64) -> bool + Sync)) -> Result<String,
     Ok(String::from_utf8_lossy(&folded).into_owned())
 }
 
-/// Folds what perf says; perf is killed when enough is read.
+/// Folds the samples that perf prints, and kills perf when enough samples are read.
 fn collapse(
     stdout: ChildStdout,
     script: &Child,
@@ -227,7 +232,7 @@ fn collapse(
     Ok(folded)
 }
 
-/// Sets a flag, also on a panic.
+/// Sets a flag when it is dropped, also on a panic.
 struct OnDrop<'a>(&'a AtomicBool);
 
 impl Drop for OnDrop<'_> {
@@ -236,7 +241,7 @@ impl Drop for OnDrop<'_> {
     }
 }
 
-/// What the samples of a folded line stand for.
+/// Returns the part of the program to which the samples of a folded line belong.
 fn width_ns(line: &str) -> Option<u64> {
     line.rsplit_once(' ')?.1.parse().ok()
 }

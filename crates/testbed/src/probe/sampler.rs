@@ -1,12 +1,12 @@
-//! What a process tree has used so far.
+//! The resources that a process tree has used so far.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use gatebench_net::clock;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::{self, Throttling, control_groups};
-use super::clock::monotonic_ns;
 use super::ledger::Ledger;
 use super::written::{self, FileSizes};
 use crate::system::processes::{self, ProcessKey, ThreadAccount, tree};
@@ -15,51 +15,60 @@ use crate::system::processes::{self, ProcessKey, ThreadAccount, tree};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// The process alone: for a process whose children are other components.
+    /// The process alone, because its children are other components.
     Process,
-    /// Everything below the process, without itself: for what a supervisor supervises.
+    /// Everything below the process, without itself: the processes of a supervisor.
     Below,
     /// The process and everything below it.
     Tree,
 }
 
-/// A component at one moment. Times, switches and ends are counted since the component was first
-/// sampled or its processes started, and never decrease; the rest is what there is now.
+/// A component at one moment. Times, switches and ends count from the first sample or from the
+/// start of a process, and never decrease; the other figures are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When, on `CLOCK_MONOTONIC`.
     pub at_ns: u64,
-    /// CPU time, user and system, of all threads. Of a process that ended, what it had at the last sample.
+    /// CPU time, user and system, of all threads. A process that ended counts with its value at the
+    /// last sample.
     pub cpu_ns: u64,
     /// Time its threads were runnable and waited for a core.
     pub run_queue_wait_ns: u64,
     /// Context switches because a thread waited for something.
     pub switches_voluntary: u64,
-    /// Context switches because a thread had to make room.
+    /// Context switches because another thread took the core.
     pub switches_involuntary: u64,
     /// Anonymous resident memory.
     pub rss_anon_bytes: u64,
-    /// Open descriptors, of those processes whose descriptors may be seen.
+    /// Open descriptors of the processes whose descriptors are visible to this user.
     pub descriptors: u64,
-    /// Processes.
     pub processes: u32,
-    /// Threads.
     pub threads: u32,
     /// Processes that ended since the first sample: crashes, or workers that were replaced.
     pub processes_ended: u32,
-    /// What the CPU limit of its control group did; none where the component has no group of its own.
+    /// The effects of the CPU limit of its control group; none if the component has no separate
+    /// group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
 
-/// Samples one component again and again.
+/// The threads of a component and the files that it writes, at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outside {
+    /// CPU time in nanoseconds, by the numbers of the process and the thread.
+    pub threads: Vec<((u32, u32), u64)>,
+    /// Sizes in bytes, by device and inode.
+    pub files: Vec<((u64, u64), u64)>,
+}
+
+/// Samples one component repeatedly.
 #[derive(Debug)]
 pub struct Sampler {
     root: u32,
     scope: Scope,
     cpu: Ledger<ProcessKey, u64>,
     threads: Ledger<(ProcessKey, u32), ThreadAccount>,
-    /// The folder of its own CPU group, once there is a process to ask.
+    /// The folder of its separate CPU group, once it has a process.
     group: Option<Option<PathBuf>>,
 }
 
@@ -75,10 +84,15 @@ impl Sampler {
         }
     }
 
-    /// What the component has used so far, and what it holds now.
+    /// The root of the tree, if it is not a process of the component.
+    pub fn supervisor(&self) -> Option<u32> {
+        (self.scope == Scope::Below).then_some(self.root)
+    }
+
+    /// Reads the resources that the component has used so far, and those that it holds now.
     pub fn sample(&mut self) -> Sample {
         let mut sample = Sample {
-            at_ns: monotonic_ns(),
+            at_ns: clock::now_ns(),
             ..Sample::default()
         };
         let mut cpu = BTreeMap::new();
@@ -108,14 +122,15 @@ impl Sampler {
         sample
     }
 
-    /// CPU time so far of the processes that were there at the last sample: one system call for each,
-    /// cheap enough to be asked ten times a second during a load.
+    /// CPU time so far of the processes that were there at the last sample: one system call for
+    /// each, which is cheap enough for ten readings per second during a load.
     pub fn cpu_ns(&self) -> u64 {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
 
-    /// Proportional set size of the component; none where it may not be seen. The kernel walks all
-    /// pages for it, which disturbs the tail of latencies: before and after a load only.
+    /// Proportional set size of the component; none if it is not visible to this user. The kernel
+    /// walks all pages for it, which disturbs the tail of latencies: call it before and after a
+    /// load only.
     pub fn pss_bytes(&self) -> Option<u64> {
         self.processes()
             .into_iter()
@@ -123,19 +138,21 @@ impl Sampler {
             .sum()
     }
 
-    /// CPU time of each thread so far, in nanoseconds, by the numbers of its process and its own. Reads
-    /// a file of every thread: before and after a load only.
-    pub fn thread_cpu_ns(&self) -> BTreeMap<(u32, u32), u64> {
-        let of_process = |key: ProcessKey| {
-            let threads = processes::threads(key.pid).into_iter();
-            threads.filter_map(move |thread| {
-                Some((
-                    (key.pid, thread),
-                    processes::thread_cpu_ns(key.pid, thread)?,
-                ))
-            })
+    /// Observes threads and files. Reads a file for each thread and descriptor: call it before and
+    /// after a load only.
+    pub fn outside(&self) -> Outside {
+        let processes = self.processes();
+        let threads = |key: &ProcessKey| {
+            let pid = key.pid;
+            let threads = processes::threads(pid).into_iter();
+            threads.filter_map(move |it| Some(((pid, it), processes::thread_cpu_ns(pid, it)?)))
         };
-        self.processes().into_iter().flat_map(of_process).collect()
+        let files = |key: &ProcessKey| written::of_process(key.pid);
+        let files: FileSizes = processes.iter().flat_map(files).collect();
+        Outside {
+            threads: processes.iter().flat_map(threads).collect(),
+            files: files.into_iter().collect(),
+        }
     }
 
     /// The processes of the component now.
@@ -143,13 +160,7 @@ impl Sampler {
         self.processes().into_iter().map(|key| key.pid).collect()
     }
 
-    /// The files that the component has open for writing. Before and after a load only.
-    pub fn written_files(&self) -> FileSizes {
-        let of_process = |key: ProcessKey| written::of_process(key.pid);
-        self.processes().into_iter().flat_map(of_process).collect()
-    }
-
-    /// Groups are looked up once: a process that is measured does not move.
+    /// Groups are looked up once, because a measured process does not change its group.
     fn throttling(&mut self, first: Option<&ProcessKey>) -> Option<Throttling> {
         if self.group.is_none() {
             self.group = first.map(|key| own_group(key.pid));
@@ -169,7 +180,7 @@ impl Sampler {
     }
 }
 
-/// The CPU group of a process, where it is not also this program's.
+/// The CPU group of a process; none if it is also this program's group.
 fn own_group(pid: u32) -> Option<PathBuf> {
     let innermost = |pid| control_groups(pid, "cpu").into_iter().next();
     let group = innermost(pid)?.folder;

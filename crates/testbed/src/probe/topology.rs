@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use gatebench_model::{Cpu, Topology};
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// Where Linux shows its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
@@ -11,18 +12,26 @@ const ROOT: &str = "/sys/devices/system/cpu";
 /// The highest plausible CPU number; a list with a higher one is damaged.
 const CPU_MAX: usize = 1 << 16;
 
+/// Returns the CPUs that this process may use, in ascending order; none if the system does not
+/// report them.
+pub fn allowed_cores() -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap_or_default();
+    let is_set = |core: &usize| set.is_set(*core);
+    (0..CpuSet::MAX_CPU).filter(is_set).collect()
+}
+
 /// The topology of some CPUs of this machine.
 pub fn topology(allowed: &[usize]) -> Topology {
     topology_below(Path::new(ROOT), allowed)
 }
 
-/// The topology of some CPUs as a directory with a folder `cpuN` for each describes it. A CPU whose
-/// threads are not listed counts as a core of its own.
+/// The topology of some CPUs according to a directory with a folder `cpuN` for each. A CPU without
+/// a list of threads counts as a separate core.
 pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
     let speeds =
         ["cpu_capacity", "cpufreq/cpuinfo_max_freq"].map(|file| speeds(root, allowed, file));
-    // Where the kernel gives all the same capacity, it may still know different frequencies.
+    // The kernel may report the same capacity for all CPUs and still know different frequencies.
     let chosen = speeds
         .iter()
         .find(|speeds| differ(speeds))
@@ -79,7 +88,7 @@ fn number_in<N: std::str::FromStr>(path: &Path) -> Option<N> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Reads `0-3,8`, in ascending order; what is no number is left out.
+/// Reads `0-3,8` and returns the numbers in ascending order; ignores other text.
 pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
     let mut cpus: Vec<usize> = text
         .trim()

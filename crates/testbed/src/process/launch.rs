@@ -1,4 +1,4 @@
-//! Starting a process through the supervisor, and ending it.
+//! Starts a process through the supervisor, and ends it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,35 +14,37 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::supervise::{COMPLAINT, FAILED, OUT_OF_PATIENCE, Orders};
 use crate::container::{self, ContainerSpec};
 use crate::error::DriverError;
+use crate::probe::{Sampler, Scope};
 use crate::system::command::wait_until;
 use crate::system::exit::{Ended, Exit};
 use crate::system::limit;
 use crate::system::private::create_private;
 use crate::system::processes;
 
-/// Beyond the gateway's own stop timeout, how long the supervisor may take before it is killed too.
+/// The time that the supervisor may take, in addition to the gateway's stop timeout, before it is
+/// killed too.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(5);
 
-/// How long the kernel may take to empty the control groups of what was killed.
+/// The time that the kernel may take to empty the control groups of killed processes.
 const GROUPS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a program is stopped that holds nothing worth saving.
+/// The stop signal of a program that has nothing to save.
 const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How much of a log an error shows.
+/// The number of bytes of a log that an error shows.
 const TAIL_LINES: usize = 20;
 
-/// The program that supervises what is started: `gatebench supervise`.
+/// The program that supervises started processes: `gatebench supervise`.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program; it is also what a folder's binary name `gatebench` stands for.
+    /// The program. The binary name `gatebench` in a gateway folder means this program too.
     pub program: PathBuf,
-    /// Its arguments before those of [`crate::supervise`].
+    /// The arguments in front of those of [`crate::supervise`].
     pub prefix_args: Vec<OsString>,
 }
 
 impl Launcher {
-    /// The running program itself with its subcommand `supervise`.
+    /// Returns the running program with its subcommand `supervise`.
     pub fn own() -> io::Result<Self> {
         Ok(Self {
             program: std::env::current_exe()?,
@@ -66,43 +68,28 @@ impl Exit {
 /// The end by a signal that cannot be ignored.
 const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 
-/// Where the processes of something that was started are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Root {
-    /// Everything below this process, without itself.
-    Below(u32),
-    /// This process and everything below it.
-    Tree(u32),
-}
-
-impl Root {
-    /// The process at the root.
-    pub fn pid(self) -> u32 {
-        match self {
-            Self::Below(pid) | Self::Tree(pid) => pid,
-        }
-    }
-}
-
 /// A process under its supervisor. Dropping it ends it.
 #[derive(Debug)]
-pub(crate) struct Supervised {
+pub struct Supervised {
     child: Child,
     exit: Option<Exit>,
-    /// Whether the supervisor killed it for not stopping in time.
+    /// True if the supervisor killed it for not stopping in time.
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,
-    /// Its control groups, which its supervisor removes unless it is killed.
+    /// Its control groups, which the supervisor removes unless it is killed.
     groups: Vec<PathBuf>,
-    /// The container it runs in, which its supervisor removes unless it is killed.
+    /// Its container, which the supervisor removes unless it is killed.
     container: Option<ContainerSpec>,
+    /// The log of its standard output.
     pub stdout: PathBuf,
+    /// The log of its standard error.
     pub stderr: PathBuf,
 }
 
 impl Supervised {
-    /// Starts a command in `folder`, with its output going to `NAME.stdout.log` and `NAME.stderr.log` there.
+    /// Starts a command in `folder`. Its output goes to `NAME.stdout.log` and `NAME.stderr.log`
+    /// there.
     pub(crate) fn spawn(
         launcher: &Launcher,
         orders: &Orders,
@@ -117,12 +104,12 @@ impl Supervised {
             .args(orders.to_args())
             .envs(environment)
             .current_dir(folder)
-            // Held open until the end: the supervisor reads its end as ours.
+            // The pipe stays open until the end, because the supervisor takes its end for ours.
             .stdin(Stdio::piped())
-            // Gateways log requests, with their keys.
+            // Gateways may log requests with their keys.
             .stdout(create_private(&stdout)?)
             .stderr(create_private(&stderr)?)
-            // A group of its own, so that Ctrl-C at the terminal reaches gatebench alone.
+            // A separate group, so that Ctrl-C at the terminal reaches gatebench alone.
             .process_group(0)
             .spawn()?;
         Ok(Self {
@@ -138,44 +125,55 @@ impl Supervised {
         })
     }
 
-    /// The supervisor, root of the process tree.
-    pub(crate) fn pid(&self) -> u32 {
+    /// The supervisor. All descendants of this process belong to it, unless it runs in a container.
+    pub fn supervisor_pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The first process of what it supervises, where that is no descendant of the supervisor: in a
-    /// container.
+    /// The first process in the container; none if it does not run in one. It is no descendant of
+    /// the supervisor.
     pub(crate) fn container_pid(&self) -> Option<u32> {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
 
-    /// The container that it runs in; none where it runs on the machine itself.
+    /// Its container; none if it runs on the machine itself.
     pub(crate) fn container(&self) -> Option<&ContainerSpec> {
         self.container.as_ref()
     }
 
-    /// The process that signals are handed on to; none where it has ended.
+    /// The process that receives forwarded signals; none if it has ended.
     pub(crate) fn main_pid(&self) -> Option<u32> {
         match &self.container {
-            // The first that it started: orphans come after it.
-            None => processes::children(self.pid()).first().copied(),
+            // The first child is the process; adopted orphans follow it.
+            None => processes::children(self.supervisor_pid()).first().copied(),
             Some(_) => self.container_pid(),
         }
     }
 
-    /// The root of the processes that it supervises and their descendants.
-    pub(crate) fn root(&self) -> Root {
+    /// The processes that it supervises: the root of their tree, and whether the root is one.
+    pub(crate) fn tree(&self) -> (u32, Scope) {
         match &self.container {
-            None => Root::Below(self.pid()),
-            // 0 is nobody: the container is not there yet.
-            Some(_) => Root::Tree(self.container_pid().unwrap_or(0)),
+            None => (self.supervisor_pid(), Scope::Below),
+            // 0 is no process; it means that the container does not exist yet.
+            Some(_) => (self.container_pid().unwrap_or(0), Scope::Tree),
         }
     }
 
-    /// How it ended, if it did.
-    pub(crate) fn exit(&mut self) -> Option<Exit> {
+    /// Returns a sampler of the processes that it supervises.
+    pub fn sampler(&self) -> Sampler {
+        let (root, scope) = self.tree();
+        Sampler::new(root, scope)
+    }
+
+    /// Reports whether it still runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.exit_status().is_none()
+    }
+
+    /// Returns its exit; none while it runs.
+    pub fn exit_status(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
-            // An error here means that the process is gone without a trace.
+            // An error means that another process has collected the exit status.
             let status = self
                 .child
                 .try_wait()
@@ -191,25 +189,25 @@ impl Supervised {
         self.exit
     }
 
-    /// Sends a signal to the supervisor, which hands it on or acts on it.
+    /// Sends a signal to the supervisor, which forwards it or acts on it.
     pub(crate) fn signal(&mut self, signal: Signal) -> io::Result<()> {
-        match self.exit() {
+        match self.exit_status() {
             Some(exit) => Err(io::Error::other(format!("it has ended ({exit})"))),
             None => Ok(kill_process(Pid::from_child(&self.child), signal)?),
         }
     }
 
-    /// Asks it to stop and sees to it that it does.
-    pub(crate) fn stop(&mut self) -> Ended {
-        if let Some(exit) = self.exit() {
+    /// Asks it to stop, and kills it if it does not stop in time.
+    pub fn stop(&mut self) -> Ended {
+        if let Some(exit) = self.exit_status() {
             return Ended::Crashed(exit);
         }
-        // Failing means that it just ended; the wait tells.
+        // The call fails if it has just ended; the wait reports that.
         let _ = self.signal(Signal::TERM);
         let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
-        match wait_until(deadline, || self.exit()) {
+        match wait_until(deadline, || self.exit_status()) {
             Some(_) if self.out_of_patience => Ended::Killed,
-            // Somebody else killed it, just before it was asked.
+            // Another process killed it just before.
             Some(KILLED) if self.stop_signal != Signal::KILL => Ended::Crashed(KILLED),
             Some(_) => Ended::Stopped,
             None => {
@@ -219,35 +217,36 @@ impl Supervised {
         }
     }
 
-    /// Kills it and everything it started, without asking.
-    pub(crate) fn kill(&mut self) {
+    /// Kills it and everything it started, without a stop signal before.
+    pub fn kill(&mut self) {
         self.kill_group();
         self.exit = self.child.wait().ok().map(Exit::of_supervisor);
     }
 
-    /// The end of all it wrote: standard output, then standard error.
-    pub(crate) fn output_tail(&self) -> String {
+    /// The last lines of its output: standard output, then standard error.
+    pub fn output_tail(&self) -> String {
         last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
     }
 
-    /// The end of what it wrote to stderr.
-    pub(crate) fn stderr_tail(&self) -> String {
+    /// The last lines of its standard error.
+    pub fn stderr_tail(&self) -> String {
         last_lines(&text_of(&self.stderr))
     }
 
-    /// The supervisor and what it starts share a process group: the way to reach them without it.
+    /// Kills the process group that the supervisor shares with the processes it started.
     fn kill_group(&self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let removed = || limit::remove(&self.groups).then_some(());
         wait_until(Instant::now() + GROUPS_TIMEOUT, removed);
         if let Some(container) = &self.container {
-            container::remove_of(container, self.pid());
+            container::remove_of(container, self.supervisor_pid());
         }
     }
 
-    /// Why the supervisor could not start it, where that is why it ended.
+    /// Returns the reason why the supervisor could not start it; none if it ended for another
+    /// reason.
     pub(crate) fn supervisors_complaint(&mut self) -> Option<String> {
-        if self.exit() != Some(Exit::Code(FAILED.into())) {
+        if self.exit_status() != Some(Exit::Code(FAILED.into())) {
             return None;
         }
         let stderr = text_of(&self.stderr);
@@ -256,16 +255,16 @@ impl Supervised {
     }
 }
 
-/// A program that holds nothing worth saving, and how it is started.
+/// A program that has nothing to save, and its start.
 pub(crate) struct Plain<'a> {
-    /// Its name, for its logs and in errors.
+    /// Its name, for logs and errors.
     pub name: &'a str,
     pub command: Vec<OsString>,
     pub environment: &'a BTreeMap<String, String>,
-    /// Its working folder; made where it does not exist.
+    /// Its working folder, which is created if it does not exist.
     pub work: &'a Path,
     pub cores: &'a [usize],
-    /// Open descriptors it may have, as far as the machine's hard limit allows.
+    /// The limit of its open descriptors, if the machine's hard limit is not lower.
     pub nofile: u64,
     pub launcher: &'a Launcher,
 }

@@ -1,12 +1,14 @@
-//! Starts a process under a supervisor and ends it with everything that it started, also where
+//! Starts a process under a supervisor, and ends it with everything that it started, even if
 //! gatebench itself is killed.
 //!
-//! It must not know what it starts: no gateway folder, no protocol, no readiness.
+//! This module does not know what it starts: no gateway folder, no protocol, no readiness.
 
+mod force_stop;
 mod launch;
 mod supervise;
 
-pub use launch::{Launcher, Root};
-pub(crate) use launch::{Plain, Supervised, last_lines};
+pub(crate) use force_stop::end_supervisors;
+pub use launch::{Launcher, Supervised};
+pub(crate) use launch::{Plain, last_lines};
 pub use supervise::supervise;
 pub(crate) use supervise::{FORWARDED, Orders, signal_from_name};

@@ -1,13 +1,13 @@
-//! The supervisor: a small process between gatebench and a gateway, so that whatever happens to
-//! gatebench, SIGKILL included, the gateway and all it started are ended.
+//! The supervisor: a small process between gatebench and a gateway. It ends the gateway and
+//! everything that the gateway started, even if gatebench is killed by SIGKILL.
 //!
 //! ```text
 //! gatebench ──stdin pipe──> supervisor (subreaper) ──> gateway ──> workers, orphans, …
 //! ```
-//! It learns that gatebench is gone when its stdin ends. A pipe is used rather than the kernel's
-//! parent-death signal because that one fires when the *thread* which started the child ends.
+//! The end of its stdin means that gatebench has ended. The kernel's parent-death signal does not
+//! serve, because the kernel sends it when the *thread* that started the child ends.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -28,33 +28,37 @@ mod orders;
 
 pub(crate) use orders::{Orders, signal_from_name, signal_name};
 
-/// Signals handed on to the gateway as they are, for its actions.
+/// The process name of supervisors.
+pub(crate) const NAME: &CStr = c"gb-supervisor";
+
+/// Signals that are forwarded to the gateway, for its actions.
 pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::USR2, Signal::WINCH];
 
-/// Signals that ask the supervisor to end the gateway; a second one ends its patience.
+/// Signals that ask the supervisor to end the gateway; the second one kills the gateway.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
-/// The exit code that says: it is the supervisor that could not do its part.
+/// The exit code of a supervisor that failed itself.
 pub(crate) const FAILED: u8 = 125;
 
-/// How the reason begins that is then on standard error.
+/// The beginning of the reason, which the supervisor then prints on standard error.
 pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
 
-/// The exit code that says: killed here, not by somebody else. No signal's code reaches it.
+/// The exit code if the supervisor killed the command. It is above the codes of all signals.
 pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 
-/// The exit code of what SIGKILL ended, as shells and container engines tell it.
+/// The exit code that shells and container engines report for a process that SIGKILL ended.
 const KILLED: u8 = 128 + 9;
 
-/// How often killing what is left is repeated until nothing is.
+/// The number of attempts to kill all descendants.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
-/// Runs a command and ends it, with everything that descends from it, when asked to or when the
-/// program at the other end of stdin is gone. The arguments are
-/// `[--cores 0,1] [--nofile N] [--limit JSON]... [--container JSON] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
+/// Runs a command and ends it, with everything that descends from it, when it receives a signal or
+/// when the program at the other end of stdin has ended. The arguments are `[--cores 0,1] [--nofile
+/// N] [--limit JSON]... [--container JSON] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND
+/// [ARGUMENT...]`.
 ///
-/// Exits with the command's code, with 128 + N where signal N ended it, with 254 where the supervisor
-/// killed it because its time to stop was over, or with 125 where the supervisor itself failed.
+/// Exits with the command's code, with 128 + N if signal N ended it, with 254 if the supervisor
+/// killed it because it did not stop in time, or with 125 if the supervisor itself failed.
 pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Orders::parse(args)
         .map_err(io::Error::other)
@@ -69,7 +73,7 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(orders: &Orders) -> io::Result<u8> {
-    // Registered before the start, so that no signal falls between.
+    // Signals are registered before the start, so that none is lost.
     let mut inbox = Inbox::open()?;
     prepare(orders)?;
     let groups = LimitedGroups::make(&orders.limits)?;
@@ -100,10 +104,11 @@ fn run(orders: &Orders) -> io::Result<u8> {
     removed.and(code)
 }
 
-/// What the command inherits: cores and the descriptor limit; and what makes orphans ours.
+/// Sets the cores and the descriptor limit, which the command inherits, and makes this process
+/// adopt orphans.
 fn prepare(orders: &Orders) -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    rustix::thread::set_name(c"gb-supervisor")?;
+    rustix::thread::set_name(NAME)?;
     if !orders.cores.is_empty() {
         let mut set = CpuSet::new();
         for &core in orders.cores.iter().filter(|&&core| core < CpuSet::MAX_CPU) {
@@ -133,14 +138,14 @@ fn spawn(orders: &Orders) -> io::Result<Pid> {
         .map_err(|error| {
             io::Error::other(format!("cannot start {}: {error}", program.display()))
         })?;
-    // The handle is given up: one place reaps children, orphans among them.
+    // The handle is not used, because one place collects all children and orphans.
     Ok(Pid::from_child(&child))
 }
 
-/// Where signals and the end of gatebench arrive, as descriptors that can be waited for together.
+/// The descriptors on which signals and the end of gatebench arrive.
 struct Inbox {
     signals: Vec<(Signal, UnixStream)>,
-    /// Gone once stdin has ended.
+    /// None after the end of stdin.
     parent: Option<io::Stdin>,
 }
 
@@ -159,7 +164,7 @@ impl Inbox {
         })
     }
 
-    /// What to write to where something has ended that is no child of ours.
+    /// The pipe that announces the end of a process that is no child of ours.
     fn bell(&mut self) -> io::Result<UnixStream> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -167,7 +172,8 @@ impl Inbox {
         Ok(theirs)
     }
 
-    /// Waits for something to happen and tells which signals came; the end of gatebench reads as TERM.
+    /// Waits for an event and returns the signals that arrived; the end of gatebench counts as
+    /// TERM.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Vec<Signal>> {
         let mut descriptors: Vec<_> = self
             .signals
@@ -220,14 +226,15 @@ impl Inbox {
     }
 }
 
-/// What is watched.
+/// The watched descriptors.
 enum Main {
     Process(Pid),
     Container(ContainerMain),
 }
 
 impl Main {
-    /// The exit code that tells how it ended, once it did. Collects every child that ended.
+    /// Collects every child that ended, and returns the exit code of the command; none while it
+    /// runs.
     fn ended(&self) -> io::Result<Option<u8>> {
         match self {
             Self::Container(container) => {
@@ -257,14 +264,14 @@ struct Watch<'a> {
     orders: &'a Orders,
     inbox: Inbox,
     main: Main,
-    /// Set once the gateway was asked to stop.
+    /// The time at which the gateway was asked to stop.
     deadline: Option<Instant>,
-    /// Once it was killed for not stopping in time.
+    /// True if it was killed because it did not stop in time.
     out_of_patience: bool,
 }
 
 impl Watch<'_> {
-    /// The exit code that tells how the command ended.
+    /// Runs until the command has ended, and returns its exit code.
     fn until_ended(&mut self) -> io::Result<u8> {
         loop {
             match self.main.ended()? {
@@ -302,13 +309,13 @@ impl Watch<'_> {
     }
 }
 
-/// Kills whatever is left. Orphans of what is killed become children of this subreaper, so that
-/// repeating it until no child is left reaches every descendant.
+/// Kills all remaining processes. The orphans of a killed process become children of this
+/// subreaper, so repeating this until no child is left reaches every descendant.
 fn sweep() {
     loop {
         for child in processes::children(std::process::id()) {
             if let Some(pid) = Pid::from_raw(child.cast_signed()) {
-                // It may have ended by itself meanwhile.
+                // It may have ended by itself in the meantime.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }

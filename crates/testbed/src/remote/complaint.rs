@@ -1,10 +1,11 @@
-//! What `ssh` and the host's shell complain of, and what to do about it.
+//! Error messages of `ssh` and of the host's shell, with their remedies.
 
 use crate::error::DriverError;
 use crate::process::last_lines;
 use gatebench_model::Culprit;
 
-/// Words of a complaint, and the remedy; `HOST` is the host. The first that is found counts.
+/// Words of an error message and the remedy, in which `HOST` is replaced by the host. The first
+/// match counts.
 const REMEDIES: [(&str, &str); 13] = [
     (
         "No space left on device",
@@ -57,7 +58,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ("not found", "see what is missing on HOST: `ssh HOST`"),
 ];
 
-/// A host that cannot be used, or is not any more.
+/// The error for a host that cannot be used, or not any longer.
 pub(super) fn of(host: &str, what: &str, stderr: &str) -> DriverError {
     let said = last_lines(stderr);
     let known = REMEDIES.iter().find(|(words, _)| said.contains(words));
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_key_and_a_folder_that_may_not_be_written_are_told_apart() {
+    fn a_refused_key_and_a_folder_that_may_not_be_written_differ() {
         let remedy = |stderr| of("me@far", "cannot", stderr).remedy();
         assert!(remedy("me@far: Permission denied (publickey).\n").contains("`ssh me@far true`"));
         assert!(remedy("mkdir: cannot create directory: Permission denied").contains("a home"));

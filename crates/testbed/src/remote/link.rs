@@ -1,4 +1,4 @@
-//! The connection: a child `ssh`, and lines to and from the program at its other end.
+//! The connection: a child process `ssh`, and lines to and from the program on the host.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -10,29 +10,24 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::complaint;
-use super::script::script;
+use super::script::{READY, SEND, script};
 use crate::error::DriverError;
 use crate::process::Launcher;
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
 
-/// How lines begin that are meant for us: shells greet.
-pub const READY: &str = "gatebench-remote: ";
-/// After [`READY`]: the program is wanted.
-pub(super) const SEND: &str = "send";
+/// The interval of empty lines, which show the host that this side is alive.
+pub(super) const LIFE_SIGN: Duration = Duration::from_secs(5);
 
-/// How often the other end is told that this one is alive, by an empty line.
-pub const LIFE_SIGN: Duration = Duration::from_secs(5);
-
-/// For the shell of the host, and for the program to say that it is there.
+/// The time that the host's shell and the program may take to report that they are ready.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long the other end may take to end what it runs.
+/// The time that the host may take to end its processes.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
-/// More complaints than this say nothing more.
+/// The number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
 
-/// What `ssh` is told besides the user's own configuration: never to ask, to notice a dead host within
-/// 15 s, and to do nothing else over this connection.
+/// Options of `ssh` in addition to the user's configuration: never prompt, notice a dead host
+/// within 15 s, and use the connection for nothing else.
 const OPTIONS: [&str; 7] = [
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -43,9 +38,9 @@ const OPTIONS: [&str; 7] = [
     "RequestTTY=no",
 ];
 
-/// A program of ours that answers at the other end. Dropping it ends the connection and what runs there.
+/// A running gatebench on the host. Dropping it ends the connection and all its processes there.
 #[derive(Debug)]
-pub struct Link {
+pub(super) struct Link {
     host: String,
     ssh: Child,
     stdin: Option<Arc<Mutex<ChildStdin>>>,
@@ -54,12 +49,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// Connects, sends the program of `launcher` where the host does not have it, runs it there with these
-    /// words, and gives what it says first after [`READY`].
-    ///
-    /// # Errors
-    /// [`DriverError::Remote`] with what `ssh` or the host said.
-    pub fn open(
+    /// Connects, sends the program of `launcher` if the host does not have it, runs it there with
+    /// these words, and returns its first text after [`READY`].
+    pub(super) fn open(
         host: &str,
         launcher: &Launcher,
         words: &[&str],
@@ -75,7 +67,7 @@ impl Link {
         let deadline = Instant::now() + GREETING_TIMEOUT;
         let mut greeting = link.greeting(deadline)?;
         if greeting == SEND {
-            // One that ends early says why.
+            // If `ssh` ends early, it prints the reason.
             let _ = link.send(&mut program);
             greeting = link.greeting(Instant::now() + GREETING_TIMEOUT)?;
         }
@@ -95,7 +87,8 @@ impl Link {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C at the terminal reaches gatebench alone, which then ends what runs there in order.
+            // Ctrl-C at the terminal reaches gatebench alone, which then stops the processes on the
+            // host in order.
             .process_group(0)
             .spawn()
             .map_err(|error| match error.kind() {
@@ -108,12 +101,12 @@ impl Link {
                 _ => DriverError::io("starting ssh")(error),
             })?;
         let stdin = ssh.stdin.take().map(Mutex::new).map(Arc::new);
-        let (told, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::channel();
         if let Some(stdout) = ssh.stdout.take() {
             thread::spawn(move || {
                 let lines = BufReader::new(stdout).lines().map_while(Result::ok);
                 for line in lines {
-                    if told.send(line).is_err() {
+                    if sender.send(line).is_err() {
                         return;
                     }
                 }
@@ -122,7 +115,7 @@ impl Link {
         let stderr = ssh.stderr.take().map(|stderr| {
             thread::spawn(move || {
                 let mut bytes = Vec::new();
-                // What was read until an error is still worth showing.
+                // Text that was read before an error is still shown.
                 let _ = stderr.take(STDERR_BYTES_MAX).read_to_end(&mut bytes);
                 String::from_utf8_lossy(&bytes).into_owned()
             })
@@ -136,7 +129,7 @@ impl Link {
         })
     }
 
-    /// The next line that is meant for us, without its mark.
+    /// Returns the program's next line, without its prefix.
     fn greeting(&mut self, deadline: Instant) -> Result<String, DriverError> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -164,10 +157,7 @@ impl Link {
     }
 
     /// Sends a line.
-    ///
-    /// # Errors
-    /// The connection is over.
-    pub fn say(&mut self, line: &str) -> Result<(), DriverError> {
+    pub(super) fn say(&mut self, line: &str) -> Result<(), DriverError> {
         let said = self.stdin.as_ref().map(|stdin| {
             let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);
             stdin.write_all(format!("{line}\n").as_bytes())
@@ -178,11 +168,8 @@ impl Link {
         }
     }
 
-    /// The next line that comes; none within this time.
-    ///
-    /// # Errors
-    /// The connection is over.
-    pub fn hear(&mut self, timeout: Duration) -> Result<Option<String>, DriverError> {
+    /// Returns the next line; none if there is none within this time.
+    pub(super) fn hear(&mut self, timeout: Duration) -> Result<Option<String>, DriverError> {
         match self.lines.recv_timeout(timeout) {
             Ok(line) => Ok(Some(line)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -209,7 +196,7 @@ impl Link {
         }
     }
 
-    /// Ends the connection; what was complained of.
+    /// Ends the connection and returns the error messages.
     fn over(&mut self, what: &str) -> DriverError {
         self.hang_up(Duration::from_secs(1));
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
@@ -220,7 +207,7 @@ impl Link {
         self.stdin = None;
         let ended = || self.ssh.try_wait().transpose();
         if wait_until(Instant::now() + patience, ended).is_none() {
-            // The other end hears of it by the end of its standard input.
+            // The program on the host stops at the end of its standard input.
             let _ = self.ssh.kill();
             let _ = self.ssh.wait();
         }
@@ -233,7 +220,7 @@ impl Drop for Link {
     }
 }
 
-/// Says again and again that this end is alive, as long as there is a connection.
+/// Sends an empty line at each interval until the connection ends.
 fn keep_alive(stdin: Weak<Mutex<ChildStdin>>) {
     thread::spawn(move || {
         loop {

@@ -1,16 +1,27 @@
-//! gatebench on another host, by the user's own `ssh` with its configuration, keys and agent.
+//! A gateway on another host, through the user's `ssh` with its configuration, keys and agent.
 //!
 //! ```text
 //! gatebench ──stdin, stdout of one ssh──> gatebench there ──> supervisor ──> gateway
 //! ```
-//! One connection carries everything: the program itself if the host does not have it, and then
-//! lines in both directions. If the connection, `ssh` or gatebench breaks, the standard input there
-//! ends, and with it what runs there.
+//! gatebench runs there too, and handles the gateway as it would here: it finds, renders, starts
+//! and supervises it, samples its processes and ends it. One connection carries everything: the
+//! program itself if the host does not have it, and then lines in both directions, one request
+//! after the other. If the connection, `ssh` or gatebench breaks, the standard input on the host
+//! ends, and then the program ends all its processes there.
 //!
-//! It must not know what the lines mean, nor what runs at the other end.
+//! Engine and upstream stay here, and only clocks of this machine are compared; of the host's clock
+//! only differences are used.
 
 mod complaint;
+mod end;
+mod folder;
+mod host;
+mod kept;
 mod link;
+mod protocol;
+mod running;
 mod script;
 
-pub use link::{LIFE_SIGN, Link, READY};
+pub use end::serve;
+pub use host::RemoteHost;
+pub(crate) use running::{RemoteGateway, RemoteSampler};

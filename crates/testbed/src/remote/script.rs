@@ -1,10 +1,14 @@
-//! What the host's shell is told: to take the program where it does not have it, and to become it.
+//! The commands for the host's shell, which receives the program if it is missing and then executes
+//! it.
 
-use super::link::{READY, SEND};
+/// The prefix of the program's lines, because shells print greetings too.
+pub(super) const READY: &str = "gatebench-remote: ";
+/// The word after [`READY`] that requests the program.
+pub(super) const SEND: &str = "send";
 
-/// The command of `ssh`. The program lies in the user's cache under its digest, so that it is sent once;
-/// it is renamed into place, so that half of one is never run. One line without single quotes: whichever
-/// shell the user has there only hands it to `sh`.
+/// The command of `ssh`. The program is stored in the user's cache under its digest, so it is sent
+/// only once. It is renamed into place, so half of a program never runs. The command is one line
+/// without single quotes, because the user's shell, whichever it is, must pass it to `sh`.
 pub(super) fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String {
     let words = words.join(" ");
     let steps = [
@@ -47,7 +51,7 @@ mod tests {
             .spawn()
             .unwrap();
         let mut stdin = shell.stdin.take().unwrap();
-        // Where it has the program already it does not read.
+        // If the host has the program already, it does not read it.
         let _ = stdin.write_all(sent.as_bytes());
         drop(stdin);
         shell.wait_with_output().unwrap()
@@ -65,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_and_nothing_is_kept() {
+    fn a_full_disk_is_reported_and_nothing_is_kept() {
         let full = "mount -t tmpfs -o size=64k none \"$XDG_CACHE_HOME\" || exit 77; (eval \"$0\"); \
                     code=$?; ls -A \"$XDG_CACHE_HOME/gatebench\"; exit $code";
         let cache = tempfile::tempdir().unwrap();
@@ -78,7 +82,7 @@ mod tests {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // It ends before it has read all of it.
+        // The shell ends before it has read the whole program.
         let _ = shell.stdin.take().unwrap().write_all(&vec![b'x'; 1 << 20]);
         let output = shell.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -1,11 +1,24 @@
 //! The processes of a trial next to its gateway: upstreams, a Redis, and external load generators.
 //!
-//! It must not know a gateway, or the meaning of a load generator's arguments and output.
+//! This module knows neither a gateway nor the meaning of a load generator's arguments and output.
 
 mod generator;
 mod redis;
 mod upstream;
 
-pub use generator::{GeneratorProcess, GeneratorStart, ask_generator};
-pub use redis::{FoundRedis, RedisProcess, RedisStart};
-pub use upstream::{UpstreamProcess, UpstreamStart};
+use std::net::SocketAddr;
+
+pub use generator::{GeneratorStart, ask_generator};
+pub use redis::FoundRedis;
+pub(crate) use redis::RedisStart;
+pub use upstream::UpstreamStart;
+
+use crate::process::Supervised;
+
+/// An upstream or a Redis that listens. Dropping it ends it.
+#[derive(Debug)]
+pub struct Service {
+    pub process: Supervised,
+    /// The address on which it listens.
+    pub addr: SocketAddr,
+}

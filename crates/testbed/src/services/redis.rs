@@ -1,45 +1,43 @@
-//! A Redis of the trial's own, for limits that count in one.
+//! A Redis for one trial, for limits that count in Redis.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::Service;
 use crate::error::DriverError;
+use crate::gateway::{PORT_ATTEMPTS, reserve_port};
 use crate::install::InstallStep;
-use crate::process::{Launcher, Plain, Supervised};
+use crate::process::{Launcher, Plain};
 use crate::system::command::{self, wait_until};
 
-/// The program.
 const PROGRAM: &str = "redis-server";
 
 /// Its Debian package.
 const PACKAGE: &str = "redis-server";
 
-/// Where Debian and those who build it put it, after PATH.
+/// The folders of Debian's package and of `make install`, which are searched after PATH.
 const FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 
-/// What it writes once it can be asked.
+/// The line that it writes when it accepts connections.
 const READY: &str = "Ready to accept connections";
 
-/// What it writes where another process listens on its port.
+/// The line that it writes if another process listens on its port.
 const TAKEN: &str = "Address already in use";
 
-/// It reads nothing from disk, so this is long.
+/// The time that it may take to start. It reads nothing from disk, so this is plenty.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long it may take to say its version.
+/// The time that it may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Another process may take a reserved port before it does; more often than this it is no accident.
-const PORT_ATTEMPTS: usize = 5;
-
-/// Open descriptors it may have, as far as the machine's hard limit allows.
+/// The limit of its open descriptors, if the machine's hard limit is not lower.
 const NOFILE: u64 = 65_536;
 
-/// What it is told besides its port: to keep nothing, in memory only, and to stay in the foreground.
+/// Its options in addition to its port: keep everything in memory only, and stay in the foreground.
 const SETTINGS: [(&str, &str); 5] = [
     ("--bind", "127.0.0.1"),
     ("--save", ""),
@@ -49,22 +47,12 @@ const SETTINGS: [(&str, &str); 5] = [
 ];
 
 /// Everything needed to start one.
-#[derive(Clone, Debug)]
-pub struct RedisStart<'a> {
-    /// Its working folder, where its log goes; made where it does not exist.
+pub(crate) struct RedisStart<'a> {
+    /// Its working folder with its log, which is created if it does not exist.
     pub work: &'a Path,
-    /// Cores it runs on; none means anywhere.
+    /// The cores that it runs on [default: all].
     pub cores: &'a [usize],
-    /// The supervising program.
     pub launcher: &'a Launcher,
-}
-
-/// A Redis that listens. Dropping it ends it, and what it has counted is gone.
-#[derive(Debug)]
-pub struct RedisProcess {
-    process: Supervised,
-    /// Where it listens.
-    pub addr: SocketAddr,
 }
 
 /// A Redis that was found.
@@ -72,23 +60,24 @@ pub struct RedisProcess {
 pub struct FoundRedis {
     /// Its program.
     pub path: PathBuf,
-    /// Its version.
     pub version: String,
 }
 
 impl FoundRedis {
-    /// Looks on PATH, then where Debian puts it.
+    /// Looks on PATH, then in the folders of Debian's package.
     ///
     /// # Errors
-    /// [`DriverError::Redis`] where there is none, or what is there does not say its version.
+    /// [`DriverError::Redis`] if there is none, or if it does not print its version.
     pub fn find() -> Result<Self, DriverError> {
         let path = program()?;
         let mut ask = std::process::Command::new(&path);
         ask.arg("--version");
-        let told = command::run(&mut ask, VERSION_TIMEOUT).map(|it| it.output);
-        let told = told.unwrap_or_else(|error| error.to_string());
+        let output = command::run(&mut ask, VERSION_TIMEOUT).map(|it| it.output);
+        let output = output.unwrap_or_else(|error| error.to_string());
         // `Redis server v=7.0.15 sha=...`
-        let version = told.split_whitespace().find_map(|it| it.strip_prefix("v="));
+        let version = output
+            .split_whitespace()
+            .find_map(|it| it.strip_prefix("v="));
         match version {
             Some(version) => Ok(Self {
                 version: version.to_owned(),
@@ -98,14 +87,14 @@ impl FoundRedis {
                 message: format!(
                     "{} did not print its version: {}",
                     path.display(),
-                    told.trim()
+                    output.trim()
                 ),
                 stderr: String::new(),
             }),
         }
     }
 
-    /// How it is installed.
+    /// Describes its installation.
     pub fn install_step() -> InstallStep {
         InstallStep::Debian(vec![PACKAGE.into()])
     }
@@ -124,32 +113,24 @@ fn program() -> Result<PathBuf, DriverError> {
 }
 
 impl RedisStart<'_> {
-    /// Starts it on a free port and waits until it can be asked. On an error nothing is left running.
-    ///
-    /// # Errors
-    /// [`DriverError::Redis`] where it is not installed, ends, or is not ready in time.
-    pub fn start(&self) -> Result<RedisProcess, DriverError> {
+    /// Starts it on a free port and waits until it accepts connections. After an error no process
+    /// is left.
+    pub(crate) fn start(&self) -> Result<Service, DriverError> {
         let program = program()?;
         let mut tried = Vec::new();
         while tried.len() < PORT_ATTEMPTS {
-            let reserved = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-            let addr = reserved
-                .and_then(|listener| listener.local_addr())
-                .map_err(DriverError::io("looking for a free port"))?;
+            let port = reserve_port(Ipv4Addr::LOCALHOST.into())?;
+            let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             match self.attempt(&program, addr)? {
                 Some(process) => return Ok(process),
-                None => tried.push(addr.port()),
+                None => tried.push(port),
             }
         }
         Err(DriverError::PortTaken { ports: tried })
     }
 
-    /// On one port; none where another process has it.
-    fn attempt(
-        &self,
-        program: &Path,
-        addr: SocketAddr,
-    ) -> Result<Option<RedisProcess>, DriverError> {
+    /// Starts it on one port; none if another process uses the port.
+    fn attempt(&self, program: &Path, addr: SocketAddr) -> Result<Option<Service>, DriverError> {
         let mut words: Vec<OsString> = vec![program.into()];
         words.extend(["--port".into(), addr.port().to_string().into()]);
         for (name, value) in SETTINGS {
@@ -166,26 +147,19 @@ impl RedisStart<'_> {
         };
         let mut process = plain.start()?;
         let heard = wait_until(Instant::now() + READY_TIMEOUT, || {
-            // Asked before reading, so that what it said at its end is still heard.
-            let exit = process.exit();
+            // The exit is checked before the read, so that the last output is still read.
+            let exit = process.exit_status();
             let said = fs::read_to_string(&process.stdout).unwrap_or_default();
             let is_ready = said.contains(READY).then_some(Ok(()));
             is_ready.or_else(|| exit.map(|exit| Err((exit, said.contains(TAKEN)))))
         });
         let message = match heard {
-            Some(Ok(())) => return Ok(Some(RedisProcess { process, addr })),
+            Some(Ok(())) => return Ok(Some(Service { process, addr })),
             Some(Err((_, true))) => return Ok(None),
             Some(Err((exit, false))) => format!("it ended ({exit})"),
             None => format!("it was not ready within {READY_TIMEOUT:?}"),
         };
         let stderr = process.output_tail();
         Err(DriverError::Redis { message, stderr })
-    }
-}
-
-impl RedisProcess {
-    /// Whether it still runs.
-    pub fn is_alive(&mut self) -> bool {
-        self.process.exit().is_none()
     }
 }

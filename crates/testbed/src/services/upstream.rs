@@ -1,44 +1,39 @@
-//! The embedded upstream as a process of its own, so that its cost is not the engine's.
+//! The embedded upstream as a separate process, so that its CPU time does not count as the
+//! engine's.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use gatebench_model::UpstreamKind;
 use serde::Deserialize;
 
+use super::Service;
 use crate::error::DriverError;
-use crate::process::{Launcher, Plain, Supervised};
+use crate::process::{Launcher, Plain};
 use crate::system::command::wait_until;
-use crate::system::exit::{Ended, Exit};
 
-/// A native program that only binds a port.
+/// The time that it may take to start; it only binds a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Open descriptors it may have, as far as the machine's hard limit allows.
+/// The limit of its open descriptors, if the machine's hard limit is not lower.
 const NOFILE: u64 = 65_536;
 
-/// Everything needed to start an upstream.
+/// Everything needed to start an upstream, apart from its address.
 #[derive(Clone, Debug)]
-pub struct UpstreamStart<'a> {
-    /// The command; once it listens it prints one line, `{"listening":"127.0.0.1:43211"}`, on standard output.
+pub struct UpstreamStart {
+    /// The command, to which `--listen ADDRESS:PORT` is added. When it listens, it prints one line,
+    /// `{"listening":"127.0.0.1:43211"}`, on standard output.
     pub command: Vec<OsString>,
-    /// Its working folder, where its logs go; made where it does not exist.
-    pub work: &'a Path,
-    /// Cores it runs on.
-    pub cores: &'a [usize],
+    /// Its working folder with its logs, which is created if it does not exist.
+    pub work: PathBuf,
+    /// The cores that it runs on.
+    pub cores: Vec<usize>,
     /// The supervising program.
-    pub launcher: &'a Launcher,
-}
-
-/// An upstream that listens. Dropping it ends it.
-#[derive(Debug)]
-pub struct UpstreamProcess {
-    process: Supervised,
-    /// Where it listens.
-    pub addr: SocketAddr,
+    pub launcher: Launcher,
 }
 
 #[derive(Deserialize)]
@@ -46,25 +41,48 @@ struct Announcement {
     listening: SocketAddr,
 }
 
-impl UpstreamStart<'_> {
-    /// Starts it and waits until it says where it listens. On an error nothing is left running.
+impl UpstreamStart {
+    /// The start of an embedded upstream, with a worker for each core.
+    pub(crate) fn of(
+        kind: UpstreamKind,
+        work: PathBuf,
+        cores: &[usize],
+        launcher: &Launcher,
+    ) -> Self {
+        let mut command: Vec<OsString> = vec![launcher.program.clone().into()];
+        command.extend(["upstream", kind.as_str(), "--json"].map(OsString::from));
+        if !cores.is_empty() {
+            let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
+            command.extend(["--cores".into(), cores.join(",").into()]);
+        }
+        Self {
+            command,
+            work,
+            cores: cores.to_vec(),
+            launcher: launcher.clone(),
+        }
+    }
+
+    /// Starts it and waits until it prints its address. After an error no process is left.
     ///
     /// # Errors
-    /// [`DriverError::Upstream`] where it ends, says something else, or nothing in time.
-    pub fn start(self) -> Result<UpstreamProcess, DriverError> {
+    /// [`DriverError::Upstream`] if it ends, prints another line, or prints nothing in time.
+    pub fn start(&self, listen: SocketAddr) -> Result<Service, DriverError> {
+        let mut command = self.command.clone();
+        command.extend(["--listen".into(), listen.to_string().into()]);
         let mut process = Plain {
             name: "upstream",
-            command: self.command,
+            command,
             environment: &BTreeMap::new(),
-            work: self.work,
-            cores: self.cores,
+            work: &self.work,
+            cores: &self.cores,
             nofile: NOFILE,
-            launcher: self.launcher,
+            launcher: &self.launcher,
         }
         .start()?;
         let heard = wait_until(Instant::now() + LISTEN_TIMEOUT, || {
-            // Asked before reading, so that what it said at its end is still heard.
-            let exit = process.exit();
+            // The exit is checked before the read, so that the last output is still read.
+            let exit = process.exit_status();
             first_line(&process.stdout)
                 .map(Ok)
                 .or_else(|| exit.map(Err))
@@ -72,14 +90,14 @@ impl UpstreamStart<'_> {
         let addr = match heard {
             Some(Ok(line)) => serde_json::from_str::<Announcement>(&line)
                 .map(|announcement| announcement.listening)
-                .map_err(|_| format!("it printed '{line}' instead of where it listens")),
+                .map_err(|_| format!("it printed '{line}' instead of its address")),
             Some(Err(exit)) => Err(format!("it ended ({exit})")),
             None => Err(format!(
-                "it did not say where it listens within {LISTEN_TIMEOUT:?}"
+                "it did not print its address within {LISTEN_TIMEOUT:?}"
             )),
         };
         match addr {
-            Ok(addr) => Ok(UpstreamProcess { process, addr }),
+            Ok(addr) => Ok(Service { process, addr }),
             Err(message) => Err(DriverError::Upstream {
                 message,
                 stderr: process.stderr_tail(),
@@ -88,40 +106,26 @@ impl UpstreamStart<'_> {
     }
 }
 
-/// The first line of a file, once it is complete.
+/// Returns the first line of a file; none if it is not complete yet.
 fn first_line(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.split_once('\n').map(|(line, _)| line.to_owned())
 }
 
-impl UpstreamProcess {
-    /// The supervisor: the upstream is everything *below* this process.
-    pub fn supervisor_pid(&self) -> u32 {
-        self.process.pid()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Whether it still runs.
-    pub fn is_alive(&mut self) -> bool {
-        self.process.exit().is_none()
-    }
-
-    /// How it ended, if it did.
-    pub fn exit_status(&mut self) -> Option<Exit> {
-        self.process.exit()
-    }
-
-    /// The end of what it wrote to standard error.
-    pub fn stderr_tail(&self) -> String {
-        self.process.stderr_tail()
-    }
-
-    /// Kills it at once, as a crash would.
-    pub fn kill(&mut self) {
-        self.process.kill();
-    }
-
-    /// Ends it.
-    pub fn stop(&mut self) -> Ended {
-        self.process.stop()
+    #[test]
+    fn the_upstream_gets_a_worker_per_core() {
+        let launcher = Launcher {
+            program: "gatebench".into(),
+            prefix_args: vec!["supervise".into()],
+        };
+        let start = UpstreamStart::of(UpstreamKind::GoBench, "w".into(), &[0, 2], &launcher);
+        assert_eq!(
+            start.command.join(" ".as_ref()),
+            "gatebench upstream go-bench --json --cores 0,2"
+        );
     }
 }

@@ -14,33 +14,35 @@ use rustix::process::{
 
 use super::processes;
 
-/// More output than this says nothing more to a reader.
+/// The largest output that is kept; a reader of an error needs no more.
 pub(crate) const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
 
-/// How often an end is looked for, and what was written is read.
+/// The interval at which the exit is checked and output is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How long what a command has started may go on writing after the command itself has ended.
+/// The time for which descendants of a command may write after the command has ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
-/// How long outputs may stay open after all that should hold them was killed.
+/// The time for which outputs may stay open after all their holders were killed.
 const KILLED_WITHIN: Duration = Duration::from_millis(300);
 
-/// A pipe holds this much.
+/// The capacity of a pipe.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// Pieces that are read at once: who writes without end must not be read without end.
+/// The number of pieces that are read at once, so that reading ends even if the command writes
+/// without end.
 const PIECES_MAX: usize = 16;
 
-/// What a short command left behind.
+/// The result of a short command.
 pub(crate) struct Finished {
     pub status: ExitStatus,
     /// Standard output, then standard error.
     pub output: String,
 }
 
-/// Runs a command to its end. After `timeout` it is killed, and the error is [`io::ErrorKind::TimedOut`]. In
-/// either case nothing is left of its process group, nor of what holds its output open.
+/// Runs a command to its end. After `timeout` it is killed, and the error is
+/// [`io::ErrorKind::TimedOut`]. In either case its process group is ended, and so are other
+/// processes that hold its output open.
 pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finished> {
     let mut group = Group::start(command)?;
     let deadline = Instant::now() + timeout;
@@ -54,16 +56,16 @@ pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finish
     })
 }
 
-/// What is said of a command that does not end.
+/// The error for a command that does not end.
 pub(crate) fn no_end(timeout: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("no end after {timeout:?}"))
 }
 
-/// A command in a process group of its own. Dropping it ends the group.
+/// A command in a separate process group. Dropping it ends the group.
 struct Group {
     child: Child,
     outputs: [Output; 2],
-    /// Once it was ended.
+    /// True after the end of the group.
     status: Option<ExitStatus>,
 }
 
@@ -89,7 +91,8 @@ impl Group {
         Ok(group)
     }
 
-    /// Whether the command has ended. Until it is waited for, nobody else gets its number, nor its group's.
+    /// Reports whether the command has ended. No other process gets its number, or that of its
+    /// group, until it is waited for.
     fn has_ended(&mut self) -> io::Result<Option<()>> {
         self.falls_silent();
         let child = WaitId::Pid(Pid::from_child(&self.child));
@@ -97,19 +100,19 @@ impl Group {
         Ok(waitid(child, options)?.map(drop))
     }
 
-    /// Reads what was written, and says whether nobody can write any more.
+    /// Reads the output, and reports whether it has ended, so that no process can write any more.
     fn falls_silent(&mut self) -> Option<()> {
         self.outputs.iter_mut().for_each(Output::read);
         let is_silent = self.outputs.iter().all(|it| it.pipe.is_none());
         is_silent.then_some(())
     }
 
-    /// Ends what is left of the group, and what has left it with an output in its hands.
+    /// Kills the rest of the group, and processes outside it that hold an output open.
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // An error says that nobody is left in it who may be killed.
+        // An error means that the group has no process that may be killed.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let status = self.child.wait()?;
         self.status = Some(status);
@@ -124,14 +127,15 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Whoever wants to know whether it worked has called it before.
+        // A caller that needs the result has called `end` before.
         let _ = self.end();
     }
 }
 
-/// What is written to one of the two outputs, read as it comes, so that who writes does not wait.
+/// The text of one of the two outputs, which is read as it arrives, so that the writer does not
+/// block.
 struct Output {
-    /// None at its end.
+    /// None after its end.
     pipe: Option<OwnedFd>,
     kept: Vec<u8>,
 }
@@ -158,7 +162,7 @@ impl Output {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                // What was read until an error is still worth showing.
+                // Text that was read before an error is still shown.
                 Err(_) => self.pipe = None,
             }
         }
@@ -168,30 +172,30 @@ impl Output {
         String::from_utf8_lossy(&self.kept).into_owned()
     }
 
-    /// Kills who holds the other end open.
+    /// Kills the processes that hold the other end open.
     fn kill_holders(&self) {
         let holders = self.pipe.as_ref().map(processes::holders_of_pipe);
         for pid in holders.into_iter().flatten() {
             if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-                // It may have ended by itself meanwhile.
+                // It may have ended by itself in the meantime.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
     }
 }
 
-/// Asks again and again until there is an answer or the time has come.
+/// Calls `ask` repeatedly until it returns a result or the deadline has passed.
 pub(crate) fn wait_until<T>(deadline: Instant, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     loop {
-        let answer = ask();
-        if answer.is_some() || Instant::now() >= deadline {
-            return answer;
+        let response = ask();
+        if response.is_some() || Instant::now() >= deadline {
+            return response;
         }
         thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// A command as a person would type it.
+/// Formats a command for a shell.
 pub(crate) fn display(words: &[String]) -> String {
     let plain = |word: &str| {
         !word.is_empty()
@@ -238,8 +242,8 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
-    /// Runs a script whose first argument is a file into which it writes the number of a process; gives back what it
-    /// left, and whether that process is gone.
+    /// Runs a script whose first argument is a file into which it writes the number of a process;
+    /// returns the result, and true if that process has ended.
     fn left_by(script: &str) -> (String, bool) {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("pid");

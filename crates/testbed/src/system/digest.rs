@@ -1,4 +1,4 @@
-//! SHA-256 of what a run depends on.
+//! SHA-256 of the files and texts that a run depends on.
 
 use std::fs::File;
 use std::io;

@@ -1,11 +1,11 @@
-//! The end of a process, and of what was started with it.
+//! The end of a process and of a supervised program.
 
 use std::fmt;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-/// How a process ended.
+/// The way a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this code.
@@ -32,13 +32,13 @@ impl fmt::Display for Exit {
     }
 }
 
-/// How something that was started came to its end.
+/// The way a supervised program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// It was asked to stop and did.
     Stopped,
     /// It was asked to stop, did not in time, and was killed.
     Killed,
-    /// It had ended before it was asked to.
+    /// It had ended before it was asked to stop.
     Crashed(Exit),
 }

@@ -1,10 +1,10 @@
-//! Where `gatebench install` puts programs.
+//! The folders of `gatebench install`.
 
 use std::env;
 use std::path::PathBuf;
 
-/// The folder of everything that gatebench installs: `gatebench` in XDG_DATA_HOME, which is
-/// `~/.local/share` where it is not set.
+/// The folder of everything that gatebench installs: `gatebench` in XDG_DATA_HOME [default:
+/// `~/.local/share`].
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
         let path = PathBuf::from(env::var_os(name)?);
@@ -15,7 +15,7 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
     Some(data.join("gatebench"))
 }
 
-/// The folder with a link to each program that was installed; it is searched after PATH.
+/// The folder with links to all installed programs, which is searched after PATH.
 pub(crate) fn bin_folder() -> Option<PathBuf> {
     Some(data_folder()?.join("bin"))
 }

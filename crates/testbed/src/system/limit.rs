@@ -1,5 +1,5 @@
-//! Limits of what a process tree may use, and where on this machine they can be set: in a control
-//! group of its own, made below a group that this program may write to.
+//! Resource limits of a process tree. They are set in a separate control group, which is created
+//! below a group that this program may write to.
 
 use std::fs;
 use std::io;
@@ -10,25 +10,29 @@ use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
 
+/// The remedy if no control group can be created.
+pub const NO_GROUPS: &str = "run gatebench as root, or where systemd lets you as \
+    `systemd-run --user --scope gatebench ...`; in a container mount /sys/fs/cgroup writable";
+
 /// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
 const CPU_PERIOD_US: u64 = 100_000;
 
-/// The kernel's account of a group comes below this name, which is how it is found again.
+/// The beginning of the groups' names, by which they are found again.
 const NAME_PREFIX: &str = "gatebench-";
 
-/// The file that holds the processes of a group, and moves the one that is written to it.
+/// The file that lists the processes of a group. Writing a process ID to it moves that process into
+/// the group.
 const PROCS: &str = "cgroup.procs";
 
-/// A control group that a process of this program is in, or one above it.
+/// A control group of this program, or one above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Whether it is of the one hierarchy of version 2.
+    /// True if it belongs to the unified hierarchy of version 2.
     pub unified: bool,
-    /// Its folder.
     pub folder: PathBuf,
 }
 
-/// What is limited, and to how much.
+/// A limited resource with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amount {
@@ -39,7 +43,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// The kernel's controller of it.
+    /// The kernel's controller of the resource.
     pub fn controller(self) -> &'static str {
         match self {
             Self::CpuMillis(_) => "cpu",
@@ -47,7 +51,7 @@ impl Amount {
         }
     }
 
-    /// The files that set it and what is written to them; of the second ones a kernel may have none.
+    /// The files that set the limit, with their contents. The kernel may not have the second file.
     fn files(self, unified: bool) -> Vec<(&'static str, String)> {
         match (self, unified) {
             (Self::CpuMillis(millis), true) => {
@@ -74,26 +78,26 @@ fn quota_us(millis: u32) -> u64 {
     u64::from(millis) * CPU_PERIOD_US / 1_000
 }
 
-/// A limit, and where it is set.
+/// A limit and the group in which it is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// What, and how much.
+    /// The resource and its amount.
     pub amount: Amount,
-    /// Whether it is set by the interface of version 2.
+    /// True if it is set by the interface of version 2.
     pub unified: bool,
-    /// The group below which the limited one is made.
+    /// The group below which the limited one is created.
     home: PathBuf,
-    /// The group that the supervisor is in, and goes back to.
+    /// The group of the supervisor, to which it returns.
     own: PathBuf,
 }
 
 impl Limit {
-    /// Several limits of one process tree. Version 2 has a process in one group only, so that there all
-    /// limits are set in the same. `groups` gives those that this program is in for a controller,
-    /// innermost first.
+    /// Finds groups for several limits of one process tree. In version 2 a process is in one group
+    /// only, so all limits are set in the same one. `groups` returns this program's groups for a
+    /// controller, innermost first.
     ///
     /// # Errors
-    /// What the system said of the innermost group.
+    /// The system's message about the innermost group.
     pub fn find_all(
         amounts: &[Amount],
         groups: impl Fn(&str) -> Vec<Group>,
@@ -110,8 +114,9 @@ impl Limit {
         Ok(found)
     }
 
-    /// A limit that this machine lets us set, tried by making such a group and removing it. A group that
-    /// holds processes can have no groups below it in version 2, so that those above are tried next.
+    /// Finds a group in which the limit can be set, by creating and removing a limited group. In
+    /// version 2 a group with processes cannot have groups below it, so the groups above are tried
+    /// next.
     fn find(
         amount: Amount,
         groups: &[Group],
@@ -132,8 +137,8 @@ impl Limit {
             match limit.attempt() {
                 Ok(()) => return Ok(limit),
                 Err(error) => {
-                    let told = || format!("{}: {error}", group.folder.display());
-                    first.get_or_insert_with(told);
+                    let describe = || format!("{}: {error}", group.folder.display());
+                    first.get_or_insert_with(describe);
                 }
             }
         }
@@ -145,13 +150,13 @@ impl Limit {
     }
 
     fn attempt(&self) -> io::Result<()> {
-        // Whoever moves a process must be allowed to do so in a group above both.
+        // Moving a process requires write access to a group above both.
         access(self.home.join(PROCS), Access::WRITE_OK)?;
         let made = self.make(&format!("{NAME_PREFIX}try-{}", std::process::id()))?;
         fs::remove_dir(made)
     }
 
-    /// Makes a group with this limit, or sets the limit in the group of that name.
+    /// Creates a group with this limit, or sets the limit in an existing group with that name.
     fn make(&self, name: &str) -> io::Result<PathBuf> {
         if self.unified {
             self.enable()?;
@@ -163,13 +168,13 @@ impl Limit {
         }
         let set = self.set(&folder);
         if set.is_err() {
-            // It is empty: nothing was put into it yet.
+            // The group is still empty.
             let _ = fs::remove_dir(&folder);
         }
         set.map(|()| folder)
     }
 
-    /// Version 2 has a controller's files only below groups that hand it down.
+    /// In version 2 a controller has files only below groups that enable it.
     fn enable(&self) -> io::Result<()> {
         let file = self.home.join("cgroup.subtree_control");
         let controller = self.amount.controller();
@@ -183,7 +188,7 @@ impl Limit {
     fn set(&self, folder: &Path) -> io::Result<()> {
         for (index, (file, value)) in self.amount.files(self.unified).into_iter().enumerate() {
             match fs::write(folder.join(file), value) {
-                // A kernel without an account of swap has no limit of it.
+                // A kernel without swap accounting has no limit of swap.
                 Err(error) if index > 0 && file.contains("sw") && is_absent(&error) => {}
                 result => result?,
             }
@@ -192,7 +197,7 @@ impl Limit {
     }
 }
 
-/// Files of control groups cannot be made, so that one which is not there is refused in either way.
+/// Files of control groups cannot be created, so opening a missing one fails in either mode.
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -200,12 +205,12 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// The name of a supervisor's groups.
+/// The name of the groups of a supervisor.
 fn group_name(supervisor: &Owner) -> String {
     format!("{NAME_PREFIX}{supervisor}")
 }
 
-/// The folders that the supervisor of this number makes for its limits.
+/// The folders that the supervisor with this process ID creates for its limits.
 pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathBuf>> {
     if limits.is_empty() {
         return Ok(Vec::new());
@@ -216,13 +221,14 @@ pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes groups, as far as nothing is in them.
+/// Removes the groups that are empty.
 pub(crate) fn remove(folders: &[PathBuf]) -> bool {
     let gone = |folder: &PathBuf| fs::remove_dir(folder).is_ok() || !folder.exists();
     folders.iter().filter(|folder| !gone(folder)).count() == 0
 }
 
-/// The groups of a supervisor. Dropping them removes them: everything in them must have ended.
+/// The groups of a supervisor. Dropping them removes them, for which all their processes must have
+/// ended.
 #[derive(Debug)]
 pub(crate) struct LimitedGroups<'a> {
     limits: &'a [Limit],
@@ -230,7 +236,7 @@ pub(crate) struct LimitedGroups<'a> {
 }
 
 impl<'a> LimitedGroups<'a> {
-    /// Makes them, with the name of this process.
+    /// Creates them, with a name for this process.
     pub(crate) fn make(limits: &'a [Limit]) -> io::Result<Self> {
         let groups = Self {
             limits,
@@ -249,7 +255,8 @@ impl<'a> LimitedGroups<'a> {
         Ok(groups)
     }
 
-    /// Does something in the groups: what is started there stays there, and this process comes back.
+    /// Runs a function in the groups. Processes that it starts stay there, and this process
+    /// returns.
     pub(crate) fn inside<T>(&self, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.folders.iter().try_for_each(|folder| move_to(folder))?;
         let done = act();
@@ -266,14 +273,14 @@ impl Drop for LimitedGroups<'_> {
     }
 }
 
-/// 0 stands for whoever writes it.
+/// 0 means the writing process itself.
 fn move_to(group: &Path) -> io::Result<()> {
     fs::write(group.join(PROCS), "0")
         .map_err(|error| io::Error::other(format!("cannot move to {}: {error}", group.display())))
 }
 
-/// Removes the groups of supervisors that were killed. What is not empty belongs to somebody and cannot be
-/// removed; what another PID namespace has made may be about to be filled.
+/// Removes the groups of killed supervisors. A group with processes is in use and cannot be
+/// removed. A group of another PID namespace stays, because it may be about to get processes.
 fn remove_leftovers(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else {
         return;
@@ -316,7 +323,7 @@ mod tests {
         assert_eq!(quota_us(16_000), 1_600_000);
     }
 
-    /// Plain files in place of the kernel's: what would be written where, in version 2.
+    /// Plain files in place of the kernel's show which text is written to which file in version 2.
     #[test]
     fn the_controller_is_handed_down_before_its_limit_is_set() {
         let at = tempfile::tempdir().unwrap();
@@ -339,7 +346,7 @@ mod tests {
         assert_eq!(set, "150000 100000");
     }
 
-    /// Plain folders in place of the kernel's, which are removed in the same way.
+    /// Plain folders in place of the kernel's are removed in the same way.
     #[test]
     fn only_groups_of_a_supervisor_that_is_known_to_be_gone_are_removed() {
         let at = tempfile::tempdir().unwrap();
@@ -365,10 +372,10 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_mounted_no_limit_can_be_set() {
-        let told = Limit::find_all(&[Amount::CpuMillis(500)], |_| Vec::new());
+    fn without_a_mounted_hierarchy_no_limit_can_be_set() {
+        let found = Limit::find_all(&[Amount::CpuMillis(500)], |_| Vec::new());
         assert_eq!(
-            told,
+            found,
             Err("no control group with the cpu controller is mounted".into())
         );
         let plain = std::env::temp_dir().join("no-such-group");
@@ -376,7 +383,7 @@ mod tests {
             unified: true,
             folder: plain,
         };
-        let told = Limit::find_all(&[Amount::MemoryBytes(1)], |_| vec![group.clone()]);
-        assert!(told.is_err_and(|told| told.contains("no-such-group: No such file")));
+        let found = Limit::find_all(&[Amount::MemoryBytes(1)], |_| vec![group.clone()]);
+        assert!(found.is_err_and(|found| found.contains("no-such-group: No such file")));
     }
 }

@@ -1,12 +1,12 @@
-//! What the machine itself offers: short commands, files for one user, control groups, sockets, the
+//! Services of the machine itself: short commands, files for one user, control groups, sockets, the
 //! folder of installed programs, and the processes that `/proc` lists.
 //!
-//! It must not know what is started or why: no gateway, no container engine, no supervisor.
+//! This module does not know what is started or why: no gateway, no container engine, no
+//! supervisor.
 
 pub(crate) mod command;
 pub(crate) mod digest;
 pub(crate) mod exit;
-pub(crate) mod http;
 pub(crate) mod installed;
 pub(crate) mod limit;
 pub(crate) mod owner;

@@ -1,5 +1,5 @@
-//! The process that made a container or a control group, so that whoever finds one later can judge whether
-//! its maker is gone.
+//! The process that created a container or a control group. Another process that finds one later
+//! can check whether its creator has ended.
 
 use std::fmt;
 use std::fs;
@@ -14,16 +14,16 @@ use super::processes;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 
-/// A process that cannot be mistaken for another one. Its number and start alone could be: a container
-/// engine is shared with other PID namespaces, each of which counts its processes from 1, and it outlives a
-/// boot, after which the ticks begin again.
+/// A unique identifier of a process. The process ID and the start time alone are not unique: a
+/// container engine is shared with other PID namespaces, each of which counts its processes from 1,
+/// and containers outlive a boot, after which the ticks begin again.
 ///
 /// As text it is `PID-TICKS-NAMESPACE-BOOT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pid: u32,
     started_ticks: u64,
-    /// Where its number holds: the inode of its PID namespace, and the boot.
+    /// The scope of its process ID: the inode of its PID namespace, and the boot.
     space: String,
 }
 
@@ -33,11 +33,10 @@ impl Owner {
         Self::of(std::process::id())
     }
 
-    /// A process of this PID namespace, which may have ended if nobody has collected it yet.
+    /// A process of this PID namespace. It may have ended if its parent has not collected it yet.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
-        let started_ticks = processes::started_ticks(pid).ok_or_else(|| {
-            io::Error::other(format!("/proc/{pid}/stat does not say when it started"))
-        })?;
+        let started_ticks = processes::started_ticks(pid)
+            .ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat contains no start time")))?;
         Ok(Self {
             pid,
             started_ticks,
@@ -45,7 +44,7 @@ impl Owner {
         })
     }
 
-    /// None where the text is not of this form, as in labels of other programs.
+    /// Parses the text; none if it has another form, as in labels of other programs.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '-');
         Some(Self {
@@ -55,12 +54,13 @@ impl Owner {
         })
     }
 
-    /// Its number in its PID namespace.
+    /// Its process ID in its PID namespace.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether it is known to have ended. Of another boot or PID namespace nothing is known.
+    /// Reports whether the process is known to have ended. Nothing is known about processes of
+    /// another boot or PID namespace.
     pub(crate) fn is_gone(&self) -> bool {
         if !space().is_ok_and(|here| here == self.space) {
             return false;
@@ -88,7 +88,8 @@ fn space() -> io::Result<String> {
     Ok(format!("{}-{}", namespace.ino(), boot.trim()))
 }
 
-/// Whether a process exists that this user may not look at: `/proc` can be mounted with `hidepid`.
+/// Reports whether a process exists, even if this user may not see it because `/proc` is mounted
+/// with `hidepid`.
 fn is_hidden(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::PERM))
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_name_nobody() {
+    fn other_texts_name_no_owner() {
         for text in ["", "7:8", "7", "7-8", "a-8-9", "7--9", "-1-8-9"] {
             assert_eq!(Owner::parse(text), None, "{text}");
         }

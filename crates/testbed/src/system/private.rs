@@ -1,4 +1,4 @@
-//! Files that hold keys and passwords, which no other user may read.
+//! Files with keys and passwords, which no other user may read.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -8,19 +8,19 @@ use std::path::Path;
 
 const PRIVATE: u32 = 0o600;
 
-/// How the key of a certificate ends its first line in PEM (RFC 7468 sections 10 and 11).
+/// The end of the first line of a certificate's key in PEM (RFC 7468 sections 10 and 11).
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 
-/// Writes a file that only this user may read, also where it was there for others.
+/// Writes a file that only this user may read, even if it existed and was readable by others.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = create_private(path)?;
     file.write_all(bytes)
 }
 
-/// Makes an empty file that only this user may read.
+/// Creates an empty file that only this user may read.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     let file = options
@@ -33,8 +33,8 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a file of a gateway; for this user only where one of these secrets is in it. Others may be needed by workers
-/// that have given up their rights.
+/// Writes a file of a gateway. Only this user may read it if it contains one of these secrets.
+/// Other files stay readable, because workers without privileges may need them.
 pub(crate) fn write_rendered(
     path: &Path,
     text: &str,

@@ -6,12 +6,9 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// A connection to a Unix socket, whose path may be longer than the 107 bytes that an address holds: the folder is
-/// called by its descriptor.
-///
-/// # Errors
-/// What the system says.
-pub fn connect(socket: &Path) -> io::Result<UnixStream> {
+/// Connects to a Unix socket. Its path may be longer than the 107 bytes of an address, because the
+/// folder is addressed by its descriptor.
+pub(crate) fn connect(socket: &Path) -> io::Result<UnixStream> {
     let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(io::ErrorKind::NotFound.into());
     };

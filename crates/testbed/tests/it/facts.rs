@@ -1,17 +1,19 @@
-//! What is rendered for gateways that do not run here, against facts about what they take. The facts are ours, read in
-//! their documentation and sources: nothing of a vendor's is kept in this repository, and no network is asked.
+//! Checks the files rendered for gateways that do not run here against facts about their
+//! configuration. The facts are ours, from their documentation and sources: this repository keeps
+//! no vendor's files, and no network is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{folder, scenario, scenarios, wiring};
 use gatebench_model::{Policy, Scenario};
-use gatebench_testbed::{Folder, Wiring, input_for, render};
+use gatebench_testbed::gateway::{Folder, Wiring, input_for, render};
 use serde_json::{Value as Json, json};
 
 const KONG: &str = include_str!("../facts/kong.json");
 const APISIX: &str = include_str!("../facts/apisix.json");
 
-/// What Kong's file of properties may set besides directives of nginx; it passes over what it does not know, in silence.
+/// The keys that Kong's file of properties may set besides directives of nginx; Kong silently
+/// ignores unknown keys.
 const KONG_PROPERTIES: [&str; 21] = [
     "prefix",
     "database",
@@ -35,7 +37,7 @@ const KONG_PROPERTIES: [&str; 21] = [
     "nginx_daemon",
     "upstream_keepalive_",
 ];
-/// How its directives of nginx begin.
+/// The prefixes of its directives of nginx.
 const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_main_",
     "nginx_events_",
@@ -71,12 +73,12 @@ fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<Str
             check(scenario, &texts.collect());
         }
     }
-    for kind in folder.spec.policies.keys() {
-        assert!(claimed.contains(kind.as_str()), "{kind} was never rendered");
+    for kind in Policy::KINDS.into_iter().filter(|it| folder.spec.has(it)) {
+        assert!(claimed.contains(kind), "{kind} was never rendered");
     }
 }
 
-/// What no scenario has that every folder here could run.
+/// Scenarios with properties that no scenario for all folders has.
 fn everything_small() -> Scenario {
     scenario(
         "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\
@@ -90,7 +92,7 @@ fn everything_small() -> Scenario {
     )
 }
 
-/// What no scenario of the repository has.
+/// Scenarios with properties that no scenario of the repository has.
 fn keys_in_queries() -> Scenario {
     scenario(
         "scenario: query\ntitle: query\nupstream: httpbin\nconsumers: [{name: alice, keys: [k]}]\n\
@@ -113,7 +115,7 @@ fn must_fit(facts: &jsonschema::Validator, found: &Json, of: &Scenario) {
 }
 
 #[test]
-fn kong_is_told_what_it_takes() {
+fn kong_gets_what_it_accepts() {
     let facts = facts(KONG);
     each_rendered(&folder("kong"), |scenario, files| {
         let found: Json = serde_json::from_str(&files["kong.json"]).unwrap();
@@ -132,18 +134,18 @@ fn kong_is_told_what_it_takes() {
 }
 
 #[test]
-fn apisix_is_told_what_it_takes() {
+fn apisix_gets_what_it_accepts() {
     let facts = facts(APISIX);
     each_rendered(&folder("apisix"), |scenario, files| {
         let text = files["apisix.yaml"].trim_end();
-        // By its last line APISIX knows that the file is whole.
+        // The last line shows APISIX that the file is complete.
         let found = serde_json::from_str(text.strip_suffix("#END").unwrap()).unwrap();
         must_fit(&facts, &found, scenario);
     });
 }
 
 #[test]
-fn facts_refuse_what_their_gateways_refuse() {
+fn facts_and_gateways_refuse_the_same_files() {
     let kong = facts(KONG);
     let plugin = |name: &str, config: Json| {
         json!({ "_format_version": "3.0", "services": [{ "host": "h", "routes": [{

@@ -1,4 +1,4 @@
-//! When things go wrong: each error names the culprit, and nothing is left running.
+//! Failures: each error names the culprit, and no process is left.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,10 +9,12 @@ use crate::common::{
     below, eventually, exists, folder, launcher, plain, scenario, script_folder, start,
 };
 use gatebench_model::{Blame, Culprit};
-use gatebench_testbed::{Catalogue, DriverError, Ended, Exit, Ports};
+use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway, Ports};
+use gatebench_testbed::{DriverError, Ended, Exit};
 
-/// A gateway in a few words: it answers everything with 204. A plain server, since that of HTTP looks its name up.
-const ANSWERING: &str = r#"exec python3 -c '
+/// A small gateway, which responds to everything with 204. It is a plain socket server, because
+/// Python's HTTP server looks up its name.
+const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self): self.send_response(int(sys.argv[2])); self.end_headers()
@@ -21,27 +23,27 @@ http.server.socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Handler).ser
 
 const QUICK: &str = "ready: {timeout: 3s}";
 
+/// Starts a plain scenario in `work` below a folder, on a free port.
+fn start_in(at: &Path, folder: &Folder) -> Result<LocalGateway, DriverError> {
+    start(folder, &plain(), &at.join("work"), Ports::Free)
+}
+
 fn fails(at: &Path, script: &str, more: &str) -> DriverError {
     let folder = script_folder(&at.join("mine"), script, more);
-    start(&folder, &plain(), &at.join("work"), Ports::Free)
-        .err()
-        .unwrap()
+    start_in(at, &folder).err().unwrap()
 }
 
 #[test]
 fn a_folder_of_the_user_works_without_compiling() {
     let temporary = tempfile::tempdir().unwrap();
-    let folder = script_folder(&temporary.path().join("mine"), ANSWERING, "");
-    let mut gateway = start(
-        &folder,
-        &plain(),
-        &temporary.path().join("work"),
-        Ports::Free,
-    )
-    .unwrap();
-    assert_eq!(crate::common::ask(gateway.addr, "/", &[]).status, 204);
+    let folder = script_folder(&temporary.path().join("mine"), RESPONDING, "");
+    let mut gateway = start_in(temporary.path(), &folder).unwrap();
+    assert_eq!(
+        crate::common::ask(gateway.started.address, "/", &[]).status,
+        204
+    );
     assert_eq!(folder.find_binary(&launcher()).unwrap().version, "1.2");
-    assert_eq!(gateway.stop(), Ended::Stopped);
+    assert_eq!(gateway.process.stop(), Ended::Stopped);
 }
 
 #[test]
@@ -76,14 +78,7 @@ fn a_refused_configuration_shows_what_the_gateway_said() {
         let folder = Catalogue::default()
             .resolve(mine.to_str().unwrap())
             .unwrap();
-        let error = start(
-            &folder,
-            &plain(),
-            &temporary.path().join("work"),
-            Ports::Free,
-        )
-        .err()
-        .unwrap();
+        let error = start_in(temporary.path(), &folder).err().unwrap();
         assert!(error.to_string().contains("nonsense_directive"), "{error}");
         assert_eq!(error.culprit(), Culprit::Gateway(name.into()));
     }
@@ -116,7 +111,7 @@ fn of_two_gateways_that_want_a_port_the_first_keeps_it() {
         Ports::Free,
     )
     .unwrap();
-    let port = first.addr.port();
+    let port = first.started.address.port();
     let work = temporary.path().join("second");
     let error = start(&folder("haproxy"), &plain(), &work, Ports::Try(vec![port]))
         .err()
@@ -125,7 +120,10 @@ fn of_two_gateways_that_want_a_port_the_first_keeps_it() {
         error.to_string(),
         format!("port {port} is used by another process")
     );
-    assert_eq!(crate::common::ask(first.addr, "/anything", &[]).status, 200);
+    assert_eq!(
+        crate::common::ask(first.started.address, "/anything", &[]).status,
+        200
+    );
 }
 
 #[test]
@@ -139,11 +137,11 @@ fn after_a_clash_the_next_port_is_taken() {
     let work = tempfile::tempdir().unwrap();
     let ports = Ports::Try(vec![taken.local_addr().unwrap().port(), free]);
     let gateway = start(&folder("nginx"), &plain(), work.path(), ports).unwrap();
-    assert_eq!(gateway.addr.port(), free);
+    assert_eq!(gateway.started.address.port(), free);
 }
 
 #[test]
-fn an_end_before_it_is_ready_is_told_with_its_last_words() {
+fn an_end_before_it_is_ready_is_reported_with_its_last_words() {
     let temporary = tempfile::tempdir().unwrap();
     let error = fails(temporary.path(), "echo 'no licence' >&2; exit 3", "");
     assert_eq!(
@@ -195,27 +193,27 @@ fn a_check_that_hangs_is_ended_through_its_supervisor() {
 }
 
 #[test]
-fn a_gateway_that_accepts_and_never_answers_hangs() {
+fn a_gateway_that_accepts_and_never_responses_hangs() {
     let temporary = tempfile::tempdir().unwrap();
     let script = "exec python3 -c 'import socket, sys, time\n\
                   s = socket.create_server((\"127.0.0.1\", int(sys.argv[1])))\ntime.sleep(600)' \"$1\"";
     let error = fails(temporary.path(), script, "ready: {timeout: 10s}");
     assert!(
-        error.to_string().contains("hangs without answering"),
+        error.to_string().contains("hangs without a response"),
         "{error}"
     );
 }
 
 #[test]
-fn a_gateway_that_answers_503_is_not_ready() {
+fn a_gateway_that_responses_503_is_not_ready() {
     let temporary = tempfile::tempdir().unwrap();
     let error = fails(
         temporary.path(),
-        ANSWERING,
+        RESPONDING,
         "ready: {timeout: 10s}\nenvironment: {STATUS: '503'}",
     );
     assert!(
-        error.to_string().contains("it answers 503 to GET /"),
+        error.to_string().contains("it responds with 503 to GET /"),
         "{error}"
     );
 }
@@ -223,7 +221,7 @@ fn a_gateway_that_answers_503_is_not_ready() {
 #[test]
 fn a_gateway_that_ignores_the_request_to_stop_is_killed() {
     let temporary = tempfile::tempdir().unwrap();
-    let script = ANSWERING.replace(
+    let script = RESPONDING.replace(
         "import http.server, sys",
         "import http.server, signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)",
     );
@@ -232,41 +230,34 @@ fn a_gateway_that_ignores_the_request_to_stop_is_killed() {
         &script,
         "stop: {timeout: 50ms}",
     );
-    let mut gateway = start(
-        &folder,
-        &plain(),
-        &temporary.path().join("work"),
-        Ports::Free,
-    )
-    .unwrap();
-    let processes = below(gateway.supervisor_pid());
-    assert_eq!(gateway.stop(), Ended::Killed);
+    let mut gateway = start_in(temporary.path(), &folder).unwrap();
+    let processes = below(gateway.process.supervisor_pid());
+    assert_eq!(gateway.process.stop(), Ended::Killed);
     assert!(!processes.into_iter().any(exists));
 }
 
 #[test]
-fn a_gateway_that_somebody_kills_just_before_its_stop_has_crashed() {
+fn a_gateway_that_is_killed_just_before_its_stop_has_crashed() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = script_folder(
         &temporary.path().join("mine"),
-        ANSWERING,
+        RESPONDING,
         "stop: {timeout: 1h}",
     );
-    let work = temporary.path().join("work");
-    let mut gateway = start(&folder, &plain(), &work, Ports::Free).unwrap();
-    for pid in below(gateway.supervisor_pid()) {
+    let mut gateway = start_in(temporary.path(), &folder).unwrap();
+    for pid in below(gateway.process.supervisor_pid()) {
         crate::common::kill(pid);
     }
-    assert_eq!(gateway.stop(), Ended::Crashed(Exit::Signal(9)));
+    assert_eq!(gateway.process.stop(), Ended::Crashed(Exit::Signal(9)));
 }
 
 #[test]
 fn a_killed_supervisor_takes_the_gateway_with_it() {
     let work = tempfile::tempdir().unwrap();
     let mut gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
-    let processes = below(gateway.supervisor_pid());
-    crate::common::kill(gateway.supervisor_pid());
-    eventually("the end to be noticed", || !gateway.is_alive());
+    let processes = below(gateway.process.supervisor_pid());
+    crate::common::kill(gateway.process.supervisor_pid());
+    eventually("the end to be noticed", || !gateway.process.is_alive());
     for pid in processes {
         eventually("the end of the gateway", || !exists(pid));
     }
@@ -279,14 +270,7 @@ fn a_template_error_names_file_and_line() {
     fs::create_dir(&mine).unwrap();
     fs::write(mine.join("conf"), "# one\n# two\nworkers {{ wrokers }}\n").unwrap();
     let folder = script_folder(&mine, "exit 0", "files: [{template: conf, to: conf}]");
-    let error = start(
-        &folder,
-        &plain(),
-        &temporary.path().join("work"),
-        Ports::Free,
-    )
-    .err()
-    .unwrap();
+    let error = start_in(temporary.path(), &folder).err().unwrap();
     assert_eq!(
         error.culprit(),
         Culprit::File {
@@ -312,14 +296,7 @@ fn a_template_error_names_file_and_line() {
     let folder = Catalogue::default()
         .resolve(mine.to_str().unwrap())
         .unwrap();
-    let error = start(
-        &folder,
-        &plain(),
-        &temporary.path().join("work"),
-        Ports::Free,
-    )
-    .err()
-    .unwrap();
+    let error = start_in(temporary.path(), &folder).err().unwrap();
     assert!(error.to_string().contains("no `pth`"), "{error}");
     assert!(
         error

@@ -1,4 +1,4 @@
-//! The embedded folders as data: what they hold and what they render to.
+//! The contents of the embedded folders and of the files that they render.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::common::{folder, scenario, script_folder, wiring};
 use gatebench_model::{Blame, Scenario};
-use gatebench_testbed::{
-    Catalogue, DriverError, Origin, Wiring, changed_input_for, input_for, render,
+use gatebench_testbed::DriverError;
+use gatebench_testbed::gateway::{
+    Catalogue, Folder, Origin, Wiring, changed_input_for, input_for, render,
 };
 use serde_json::json;
 
@@ -29,6 +30,8 @@ fn every_embedded_folder_is_whole() {
     ] {
         assert!(names.contains(&name.to_owned()), "{names:?}");
     }
+    // Its files are parts of others.
+    assert!(!names.contains(&"_shared".to_owned()), "{names:?}");
 }
 
 #[test]
@@ -46,8 +49,8 @@ fn the_libraries_of_every_embedded_java_program_are_pinned() {
     assert!(pinned > 0);
 }
 
-/// A folder that nobody here can run is at least rendered, for each scenario that it claims; what it
-/// writes as JSON is JSON.
+/// Folders that cannot run here are at least rendered, for each scenario that they claim; their
+/// JSON files must be JSON.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
     let scenarios = crate::common::scenarios();
@@ -89,7 +92,7 @@ fn every_folder_renders_every_scenario_that_it_claims() {
 }
 
 #[test]
-fn an_unknown_name_tells_the_known_ones() {
+fn an_unknown_name_lists_the_known_ones() {
     let error = Catalogue::default().resolve("ngnix").unwrap_err();
     assert!(matches!(error, DriverError::UnknownGateway { .. }));
     assert!(error.remedy().contains("nginx"), "{}", error.remedy());
@@ -230,7 +233,7 @@ fn no_cap_on_connections_lies_below_the_load() {
     }
 }
 
-/// Of a scenario with the routes of one before its change, and with those after it.
+/// The files of a scenario before and after the change of its routes.
 fn files_of(name: &str, scenario: &Scenario) -> [BTreeMap<String, String>; 2] {
     let targets = ["127.0.0.1:2".parse().unwrap()];
     let wiring = wiring(&targets);
@@ -247,7 +250,7 @@ fn files_of(name: &str, scenario: &Scenario) -> [BTreeMap<String, String>; 2] {
 }
 
 #[test]
-fn what_a_later_route_needs_is_in_envoys_listener_from_the_start() {
+fn envoys_listener_has_the_filters_of_later_routes_from_the_start() {
     let scenario = scenario(
         "scenario: s\ntitle: s\nupstream: httpbin\nroutes:\n\
          - {name: a, path: /a, policies: [{jwt: {keys: [{hs256: {secret: the first secret of thirty-two bytes}}]}}]}\n\
@@ -292,7 +295,7 @@ fn a_file_is_made_for_each_settings_of_a_policy() {
             ("stylesheet-2.xslt", "<two/>")
         ]
     );
-    // Each location stands twice: for the path itself, and for what is below it.
+    // Each location occurs twice: for the path itself, and for what is below it.
     let uses = |number: u32| {
         let name = format!("stylesheet-{number}.xslt");
         files["nginx.conf"].matches(&name).count()
@@ -300,31 +303,121 @@ fn a_file_is_made_for_each_settings_of_a_policy() {
     assert_eq!((uses(1), uses(2)), (4, 2));
 }
 
+/// A variant of nginx.
+fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
+    let at = tempfile::tempdir().unwrap();
+    let yaml = format!("gateway: mine\ncontract: 2\ntitle: Mine\nextends: nginx\n{more}");
+    std::fs::write(at.path().join("gateway.yaml"), yaml).unwrap();
+    let folder = Catalogue::default().resolve(at.path().to_str().unwrap());
+    (at, folder)
+}
+
+/// nginx, with this module for stylesheets.
+fn with_module(path: &str, test: &str) -> Folder {
+    let needs = format!("{{path: {path}, test: {test}, install: make it}}");
+    let features = format!("features: {{response_xslt: {{native: a module, needs: {needs}}}}}\n");
+    variant(&features).1.unwrap()
+}
+
+#[test]
+fn a_variant_takes_what_it_does_not_state_from_its_base() {
+    let (at, folder) = variant("features: {rate_limit: unused, jwt: native}\nproven_with: ['9']\n");
+    let (mine, nginx) = (folder.unwrap(), crate::common::folder("nginx"));
+    assert_eq!(mine.spec.start, nginx.spec.start);
+    assert_eq!(mine.spec.proven(), ["9"]);
+    assert_eq!(mine.spec.title, "Mine");
+    let has = |folder: &Folder| ["rate_limit", "jwt", "tls"].map(|it| folder.spec.has(it));
+    assert_eq!(
+        (has(&mine), has(&nginx)),
+        ([false, true, true], [true, false, true])
+    );
+    let targets = ["127.0.0.1:2".parse().unwrap()];
+    let input = input_for(&crate::common::plain(), &wiring(&targets));
+    assert_eq!(
+        render(&mine, &input).unwrap(),
+        render(&nginx, &input).unwrap()
+    );
+    // A run depends on the base, too.
+    assert!(
+        mine.texts()
+            .any(|(file, _)| file == "../nginx/gateway.yaml")
+    );
+
+    std::fs::write(at.path().join("nginx.conf"), "# {{ prefix }}").unwrap();
+    let mine = Catalogue::default()
+        .resolve(at.path().to_str().unwrap())
+        .unwrap();
+    assert_eq!(render(&mine, &input).unwrap()[0].text, "# /");
+}
+
+#[test]
+fn a_base_that_is_not_there_is_named() {
+    for (word, message) in [
+        ("nginks", "there is no gateway folder `nginks` to extend"),
+        ("nginx-lua", "`nginx-lua` extends another folder itself"),
+    ] {
+        let at = tempfile::tempdir().unwrap();
+        let yaml = format!("gateway: mine\ncontract: 2\ntitle: Mine\nextends: {word}\n");
+        std::fs::write(at.path().join("gateway.yaml"), yaml).unwrap();
+        let error = Catalogue::default()
+            .resolve(at.path().to_str().unwrap())
+            .unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    }
+}
+
+#[test]
+fn paths_follow_from_the_prefix_of_the_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = tempfile::tempdir().unwrap();
+    let prefix = root.path().canonicalize().unwrap().join("usr/local");
+    std::fs::create_dir_all(prefix.join("bin")).unwrap();
+    let program = prefix.join("bin/gw");
+    std::fs::write(&program, "#!/bin/sh\necho \"gw 1.$(cat $GW_HOME/minor)\"\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let at = root.path().join("folder");
+    std::fs::create_dir(&at).unwrap();
+    let yaml = "gateway: gw\ncontract: 2\ntitle: GW\nstart: [x]\nbinary:\n  names: [gw]\n  version_args: []\n  \
+                version_pattern: 'gw (\\S+)'\n  needs: ['{{ prefix }}/minor']\n  \
+                environment: {GW_HOME: '{{ prefix }}'}\n\
+                features: {mock: {native: x, needs: {path: '{{ prefix }}/minor', install: make x}}}\n";
+    std::fs::write(at.join("gateway.yaml"), yaml).unwrap();
+    let folder = Catalogue::default().resolve(at.to_str().unwrap()).unwrap();
+    let find = || folder.find_binary_of(root.path().to_str(), &crate::common::launcher());
+    let error = find().unwrap_err().to_string();
+    let minor = prefix.join("minor");
+    assert!(
+        error.contains(&format!("{} was not found", minor.display())),
+        "{error}"
+    );
+    std::fs::write(&minor, "7").unwrap();
+    let found = find().unwrap();
+    assert_eq!(
+        (found.path.as_path(), found.version.as_str()),
+        (program.as_path(), "1.7")
+    );
+    let extras = folder.spec.extras();
+    assert_eq!(found.lacks("mock", extras["mock"]), None);
+}
+
 #[test]
 fn a_policy_whose_module_is_not_there_is_not_supported() {
-    let mut nginx = folder("nginx");
-    let scenario = gatebench_config::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
-    let scenario: Scenario = scenario;
-    nginx.spec.extras.get_mut("response_xslt").unwrap().path = "/no/such/module.so".into();
+    let nginx = with_module("/no/such/module.so", "[]");
+    let scenario: Scenario =
+        gatebench_config::read("../../scenarios/policy/response-xslt.yaml".as_ref()).unwrap();
     let binary = nginx.find_binary(&crate::common::launcher()).unwrap();
     let lacking = nginx.supports(&scenario, &binary).unwrap_err().policies;
-    assert_eq!(
-        lacking,
-        ["response_xslt (missing: apt-get install libnginx-mod-http-xslt-filter)"]
-    );
+    assert_eq!(lacking, ["response_xslt (missing: make it)"]);
     assert!(nginx.supports(&crate::common::plain(), &binary).is_ok());
     assert!(nginx.claims(&scenario).is_ok());
 }
 
 #[test]
 fn an_extra_that_is_there_and_fails_its_test_is_not_supported() {
-    let mut nginx = folder("nginx");
     let scenario: Scenario =
-        gatebench_config::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
-    let mut lacking_after = |test: &str| {
-        let extra = nginx.spec.extras.get_mut("response_xslt").unwrap();
-        extra.path = "/".into();
-        extra.test = ["sh", "-c", test, "{{ binary }}"].map(String::from).into();
+        gatebench_config::read("../../scenarios/policy/response-xslt.yaml".as_ref()).unwrap();
+    let lacking_after = |test: &str| {
+        let nginx = with_module("/", &format!("[sh, -c, '{test}', '{{{{ binary }}}}']"));
         let binary = nginx.find_binary(&crate::common::launcher()).unwrap();
         nginx.supports(&scenario, &binary).map_err(|it| it.policies)
     };

@@ -1,4 +1,5 @@
-//! The gateways of the repository, really started: each must behave alike, and leave nothing behind.
+//! Starts the gateways of the repository: all must behave alike and leave no process or file
+//! behind.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -8,9 +9,10 @@ use crate::common::{
     start_before, start_before_all,
 };
 use gatebench_model::{Route, Scenario};
-use gatebench_testbed::{Attached, Ended, Ports};
+use gatebench_testbed::Ended;
+use gatebench_testbed::gateway::{Attached, Ports};
 
-/// A module of tests for each gateway that is a program of its own, so that they run beside each other.
+/// A module of tests for each gateway that is a program, so that they run at the same time.
 macro_rules! gateways {
     ($($module:ident: $name:literal,)*) => {$(
         mod $module {
@@ -20,8 +22,8 @@ macro_rules! gateways {
             }
 
             #[test]
-            fn without_a_key_nobody_may_call() {
-                super::without_a_key_nobody_may_call($name);
+            fn calls_without_a_key_are_refused() {
+                super::calls_without_a_key_are_refused($name);
             }
 
             #[test]
@@ -73,63 +75,66 @@ fn policies() -> Scenario {
     scenario
 }
 
-/// The scenario without the routes whose policies a gateway does not have.
+/// The scenario without the routes with policies that a gateway does not support.
 fn claimed(scenario: &Scenario, name: &str) -> Scenario {
-    let has = folder(name).spec.policies;
+    let has = folder(name).spec;
     let mut scenario = scenario.clone();
-    let all = |route: &Route| route.policies.iter().all(|it| has.contains_key(it.kind()));
+    let all = |route: &Route| route.policies.iter().all(|it| has.has(it.kind()));
     scenario.routes.retain(all);
     scenario
 }
 
-/// What the origin was asked for.
-fn asked(body: &str) -> &str {
+/// The request line that the origin received.
+fn request_line(body: &str) -> &str {
     body.lines().next().unwrap()
 }
 
-/// From its start to its end: what it does with requests, with connections, and with its processes.
+/// Checks a gateway from its start to its end: its responses, its connections and its processes.
 fn routes_and_policies_act_alike(name: &str) {
-    let has = folder(name).spec.policies;
+    let has = folder(name).spec;
     let work = tempfile::tempdir().unwrap();
     let (origin, accepted) = origin();
     let scenario = claimed(&policies(), name);
     let gateway = folder(name);
     let mut gateway =
         start_before(origin, &gateway, &scenario, work.path(), Ports::Free, false).unwrap();
-    let processes = below(gateway.supervisor_pid());
+    let processes = below(gateway.process.supervisor_pid());
     assert!(!processes.is_empty());
 
-    routes_lead_where_they_should(gateway.addr);
-    if has.contains_key("api_key") {
-        keys_are_asked_for(gateway.addr);
+    routes_lead_to_their_upstreams(gateway.started.address);
+    if has.has("api_key") {
+        keys_are_required(gateway.started.address);
     }
-    if has.contains_key("mock") {
-        mocks_are_answered(gateway.addr);
+    if has.has("mock") {
+        mocks_respond_themselves(gateway.started.address);
     }
     // Folders that have a pool for each route open one or two for each of the five.
     let accepted = accepted.load(Ordering::Relaxed);
     assert!(accepted <= 10, "{accepted} connections to the origin");
 
-    assert_eq!(gateway.stop(), Ended::Stopped);
-    assert!(!gateway.is_alive());
+    assert_eq!(gateway.process.stop(), Ended::Stopped);
+    assert!(!gateway.process.is_alive());
     assert!(!processes.into_iter().any(exists));
-    assert!(!listens(gateway.addr));
+    assert!(!listens(gateway.started.address));
 }
 
-fn routes_lead_where_they_should(address: SocketAddr) {
-    let answer = ask(address, "/anything/x?y=%20z", &[("gatebench-nonce", "n1")]);
-    let seen = (answer.status, asked(&answer.body));
+fn routes_lead_to_their_upstreams(address: SocketAddr) {
+    let response = ask(address, "/anything/x?y=%20z", &[("gatebench-nonce", "n1")]);
+    let seen = (response.status, request_line(&response.body));
     assert_eq!(seen, (200, "GET /anything/x?y=%20z HTTP/1.1"));
-    assert_eq!(header(&answer.body, "gatebench-nonce"), Some("n1"));
-    assert_eq!(header(&answer.body, "host"), Some("bench"));
-    assert_eq!(header(&answer.head, "gatebench-times"), Some("12:34"));
+    assert_eq!(header(&response.body, "gatebench-nonce"), Some("n1"));
+    assert_eq!(header(&response.body, "host"), Some("bench"));
+    assert_eq!(header(&response.head, "gatebench-times"), Some("12:34"));
     for _ in 0..20 {
         assert_eq!(ask(address, "/anything", &[]).status, 200);
     }
     let stripped = |path| ask(address, path, &[]).body;
-    assert_eq!(asked(&stripped("/strip.me/a?b")), "GET /a?b HTTP/1.1");
-    assert_eq!(asked(&stripped("/strip.me")), "GET / HTTP/1.1");
-    for beside in [
+    assert_eq!(
+        request_line(&stripped("/strip.me/a?b")),
+        "GET /a?b HTTP/1.1"
+    );
+    assert_eq!(request_line(&stripped("/strip.me")), "GET / HTTP/1.1");
+    for path in [
         "/nowhere",
         "/stripXme",
         "/strip.mex",
@@ -137,11 +142,11 @@ fn routes_lead_where_they_should(address: SocketAddr) {
         "/",
         "/mock.html",
     ] {
-        assert_eq!(ask(address, beside, &[]).status, 404, "{beside}");
+        assert_eq!(ask(address, path, &[]).status, 404, "{path}");
     }
 }
 
-fn keys_are_asked_for(address: SocketAddr) {
+fn keys_are_required(address: SocketAddr) {
     let key = |value| [("X-Api-Key", value)];
     let status = |path: &str, headers: &[(&str, &str)]| ask(address, path, headers).status;
     assert_eq!(status("/anything/keyed", &[]), 401);
@@ -163,7 +168,7 @@ fn keys_are_asked_for(address: SocketAddr) {
     assert_eq!(status("/other", &[("My-Token", "b")]), 200);
 }
 
-fn mocks_are_answered(address: SocketAddr) {
+fn mocks_respond_themselves(address: SocketAddr) {
     assert_eq!(ask(address, "/mock", &[]).status, 401);
     let mocked = ask(address, "/mock", &[("X-Api-Key", "b")]);
     let seen = (mocked.status, mocked.body.as_str());
@@ -172,8 +177,8 @@ fn mocks_are_answered(address: SocketAddr) {
     assert_eq!(content_type, Some("application/json"));
 }
 
-fn without_a_key_nobody_may_call(name: &str) {
-    if !folder(name).spec.policies.contains_key("api_key") {
+fn calls_without_a_key_are_refused(name: &str) {
+    if !folder(name).spec.has("api_key") {
         return;
     }
     let mut keyless = claimed(&policies(), name);
@@ -189,25 +194,28 @@ fn without_a_key_nobody_may_call(name: &str) {
         &[("X-Api-Key", " ")],
         &[("X-Api-Key", "b")],
     ] {
-        let status = ask(gateway.addr, "/anything/keyed", headers).status;
+        let status = ask(gateway.started.address, "/anything/keyed", headers).status;
         assert_eq!(status, 401, "{headers:?}");
     }
-    assert_eq!(ask(gateway.addr, "/anything", &[]).status, 200);
+    assert_eq!(ask(gateway.started.address, "/anything", &[]).status, 200);
 }
 
 fn sigkill_is_noticed(name: &str) {
     let work = tempfile::tempdir().unwrap();
     let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
-    let processes = below(gateway.supervisor_pid());
+    let processes = below(gateway.process.supervisor_pid());
     kill(processes[0]);
-    eventually("the end of the gateway", || !gateway.is_alive());
-    assert_eq!(gateway.exit_status().unwrap().to_string(), "signal KILL");
-    assert!(matches!(gateway.stop(), Ended::Crashed(_)));
+    eventually("the end of the gateway", || !gateway.process.is_alive());
+    assert_eq!(
+        gateway.process.exit_status().unwrap().to_string(),
+        "signal KILL"
+    );
+    assert!(matches!(gateway.process.stop(), Ended::Crashed(_)));
     assert!(!processes.into_iter().any(exists));
 }
 
 #[test]
-fn requests_are_logged_where_that_is_asked_for() {
+fn requests_are_logged_on_request() {
     for (name, log) in [("nginx", "access.log"), ("haproxy", "gateway.stdout.log")] {
         let work = tempfile::tempdir().unwrap();
         let gateway = start_before(
@@ -219,7 +227,7 @@ fn requests_are_logged_where_that_is_asked_for() {
             true,
         )
         .unwrap();
-        assert_eq!(ask(gateway.addr, "/seen", &[]).status, 200);
+        assert_eq!(ask(gateway.started.address, "/seen", &[]).status, 200);
         let log = work.path().join(log);
         eventually("a line of the log", || {
             std::fs::read_to_string(&log).unwrap().contains("/seen")
@@ -231,7 +239,7 @@ fn requests_are_logged_where_that_is_asked_for() {
 fn a_dropped_gateway_is_ended() {
     let work = tempfile::tempdir().unwrap();
     let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
-    let processes = below(gateway.supervisor_pid());
+    let processes = below(gateway.process.supervisor_pid());
     drop(gateway);
     assert!(!processes.into_iter().any(exists));
 }
@@ -241,18 +249,19 @@ fn a_reload_replaces_the_workers_and_not_the_gateway() {
     for name in ["nginx", "haproxy"] {
         let work = tempfile::tempdir().unwrap();
         let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
-        let before = below(gateway.supervisor_pid());
-        let supervisor = gateway.supervisor_pid();
-        // At once: who is ready hears it.
+        let before = below(gateway.process.supervisor_pid());
+        let supervisor = gateway.process.supervisor_pid();
+        // The reload is sent at once, because a ready gateway must act on it.
         gateway.act("reload").unwrap();
         eventually("new workers", || {
             let now = below(supervisor);
             now.len() >= before.len() && now[0] == before[0] && !now[1..].contains(&before[1])
         });
-        eventually("an answer", || {
-            listens(gateway.addr) && ask(gateway.addr, "/x", &[]).status == 200
+        eventually("a response", || {
+            listens(gateway.started.address)
+                && ask(gateway.started.address, "/x", &[]).status == 200
         });
-        assert!(gateway.is_alive());
+        assert!(gateway.process.is_alive());
         assert!(
             gateway
                 .act("explode")
@@ -260,7 +269,7 @@ fn a_reload_replaces_the_workers_and_not_the_gateway() {
                 .to_string()
                 .contains("no such action")
         );
-        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+        assert_eq!(gateway.process.stop(), Ended::Stopped, "{name}");
     }
 }
 
@@ -283,19 +292,19 @@ fn weights_are_changed_without_a_reload() {
             false,
         );
         let mut gateway = started.unwrap();
-        let processes = below(gateway.supervisor_pid());
-        let address = gateway.addr;
+        let processes = below(gateway.process.supervisor_pid());
+        let address = gateway.started.address;
         let is_of = |target: SocketAddr| {
-            let answer = ask(address, "/anything", &[]);
-            header(&answer.head, "origin-port") == Some(&target.port().to_string())
+            let response = ask(address, "/anything", &[]);
+            header(&response.head, "origin-port") == Some(&target.port().to_string())
         };
         let has_most = |target| (0..50).filter(|_| is_of(target)).count() > 40;
         for target in [targets[0], targets[1], targets[0]] {
             eventually(name, || has_most(target));
             gateway.act("weights").unwrap();
         }
-        assert_eq!(below(gateway.supervisor_pid()), processes, "{name}");
-        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+        assert_eq!(below(gateway.process.supervisor_pid()), processes, "{name}");
+        assert_eq!(gateway.process.stop(), Ended::Stopped, "{name}");
     }
 }
 
@@ -304,7 +313,7 @@ const ALICES_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIi
 const BOBS_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJib2IiLCJleHAiOjQxMDI0NDQ4MDB9.vNwx6_btX-2ty2YQRsR-gccr7VRoUpqbXF-MT2v__qU";
 
 #[test]
-fn who_calls_by_a_token_is_counted_apart() {
+fn callers_with_tokens_are_counted_apart() {
     let scenario = scenario(
         "scenario: counted\ntitle: counted\nupstream: httpbin\nconsumers: [{name: alice}, {name: bob}]\nroutes:\n\
          - name: all\n  path: /\n  policies:\n\
@@ -317,7 +326,7 @@ fn who_calls_by_a_token_is_counted_apart() {
         let gateway = start(&folder(name), &scenario, work.path(), Ports::Free).unwrap();
         let status = |token: &str| {
             let headers = [("Authorization", token)];
-            ask(gateway.addr, "/anything", &headers).status
+            ask(gateway.started.address, "/anything", &headers).status
         };
         let statuses = [ALICES_TOKEN, ALICES_TOKEN, BOBS_TOKEN, "Bearer x"].map(status);
         assert_eq!(statuses, [200, 429, 200, 401], "{name}");
@@ -328,10 +337,14 @@ fn who_calls_by_a_token_is_counted_apart() {
 fn a_running_gateway_can_be_attached() {
     let work = tempfile::tempdir().unwrap();
     let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
-    let pid = below(gateway.supervisor_pid())[0];
-    let attached = Attached::new(&format!("http://{}", gateway.addr), Some(pid)).unwrap();
-    assert_eq!((attached.addr, attached.pid), (gateway.addr, Some(pid)));
-    let url = format!("http://{}", gateway.addr);
+    let pid = below(gateway.process.supervisor_pid())[0];
+    let attached =
+        Attached::new(&format!("http://{}", gateway.started.address), Some(pid)).unwrap();
+    assert_eq!(
+        (attached.addr, attached.pid),
+        (gateway.started.address, Some(pid))
+    );
+    let url = format!("http://{}", gateway.started.address);
     assert!(
         Attached::new(&url, Some(u32::MAX))
             .unwrap_err()
@@ -341,13 +354,13 @@ fn a_running_gateway_can_be_attached() {
 }
 
 #[test]
-fn what_was_done_is_told() {
+fn commands_and_files_are_recorded() {
     let work = tempfile::tempdir().unwrap();
     let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
-    assert_eq!(gateway.commands.len(), 2);
-    assert!(gateway.commands[0].contains(&"-t".to_owned()));
-    assert_eq!(gateway.rendered.len(), 2);
-    assert_eq!(gateway.rendered[0].sha256.len(), 64);
+    assert_eq!(gateway.started.commands.len(), 2);
+    assert!(gateway.started.commands[0].contains(&"-t".to_owned()));
+    assert_eq!(gateway.started.rendered.len(), 2);
+    assert_eq!(gateway.started.rendered[0].sha256.len(), 64);
     let written = std::fs::read_to_string(work.path().join("nginx.conf")).unwrap();
-    assert_eq!(written, gateway.rendered[0].text);
+    assert_eq!(written, gateway.started.rendered[0].text);
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use crate::common::{folder, plain, start};
 use gatebench_model::{Blame, Culprit};
-use gatebench_testbed::{DriverError, Folder, Ports, Running};
+use gatebench_testbed::DriverError;
+use gatebench_testbed::gateway::{Folder, LocalGateway, Ports};
 
-/// A configuration of nginx that nobody generated.
+/// A configuration of nginx that gatebench did not generate.
 const MINE: &str = "worker_processes 1; daemon off; pid nginx.pid;
 events {}
 http {
@@ -27,7 +28,7 @@ fn with_config(at: &Path, text: &str) -> Result<Folder, DriverError> {
     folder("nginx").with_config(&file)
 }
 
-fn started(at: &Path, text: &str) -> Result<Running, DriverError> {
+fn started(at: &Path, text: &str) -> Result<LocalGateway, DriverError> {
     let folder = with_config(at, text)?;
     start(&folder, &plain(), &at.join("work"), Ports::Free)
 }
@@ -36,10 +37,14 @@ fn started(at: &Path, text: &str) -> Result<Running, DriverError> {
 fn it_is_used_with_the_ports_of_the_trial() {
     let at = tempfile::tempdir().unwrap();
     let gateway = started(at.path(), MINE).unwrap();
-    let answer = crate::common::ask(gateway.addr, "/anything", &[]);
-    assert_eq!(answer.status, 200);
-    assert_eq!(crate::common::header(&answer.head, "x-mine"), Some("yes"));
-    assert!(answer.body.starts_with("GET /anything"), "{}", answer.body);
+    let response = crate::common::ask(gateway.started.address, "/anything", &[]);
+    assert_eq!(response.status, 200);
+    assert_eq!(crate::common::header(&response.head, "x-mine"), Some("yes"));
+    assert!(
+        response.body.starts_with("GET /anything"),
+        "{}",
+        response.body
+    );
 }
 
 #[test]

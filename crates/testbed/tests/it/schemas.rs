@@ -1,5 +1,5 @@
-//! What is rendered for a gateway over all that its folder claims, against its vendor's own schemas. Nothing of a
-//! vendor's is kept in this repository: registries are asked, where one has the schemas.
+//! Checks the files rendered for a gateway, over everything that its folder claims, against its
+//! vendor's schemas. This repository keeps no vendor's files: the schemas come from registries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,11 +11,11 @@ use std::process::Command;
 
 use crate::common::{folder, scenario, wiring};
 use gatebench_model::Scenario;
-use gatebench_testbed::{input_for, render};
+use gatebench_testbed::gateway::{input_for, render};
 use serde_json::Value as Json;
 
-/// What Gravitee's schemas are of, and where Maven has them: artifact and file in it. Policies by what they are
-/// called in an API.
+/// The subjects of Gravitee's schemas and their places in Maven: artifact and file in it. Policies
+/// have the names that an API uses for them.
 const GRAVITEE: [(&str, &str, &str); 8] = [
     (
         "mock",
@@ -59,11 +59,11 @@ const GRAVITEE: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// An endpoint's own configuration, and what the endpoints of a group share.
+/// The configuration of an endpoint, and the one that the endpoints of a group share.
 const ENDPOINT: &str = "(endpoint)";
 const ENDPOINTS: &str = "(endpoints of a group)";
 
-/// Every policy that the folder claims, alone and together, and routes without.
+/// Every policy that the folder claims, alone and together, and routes without policies.
 fn scenario_of(routes: usize) -> Scenario {
     let mut text = "scenario: many\ntitle: many\nupstream: httpbin\nrequests: [{path: /r0}]\n\
                     consumers: [{name: alice, keys: [alice-s]}]\nroutes:\n"
@@ -101,7 +101,8 @@ fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-/// The configurations of all APIs, one on a line: of which policy or endpoint, and what it is.
+/// The configurations of all APIs, one on each line: the name of the policy or endpoint, and its
+/// configuration.
 fn gravitee_parts(list: &str) -> Vec<(String, Json)> {
     let mut parts = Vec::new();
     for line in list.lines().filter(|line| !line.trim().is_empty()) {
@@ -131,9 +132,9 @@ fn gravitee_parts(list: &str) -> Vec<(String, Json)> {
     parts
 }
 
-/// The schema in an artifact of Maven's, by Maven itself; none where there is no Maven.
+/// The schema in a Maven artifact, which Maven downloads; none if Maven is not installed.
 fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> {
-    let told = |output: std::process::Output| {
+    let check = |output: std::process::Output| {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
             Ok(())
@@ -146,7 +147,7 @@ fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> 
         .arg(format!("-Dartifact={artifact}"))
         .arg(format!("-DoutputDirectory={}", into.display()))
         .output()?;
-    told(maven)?;
+    check(maven)?;
     let (_, name) = artifact.split_once(':').unwrap();
     let unpacked = into.join(name.replace(':', "-"));
     let archive = into.join(format!("{}.jar", name.replace(':', "-")));
@@ -155,7 +156,7 @@ fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> 
         .arg(&archive)
         .arg(&unpacked)
         .output()?;
-    told(unzip)?;
+    check(unzip)?;
     let text = fs::read_to_string(unpacked.join(file))?;
     Ok(serde_json::from_str(&text)?)
 }
@@ -197,7 +198,8 @@ fn a_hundred_routes_of_gravitee_are_a_hundred_apis() {
     let files = rendered("gravitee", &scenario_of(100));
     let lines = files["apis.jsonl"].lines();
     assert_eq!(lines.filter(|line| !line.trim().is_empty()).count(), 100);
-    // Nine chains in turn: the first without a policy, the second with all seven; and two parts of each endpoint.
+    // Nine chains in turn: the first without a policy, the second with all seven; and two parts of
+    // each endpoint.
     let policies = 11 * 7 + 7 * 11;
     assert_eq!(gravitee_parts(&files["apis.jsonl"]).len(), policies + 200);
 }

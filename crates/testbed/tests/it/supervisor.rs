@@ -1,11 +1,11 @@
-//! The supervisor on its own: whatever ends, nothing is left.
+//! The supervisor alone: whichever process ends, no other is left.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::{below, eventually, exists, kill, launcher};
 use gatebench_model::Blame;
-use gatebench_testbed::UpstreamStart;
+use gatebench_testbed::services::UpstreamStart;
 
 fn supervise(script: &str, options: &[&str]) -> Child {
     Command::new(launcher().program)
@@ -17,7 +17,8 @@ fn supervise(script: &str, options: &[&str]) -> Child {
         .unwrap()
 }
 
-/// The exit code, with stdin held open meanwhile: its end would read as our own.
+/// Returns the exit code. stdin stays open until then, because its end would mean the end of
+/// gatebench.
 fn exit_code(mut child: Child) -> Option<i32> {
     let stdin = child.stdin.take();
     let status = child.wait().unwrap();
@@ -32,7 +33,7 @@ fn the_commands_own_exit_is_passed_on() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told() {
+fn a_program_that_is_not_there_is_reported() {
     let output = Command::new(launcher().program)
         .args(["--", "/no/such"])
         .output()
@@ -74,7 +75,8 @@ fn orphans_in_sessions_of_their_own_are_ended_too() {
 fn when_its_parent_is_killed_the_supervisor_ends_everything() {
     let temporary = tempfile::tempdir().unwrap();
     let fifo = temporary.path().join("fifo");
-    // The shell stands for gatebench: it holds the other end of the supervisor's stdin until it dies.
+    // The shell takes the part of gatebench: it holds the other end of the supervisor's stdin until
+    // it ends.
     let script = format!(
         "mkfifo {0}; {1} --stop-timeout-ms 50 -- sh -c 'trap \"\" TERM; sleep 600 & wait; wait' < {0} & exec 3> {0}; wait",
         fifo.display(),
@@ -97,27 +99,27 @@ fn upstream(
     script: &str,
 ) -> (
     tempfile::TempDir,
-    Result<gatebench_testbed::UpstreamProcess, gatebench_testbed::DriverError>,
+    Result<gatebench_testbed::services::Service, gatebench_testbed::DriverError>,
 ) {
     let work = tempfile::tempdir().unwrap();
     let started = UpstreamStart {
         command: ["sh", "-c", script].map(Into::into).to_vec(),
-        work: work.path(),
-        cores: &[0],
-        launcher: &launcher(),
+        work: work.path().to_owned(),
+        cores: vec![0],
+        launcher: launcher(),
     }
-    .start();
+    .start("127.0.0.1:0".parse().unwrap());
     (work, started)
 }
 
 #[test]
-fn an_upstream_says_where_it_listens() {
+fn an_upstream_prints_its_address() {
     let (_work, started) = upstream(r#"echo '{"listening":"127.0.0.1:4321"}'; exec sleep 600"#);
     let mut upstream = started.unwrap();
     assert_eq!(upstream.addr.port(), 4321);
-    assert!(upstream.is_alive());
-    let processes = below(upstream.supervisor_pid());
-    upstream.stop();
+    assert!(upstream.process.is_alive());
+    let processes = below(upstream.process.supervisor_pid());
+    upstream.process.stop();
     assert!(!processes.into_iter().any(exists));
 }
 

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{folder, launcher};
 use gatebench_model::{Blame, Culprit};
-use gatebench_testbed::{DriverError, Folder};
+use gatebench_testbed::DriverError;
+use gatebench_testbed::gateway::Folder;
 
-/// nginx's folder with programs of no other place than these.
+/// nginx's folder, which finds programs only in these places.
 fn among(programs: &[PathBuf]) -> Folder {
     let mut folder = folder("nginx");
     folder.spec.binary.names = programs
@@ -18,7 +19,7 @@ fn among(programs: &[PathBuf]) -> Folder {
     folder
 }
 
-/// A prefix with a program that says a version as nginx does.
+/// A prefix with a program that prints a version like nginx.
 fn prefix(at: &Path, version: &str) -> PathBuf {
     let place = at.join(version).join("sbin/nginx");
     fs::create_dir_all(place.parent().unwrap()).unwrap();
@@ -29,7 +30,7 @@ fn prefix(at: &Path, version: &str) -> PathBuf {
 }
 
 #[test]
-fn the_version_asked_for_is_found_among_several() {
+fn the_requested_version_is_found_among_several() {
     let at = tempfile::tempdir().unwrap();
     let programs = ["1.24.0", "1.26.2", "1.26.3"].map(|version| prefix(at.path(), version));
     let folder = among(&programs);
@@ -40,7 +41,7 @@ fn the_version_asked_for_is_found_among_several() {
 }
 
 #[test]
-fn a_version_that_the_folder_was_not_proven_with_is_told() {
+fn a_version_that_the_folder_was_not_proven_with_is_reported() {
     let nginx = folder("nginx");
     assert_eq!(nginx.unproven("1.22.1"), None);
     assert_eq!(nginx.unproven("1.22.1-9+deb12u1"), None);
@@ -53,14 +54,14 @@ fn a_version_that_the_folder_was_not_proven_with_is_told() {
     never_run.spec.proven_with.clear();
     let warning = never_run.unproven("1.22.1").unwrap();
     assert!(
-        warning.ends_with("nobody of the project has run it"),
+        warning.ends_with("the project has never run it"),
         "{warning}"
     );
     assert_eq!(folder("reference").unproven("0.1.0"), None);
 }
 
 #[test]
-fn a_version_that_is_not_there_is_told_with_those_that_are() {
+fn a_version_that_is_not_there_is_reported_with_those_that_are() {
     let at = tempfile::tempdir().unwrap();
     let program = prefix(at.path(), "1.24.0");
     let folder = among(std::slice::from_ref(&program));
@@ -112,7 +113,7 @@ fn a_program_that_is_not_that_gateway_says_no_version() {
     assert_eq!(error.culprit(), Culprit::Gateway("nginx".into()));
 }
 
-/// As a shell that starts what is not there: it is there, and the gateway is not.
+/// A script that executes a missing program: the script exists, but the gateway does not.
 #[test]
 fn a_program_without_the_files_it_needs_is_not_installed() {
     let mut folder = among(&["/bin/true".into()]);

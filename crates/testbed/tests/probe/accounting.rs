@@ -1,8 +1,10 @@
 //! The accounting of the machine that the tests run on.
 
-use gatebench_testbed::probe::{Accounting, PingPong, SoftirqPayer};
+use gatebench_testbed::probe::{
+    Accounting, CoreTimes, MachineSample, PingPong, SoftirqPayer, foreign_cpu_ns,
+};
 
-/// A test on a busy machine may say nothing, but never the opposite of the configuration.
+/// On a busy machine the test may be undecided, but it must never contradict the configuration.
 #[test]
 fn the_ping_pong_does_not_contradict_the_configuration() {
     let played = PingPong::play();
@@ -18,4 +20,33 @@ fn the_ping_pong_does_not_contradict_the_configuration() {
         agree || configured == SoftirqPayer::Unknown,
         "{played:?}, configured {configured:?}"
     );
+}
+
+#[test]
+fn foreign_time_is_the_rest_of_the_cores_time() {
+    let at = |busy: [u64; 2]| MachineSample {
+        cores: busy
+            .iter()
+            .enumerate()
+            .map(|(core, &busy_ns)| CoreTimes {
+                core,
+                busy_ns,
+                irq_ns: busy_ns / 50,
+                softirq_ns: busy_ns / 5,
+                steal_ns: 0,
+            })
+            .collect(),
+        ..MachineSample::default()
+    };
+    let (before, after) = (at([100, 100]), at([250, 900]));
+    let foreign =
+        |cores: &[usize], ours_ns, payer| foreign_cpu_ns(cores, &before, &after, ours_ns, payer);
+    for payer in [SoftirqPayer::Processes, SoftirqPayer::Unknown] {
+        assert_eq!(foreign(&[0], 50, payer), 100);
+        assert_eq!(foreign(&[0, 1], 950, payer), 0);
+        assert_eq!(foreign(&[0], 500, payer), 0);
+    }
+    // 33 of the 150 ns were interrupts and softirq; the 50 ns contain none of them.
+    assert_eq!(foreign(&[0], 50, SoftirqPayer::Nobody), 67);
+    assert_eq!(foreign(&[0], 117, SoftirqPayer::Nobody), 0);
 }

@@ -55,7 +55,7 @@ fn the_frequency_of_each_core_is_read_again_each_time() {
     let machine = Machine::new("cpufreq");
     machine.run_at(0, "2900000");
     machine.run_at(1, "3250000");
-    // A constant of the machine says nothing beside what the governor shows.
+    // A constant value adds nothing to the governor's frequency.
     machine.cpuinfo(&["2600.000", "2600.000"]);
     assert_eq!(machine.source(), FrequencySource::Cpufreq);
     assert_eq!(machine.read_khz(&[1, 0]), Some(vec![3_250_000, 2_900_000]));
@@ -73,12 +73,12 @@ fn cpuinfo_counts_only_if_it_changes() {
     guest.cpuinfo(&["2600.000", "2600.000"]);
     assert_eq!(guest.source(), FrequencySource::NotVisible);
     assert_eq!(guest.read_khz(&[0]), None);
-    // A core that differs from another, or from itself some time later, is really looked at.
-    let beside = Machine::new("beside");
-    beside.cpuinfo(&["2893.412", "3250.004"]);
-    assert_eq!(beside.source(), FrequencySource::Cpuinfo);
-    assert_eq!(beside.read_khz(&[1, 0]), Some(vec![3_250_004, 2_893_412]));
-    assert_eq!(beside.read_khz(&[2]), None);
+    // Values that differ between cores, or between two readings, are real.
+    let mixed = Machine::new("mixed");
+    mixed.cpuinfo(&["2893.412", "3250.004"]);
+    assert_eq!(mixed.source(), FrequencySource::Cpuinfo);
+    assert_eq!(mixed.read_khz(&[1, 0]), Some(vec![3_250_004, 2_893_412]));
+    assert_eq!(mixed.read_khz(&[2]), None);
     let later = Machine::new("later");
     later.cpuinfo(&["2893.412"]);
     let source = FrequencySource::below(&later.0, || later.cpuinfo(&["2893.398"]));

@@ -1,8 +1,10 @@
-//! The integration tests of `probe`: a module for each subject. They read what cores and processes
-//! did, so that they have a binary of their own: none of the other tests' gateways runs next to them.
+//! The integration tests of `probe`: a module for each subject. They are a separate binary, so that
+//! no gateway of another test uses the cores and processes that they observe.
 #![allow(clippy::unwrap_used)]
 
 mod accounting;
+mod environment;
 mod frequency;
+mod ping_pong;
 mod processes;
 mod topology;

@@ -2,14 +2,17 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_testbed::probe::{Component, MachineSample, ProbeThread, Sample, Sampler, Scope};
+use gatebench_testbed::probe::processes::{children, tree};
+use gatebench_testbed::probe::{MachineSample, Sample, Sampler, Scope};
 
 /// A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A shell that does what it is told line by line, and is ended with the test.
+/// A shell that executes each line that it receives, and ends with the test.
 struct Shell(Child);
 
 impl Shell {
@@ -27,14 +30,14 @@ impl Shell {
         self.0.id()
     }
 
-    /// Runs a line and returns once it is done.
+    /// Runs a line and returns after its end.
     fn tell(&mut self, line: &str) {
         writeln!(self.0.stdin.as_mut().unwrap(), "{line}\necho done").unwrap();
-        let mut answer = String::new();
+        let mut response = String::new();
         BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap())
-            .read_line(&mut answer)
+            .read_line(&mut response)
             .unwrap();
-        assert_eq!(answer, "done\n");
+        assert_eq!(response, "done\n");
     }
 }
 
@@ -45,7 +48,7 @@ impl Drop for Shell {
     }
 }
 
-/// About ten milliseconds of a shell.
+/// A shell loop of about ten milliseconds.
 const WORK: &str = "i=0; while test $i -lt 20000; do i=$((i+1)); done";
 
 fn sample_until(sampler: &mut Sampler, so: impl Fn(&Sample) -> bool) -> Sample {
@@ -56,7 +59,7 @@ fn sample_until(sampler: &mut Sampler, so: impl Fn(&Sample) -> bool) -> Sample {
             return sample;
         }
         assert!(Instant::now() < deadline, "never came: {sample:?}");
-        std::thread::sleep(Duration::from_millis(2));
+        thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -90,7 +93,8 @@ fn work_is_seen_as_cpu_time_and_rest_is_not() {
 fn the_time_of_an_ended_child_stays_counted() {
     let mut shell = Shell::start();
     let mut sampler = Sampler::new(shell.pid(), Scope::Tree);
-    // The child works, then waits on a pipe that the shell holds, so that it is sampled before its end.
+    // The child works, then waits on a pipe that the shell holds, so that it is sampled before its
+    // end.
     let fifo = std::env::temp_dir().join(format!("gatebench-probe-{}", std::process::id()));
     let fifo = fifo.display();
     shell.tell(&format!(
@@ -137,32 +141,6 @@ fn a_process_that_is_gone_has_nothing() {
 }
 
 #[test]
-fn a_probe_samples_at_its_start_at_each_interval_and_at_its_end() {
-    let mut shell = Shell::start();
-    let component = |name: &str, root, scope| Component {
-        name: name.into(),
-        root,
-        scope,
-    };
-    let components = vec![
-        component("shell", shell.pid(), Scope::Tree),
-        component("self", std::process::id(), Scope::Process),
-    ];
-    let probe = ProbeThread::start(components, Duration::from_millis(20)).unwrap();
-    for _ in 0..10 {
-        shell.tell(WORK);
-    }
-    let series = probe.stop().unwrap();
-    let samples = series.of("shell");
-    assert!(samples.len() >= 3, "{}", samples.len());
-    assert!(samples.is_sorted_by_key(|sample| sample.at_ns));
-    assert!(samples.is_sorted_by_key(|sample| sample.cpu_ns));
-    assert_eq!(series.of("self").len(), samples.len());
-    assert_eq!(series.of("nobody"), []);
-    assert!(series.probe_cpu_ns > 0);
-}
-
-#[test]
 fn the_machine_has_cores_that_have_worked() {
     let machine = MachineSample::read();
     assert!(machine.cores.iter().any(|core| core.busy_ns > 0));
@@ -172,4 +150,31 @@ fn the_machine_has_cores_that_have_worked() {
         machine.cores.iter().map(|core| core.busy_ns).sum::<u64>()
     );
     assert_eq!(machine.busy_ns(&[]), 0);
+}
+
+#[test]
+fn children_of_every_thread_are_found() {
+    let start = || {
+        let mut command = Command::new("cat");
+        command.stdin(Stdio::piped()).spawn().unwrap()
+    };
+    // The thread stays, because the children of a thread that ends move to another.
+    let (give, take) = mpsc::channel();
+    let (end, ended) = mpsc::channel::<()>();
+    let other = thread::spawn(move || {
+        give.send(start()).unwrap();
+        let _ = ended.recv();
+    });
+    let mut started = [start(), take.recv().unwrap()];
+    let (own, all) = (children(std::process::id()), tree(std::process::id()));
+    assert_eq!(all[0], std::process::id());
+    for child in &mut started {
+        assert!(own.contains(&child.id()) && all.contains(&child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!children(std::process::id()).contains(&child.id()));
+    }
+    assert!(children(4_000_000).is_empty());
+    drop(end);
+    other.join().unwrap();
 }

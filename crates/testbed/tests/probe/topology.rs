@@ -55,7 +55,8 @@ impl Drop for Machine {
     }
 }
 
-/// Gateway, engine and upstream; whether the engine may spin; whether the gateway has a sibling.
+/// The cores of gateway, engine and upstream; true if the engine may spin; true if the gateway has
+/// a sibling.
 type Seen = (Vec<usize>, Vec<usize>, Vec<usize>, bool, bool);
 
 fn seen(placed: &Placement) -> Seen {
@@ -124,7 +125,7 @@ fn two_cores_of_two_threads_in_both_numberings() {
 }
 
 #[test]
-fn one_core_of_two_threads_says_that_nothing_else_is_possible() {
+fn one_core_of_two_threads_leaves_no_choice() {
     let machine = Machine::of("one", &[(&[0, 1], 0)]);
     let placed = machine.placed(&[0, 1], 1);
     assert_eq!(seen(&placed), expected(&[1], &[0], &[0], false, true));
@@ -173,7 +174,7 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
 }
 
 #[test]
-fn two_sockets_keep_everything_on_one_node_where_it_fits() {
+fn two_sockets_keep_everything_on_one_node_if_it_fits() {
     // Even CPUs on node 0, odd ones on node 1, as many servers number them.
     let cores: Vec<([usize; 2], usize)> = (0..8).map(|cpu| ([cpu, cpu + 8], cpu % 2)).collect();
     let cores: Vec<(&[usize], usize)> = cores
@@ -191,7 +192,7 @@ fn two_sockets_keep_everything_on_one_node_where_it_fits() {
         expected(&[13, 15], &[1], &[3], true, false)
     );
     assert!(!machine.placed(&all, 2).note.contains("NUMA"));
-    // Three cores and two more are not on one node: the gateway has one to itself.
+    // No node has three cores and two more, so the gateway has one node to itself.
     let wide = machine.placed(&all, 3);
     assert_eq!(
         seen(&wide),
@@ -288,7 +289,7 @@ fn a_set_that_a_group_limits_is_shared_out_by_its_cores() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_core_of_its_own() {
+fn an_unreadable_cpu_is_a_separate_core() {
     let machine = Machine::new("nothing");
     assert_eq!(
         machine.topology(&[0, 1, 2, 3]),

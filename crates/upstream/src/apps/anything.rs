@@ -1,4 +1,4 @@
-//! httpbin's `/anything`: the request told back as JSON.
+//! httpbin's `/anything`: the request as JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use crate::asked::Asked;
 use crate::json;
 use crate::response::{AnythingParts, Body, JSON, Response};
 
-/// Writes what the head tells into the scratch.
+/// Writes the members that the head states into the scratch.
 pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     json::write_pairs(scratch, asked.query);
     let args_end = scratch.len();
@@ -35,7 +35,7 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     )
 }
 
-/// Who asks, as far as a gateway before us says.
+/// Writes the client's address, as a gateway states it.
 pub(super) fn write_origin(out: &mut Vec<u8>, asked: &Asked<'_>) {
     json::write_bytes(out, asked.field("X-Forwarded-For").unwrap_or_default());
 }
@@ -87,7 +87,7 @@ fn write_title_case(out: &mut Vec<u8>, name: &str) {
     out.push(b'"');
 }
 
-/// Writes the whole body, now that the request's is known.
+/// Writes the whole body, when the request's body is known.
 pub(crate) fn write_anything(
     out: &mut Vec<u8>,
     parts: AnythingParts,
@@ -115,7 +115,7 @@ pub(crate) fn write_anything(
     out.extend_from_slice(&scratch[parts.args_end..parts.headers_end]);
     out.extend_from_slice(b",\"json\":");
     match serde_json::from_slice::<serde::de::IgnoredAny>(request_body) {
-        // It is JSON: given back byte for byte, numbers and spacing included.
+        // JSON is returned byte for byte, with its numbers and spacing.
         Ok(_) => out.extend_from_slice(request_body),
         Err(_) => out.extend_from_slice(b"null"),
     }
@@ -127,7 +127,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn told(body: &[u8], is_form: bool) -> serde_json::Value {
+    fn anything(body: &[u8], is_form: bool) -> serde_json::Value {
         let scratch = br#"{"a":"1"}{"Host":"h"},"method":"POST"}"#;
         let parts = AnythingParts {
             args_end: 9,
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn json_comes_back_as_text_and_as_json() {
-        let response = told(br#"{"n": 1.50}"#, false);
+        let response = anything(br#"{"n": 1.50}"#, false);
         assert_eq!(response["data"], r#"{"n": 1.50}"#);
         assert_eq!(response["json"]["n"], 1.5);
         assert_eq!(response["args"]["a"], "1");
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn forms_text_and_bytes_are_told_apart() {
-        let form = told(b"x=1&y=2", true);
+    fn forms_text_and_bytes_are_distinguished() {
+        let form = anything(b"x=1&y=2", true);
         assert_eq!(
             (&form["form"]["y"], &form["data"]),
             (&"2".into(), &"".into())
         );
-        assert_eq!(told(b"plain", false)["json"], serde_json::Value::Null);
-        let bytes = told(b"\xff\x00", false);
+        assert_eq!(anything(b"plain", false)["json"], serde_json::Value::Null);
+        let bytes = anything(b"\xff\x00", false);
         assert_eq!(bytes["data"], "data:application/octet-stream;base64,/wA=");
     }
 }

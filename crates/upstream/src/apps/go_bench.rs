@@ -35,7 +35,7 @@ pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Ra
     }
 }
 
-/// X-Delay, of X-Delay-Percent of the requests.
+/// X-Delay, for X-Delay-Percent of the requests.
 fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str> {
     let Some(delay) = asked.text("X-Delay") else {
         return Ok(0);
@@ -50,7 +50,7 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
     Ok(if is_hit { delay_ns } else { 0 })
 }
 
-/// X-Slowdown, which adds to X-Delay from X-Slowdown-From on, by the time of day; without that, always.
+/// X-Slowdown, which adds to X-Delay from the time X-Slowdown-From on [default: always].
 fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     let Some(slowdown) = asked.text("X-Slowdown") else {
         return Ok(0);
@@ -105,7 +105,7 @@ fn resource(id: &str, scratch: &mut Vec<u8>) -> Response {
     scratch.extend_from_slice(b",\"name\":\"resource ");
     let name_at = scratch.len();
     json::write_string(scratch, id);
-    // The name continues the string begun above: without the quote the identifier came with.
+    // The name continues the string begun above, so the opening quote of the identifier goes.
     scratch.remove(name_at);
     scratch.push(b'}');
     Response::ok(JSON, Body::Scratch)

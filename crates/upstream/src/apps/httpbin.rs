@@ -19,7 +19,7 @@ const SAMPLE_XML: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 </slideshow>
 "#;
 
-/// As httpbin itself has it, of type `text/plain` without a character set.
+/// The same as httpbin's, of type `text/plain` without a character set.
 const ROBOTS: &[u8] = b"User-agent: *\nDisallow: /deny\n";
 
 /// The most lines of `/stream/{n}`, as in httpbin itself.
@@ -67,7 +67,7 @@ fn with_status(status: &str) -> Response {
     }
 }
 
-/// So many lines of JSON, each with its number.
+/// That many lines of JSON, each with its number.
 fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let Ok(count) = count.parse::<u64>() else {
         return Response::error(400, "upstream: not a number of lines\n");

@@ -1,5 +1,6 @@
-//! What each origin answers to which path.
+//! The responses of each origin, by path.
 
+mod any;
 mod anything;
 mod calculator;
 mod go_bench;
@@ -15,7 +16,7 @@ use crate::random::Random;
 use crate::response::{Body, Response, TEXT};
 use crate::wall_clock::TimeBodies;
 
-/// The origins but for [`crate::fault_server`], as one worker has them.
+/// The origins of one worker, except [`crate::fault_server`].
 pub(crate) struct Apps {
     kind: Kind,
     random: Random,
@@ -32,7 +33,7 @@ impl Apps {
     }
 }
 
-/// Decides at the head. `scratch` is empty and keeps what the response will need at the end.
+/// Decides at the head. `scratch` is empty and keeps the bytes that the response needs at the end.
 pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let random = &mut apps.random;
     match apps.kind {
@@ -43,12 +44,13 @@ pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>
         Kind::GoBench => go_bench::response(asked, scratch, random),
         Kind::Httpbin => httpbin::response(asked, scratch, random),
         Kind::Calculator(region) => calculator::response(asked, region, scratch),
-        // It has an origin of its own, which never asks here.
+        Kind::Any => any::response(asked),
+        // A separate origin, which never calls this, serves it.
         Kind::Pathology => Response::not_found(),
     }
 }
 
-/// 404, with the paths there are.
+/// 404, with the paths that exist.
 fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     let words = format!("upstream: no such path; there are {}\n", kind.paths());
     scratch.extend_from_slice(words.as_bytes());
@@ -58,16 +60,16 @@ fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// A body of so many bytes, or the refusal of more than fits.
+/// A body of that many bytes, or the refusal of too large a body.
 fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Response {
     match bytes {
         Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Response::ok(content_type, body(bytes)),
-        Some(_) => Response::error(400, "upstream: at most 128 MiB are answered\n"),
+        Some(_) => Response::error(400, "upstream: the largest body is 128 MiB\n"),
         None => Response::error(400, "upstream: not a size; write 350B, 5KB or 1M\n"),
     }
 }
 
-/// 200 `text/plain` after a while, or the refusal of what is no duration.
+/// 200 `text/plain` after the delay, or the refusal of an invalid duration.
 fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     match delay_ns {
         Some(delay_ns) => Response {

@@ -1,5 +1,5 @@
-//! The account: for every request when it came and when it was answered, in histograms of fixed size,
-//! and exact counts.
+//! The account: when every request came and when its response was sent, in histograms of fixed
+//! size, and exact counts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,55 +14,54 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 /// Requests are back to back when the gap between them is below this share of the nominal one.
 const BACK_TO_BACK_SHARE: f64 = 0.1;
 
-/// What an upstream did since it began.
+/// The account of an upstream since it began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// When time 0 is, `CLOCK_MONOTONIC` nanoseconds: when the first request came, or when the first after
-    /// the warm-up is due, by the least late one of the warm-up.
+    /// Time 0 in `CLOCK_MONOTONIC` nanoseconds: the time at which the first request came, or at
+    /// which the first after the warm-up is due, by the least late request of the warm-up.
     pub epoch_ns: Option<u64>,
     /// Requests of the warm-up, which count nowhere else.
     pub warm_up: u64,
-    /// Requests received whole. What is not answered, reset or abandoned is under way.
+    /// Requests received whole. Those without a response, a reset or an abandonment are under way.
     pub received: u64,
-    /// Answers whose last byte was given to the kernel.
+    /// Responses whose last byte was given to the kernel.
     pub answered: u64,
-    /// Answers broken off by a reset, as planned.
+    /// Responses broken off by a planned reset.
     pub reset: u64,
     /// Requests whose client went away first.
     pub abandoned: u64,
-    /// Bytes of the bodies of the whole answers.
+    /// Bytes of the bodies of the whole responses.
     pub body_bytes: u64,
     /// From a request's arrival until its last byte, or the reset.
     pub service_ns: Quantiles,
-    /// How much later that was than the case says: how exact this upstream is.
+    /// The delay after the time that the case sets, which shows how exact this upstream is.
     pub overshoot_ns: Quantiles,
     /// From arrival to arrival.
     pub gap_ns: Quantiles,
-    /// Only where the rate was told.
+    /// The arrivals compared with a schedule; only if the rate is known.
     pub at_rate: Option<AtRate>,
 }
 
-/// Arrivals held against a schedule that begins at the epoch.
+/// Arrivals compared with a schedule that begins at the epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
     /// Arrivals per second.
     pub rate_per_second: f64,
     /// Arrivals less than a tenth of the nominal gap after the one before.
     pub back_to_back: u64,
-    /// From when the n-th arrival was due until the n-th request that came was told.
+    /// From when the n-th arrival was due until the n-th request ended.
     pub response_ns: Quantiles,
     /// From when the n-th arrival was due until the n-th request came.
     pub lag_ns: Quantiles,
 }
 
-/// A histogram told in a few numbers, nanoseconds with three significant digits; `min` and `max` too.
+/// A few numbers of a histogram, in nanoseconds with three significant digits, `min` and `max` too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// How many values.
+    /// The number of values.
     pub count: u64,
     /// The least.
     pub min: u64,
-    /// The mean.
     pub mean: f64,
     /// The median.
     pub p50: u64,
@@ -94,12 +93,12 @@ impl Quantiles {
     }
 }
 
-/// What an account holds requests against; known when it begins.
+/// The schedule that an account compares requests with; known when it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plan {
     /// Uniform arrivals per second.
     pub(super) rate_per_second: Option<f64>,
-    /// So many requests before the first that counts; only with a rate.
+    /// Requests before the first that counts; only with a rate.
     pub(super) warm_up: u64,
 }
 
@@ -115,28 +114,28 @@ pub(super) struct Receipt {
     /// When it was due, by the clock; where a rate is known and outside of the warm-up.
     intended_ns: Option<u64>,
     is_counted: bool,
-    /// Which beginning it belongs to.
+    /// The start of the account to which it belongs.
     turn: u64,
 }
 
-/// How a request ended.
+/// The end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// So many bytes of body were answered.
+    /// That many bytes of the body were sent.
     Answered(u64),
     Reset,
     Abandoned,
 }
 
-/// The account as it grows, shared by the workers. A lock per request is cheap beside what a request
-/// waits here.
+/// The account as it grows, shared by the workers. A lock per request is cheap compared with the
+/// time that a request waits here.
 #[derive(Debug)]
 pub(super) struct Accounts(Mutex<Growing>);
 
 #[derive(Debug)]
 struct Growing {
     turn: u64,
-    told: Account,
+    counts: Account,
     plan: Plan,
     last_ns: Option<u64>,
     back_to_back: u64,
@@ -151,7 +150,7 @@ impl Growing {
     fn new(turn: u64, plan: Plan) -> Self {
         Self {
             turn,
-            told: Account::default(),
+            counts: Account::default(),
             plan,
             last_ns: None,
             back_to_back: 0,
@@ -165,20 +164,20 @@ impl Growing {
 }
 
 impl Growing {
-    /// Without a warm-up the first request is time 0. With one, time 0 is where the least late request
-    /// of the warm-up says that it is: the first one alone may have been late.
+    /// Without a warm-up, time 0 is the first request. With a warm-up, time 0 follows from the
+    /// least late request of the warm-up, because the first request may have been late.
     fn epoch_ns(&mut self, now_ns: u64, rate: Option<Arrivals>) -> u64 {
         let Plan { warm_up, .. } = self.plan;
-        let ahead = warm_up.saturating_sub(self.told.warm_up);
+        let ahead = warm_up.saturating_sub(self.counts.warm_up);
         let ahead_ns = rate.map_or(0, |it| it.due_ns(warm_up) - it.due_ns(warm_up - ahead));
         let says_ns = now_ns + ahead_ns;
-        let known_ns = self.told.epoch_ns.unwrap_or(says_ns);
+        let known_ns = self.counts.epoch_ns.unwrap_or(says_ns);
         let epoch_ns = if ahead > 0 {
             known_ns.min(says_ns)
         } else {
             known_ns
         };
-        self.told.epoch_ns = Some(epoch_ns);
+        self.counts.epoch_ns = Some(epoch_ns);
         epoch_ns
     }
 
@@ -197,15 +196,15 @@ impl Growing {
             is_counted: false,
             turn: self.turn,
         };
-        if self.told.warm_up < self.plan.warm_up {
-            self.told.warm_up += 1;
+        if self.counts.warm_up < self.plan.warm_up {
+            self.counts.warm_up += 1;
             return receipt;
         }
         receipt.is_counted = true;
-        receipt.index = self.told.received;
+        receipt.index = self.counts.received;
         receipt.arrival_ns = now_ns.saturating_sub(epoch_ns);
         receipt.intended_ns = rate.map(|it| epoch_ns + it.due_ns(receipt.index));
-        self.told.received += 1;
+        self.counts.received += 1;
         if let Some(last_ns) = last_ns {
             // Another worker's clock may have been read a little earlier.
             let gap_ns = now_ns.saturating_sub(last_ns);
@@ -227,18 +226,18 @@ impl Accounts {
         Self(Mutex::new(Growing::new(0, Plan::default())))
     }
 
-    /// Begins anew. What is still under way from before is not counted when it ends.
+    /// Starts again. Requests that are still under way are not counted when they end.
     pub(super) fn begin(&self, plan: Plan) {
         let mut growing = self.lock();
         *growing = Growing::new(growing.turn + 1, plan);
     }
 
-    /// A request is whole.
+    /// Notes a whole request.
     pub(super) fn receive(&self, now_ns: u64) -> Receipt {
         self.lock().receive(now_ns)
     }
 
-    /// A request ended, which the case said would be at `due_ns`.
+    /// Notes the end of a request, which the case set at `due_ns`.
     pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
         let mut growing = self.lock();
         let growing = &mut *growing;
@@ -247,13 +246,13 @@ impl Accounts {
         }
         match end {
             End::Abandoned => {
-                growing.told.abandoned += 1;
+                growing.counts.abandoned += 1;
                 return;
             }
-            End::Reset => growing.told.reset += 1,
+            End::Reset => growing.counts.reset += 1,
             End::Answered(bytes) => {
-                growing.told.answered += 1;
-                growing.told.body_bytes += bytes;
+                growing.counts.answered += 1;
+                growing.counts.body_bytes += bytes;
             }
         }
         let service_ns = now_ns.saturating_sub(receipt.received_ns);
@@ -282,7 +281,7 @@ impl Accounts {
                 response_ns: Quantiles::of(&growing.response),
                 lag_ns: Quantiles::of(&growing.lag),
             }),
-            ..growing.told.clone()
+            ..growing.counts.clone()
         }
     }
 
@@ -329,10 +328,11 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_held_against_the_schedule_from_the_first() {
+    fn requests_are_compared_with_the_schedule_from_the_first() {
         let accounts = Accounts::new();
         accounts.begin(at_rate(100.0, 0));
-        // Due at 0, 10, 20 and 30 ms after the first: the third is 5 ms late, the fourth right behind it.
+        // Due at 0, 10, 20 and 30 ms after the first: the third is 5 ms late, the fourth right
+        // behind it.
         for at_ms in [1_000, 1_010, 1_025, 1_030] {
             let receipt = accounts.receive(at_ms * MS);
             let due_ns = receipt.received_ns + 2 * MS;
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_began_before_is_not_counted_after() {
+    fn requests_from_before_a_start_are_not_counted_after_it() {
         let accounts = Accounts::new();
         let early = accounts.receive(MS);
         accounts.begin(Plan::default());

@@ -1,14 +1,15 @@
-//! What an upstream with a known illness does with its n-th request.
+//! The treatment of the n-th request by an upstream with a known fault.
 
 use super::distribution::Distribution;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
 
-/// The longest a request is ever kept, in nanoseconds (an hour).
+/// The longest time that a request is kept, in nanoseconds (an hour).
 const SERVICE_NS_MAX: u64 = 3_600_000_000_000;
 /// The longest body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// A service whose time is known by construction: a function of a request's number or of when it came.
+/// A service whose time is known by construction: a function of a request's number or of when it
+/// came.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Case {
     /// Every request takes `service`.
@@ -16,12 +17,12 @@ pub enum Case {
         /// Nanoseconds.
         service_ns: u64,
     },
-    /// As constant, but nobody is answered during a stall: what is due within it leaves at its end.
-    /// The stalls begin `at`, `at + every`, `at + 2·every` ... after the epoch.
+    /// As constant, but no response is sent during a stall. Responses that are due in it leave at
+    /// its end. The stalls begin `at`, `at + every`, `at + 2·every` ... after the epoch.
     Stall {
         /// From stall to stall, nanoseconds.
         every_ns: u64,
-        /// How long each lasts, nanoseconds.
+        /// The length of each, nanoseconds.
         lasts_ns: u64,
         /// When the first begins, nanoseconds after the epoch.
         at_ns: u64,
@@ -53,13 +54,13 @@ pub enum Case {
         /// Another seed, other draws.
         seed: u64,
     },
-    /// Every `every`-th answer is broken off in its middle by a reset.
+    /// Every `every`-th response is broken off in its middle by a reset.
     Reset {
         /// At least 1.
         every: u64,
         /// Nanoseconds until the response begins, and until the reset.
         service_ns: u64,
-        /// Of a whole answer's body.
+        /// The body of a whole response.
         bytes: u64,
     },
     /// The response begins after `service` and comes in pieces, each `every` after the one before.
@@ -75,7 +76,7 @@ pub enum Case {
     },
 }
 
-/// What is done with one request.
+/// The treatment of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
     /// From the request's arrival until the response begins, nanoseconds.
@@ -101,7 +102,7 @@ impl Service {
         }
     }
 
-    /// How many pieces the response comes in, at least one.
+    /// The number of pieces of the response, at least one.
     pub fn pieces(&self) -> u64 {
         self.body_bytes.div_ceil(self.piece_bytes.max(1)).max(1)
     }
@@ -113,7 +114,7 @@ impl Service {
 }
 
 impl Case {
-    /// The service of the request with this number (from 0) that arrives so long after the epoch.
+    /// The service of the request with this number (from 0) that arrives that long after the epoch.
     pub fn service(&self, index: u64, arrival_ns: u64) -> Service {
         match *self {
             Self::Constant { service_ns } => Service::whole(service_ns, SHORT_BYTES),
@@ -170,10 +171,11 @@ impl Case {
         }
     }
 
-    /// Reads the case from a request's path and query, such as `/stall?every=14s&for=1s&service=5ms`.
+    /// Reads the case from a request's path and query, such as
+    /// `/stall?every=14s&for=1s&service=5ms`.
     ///
     /// # Errors
-    /// A sentence that says which word is wrong and what is expected.
+    /// A sentence that names the wrong word and the expected values.
     pub fn parse(path: &str, query: &str) -> Result<Self, String> {
         let mut words = Words::new(query)?;
         let case = Self::read(path, &mut words)?;
@@ -235,7 +237,7 @@ impl Case {
 /// The body of the cases that do not choose their own, in bytes: `ab`.
 const SHORT_BYTES: u64 = 2;
 const MS: u64 = 1_000_000;
-/// The paths and what may be asked of each.
+/// The paths and the parameters of each.
 pub(crate) const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&service=, \
      /bimodal?fast=&slow=&slow_every=, /slow-start?for=&from=&to=, \
      /jitter?distribution=&mean=&seed=, /reset?every=&service=&bytes=, \
@@ -267,126 +269,49 @@ impl<'a> Words<'a> {
         Some(value)
     }
 
+    /// The value of a pair as `read` understands it, or the default if there is no such pair.
+    fn value(
+        &mut self,
+        name: &str,
+        default: u64,
+        read: impl FnOnce(&str) -> Option<u64>,
+        expected: &str,
+    ) -> Result<u64, String> {
+        self.take(name).map_or(Ok(default), |value| {
+            read(value).ok_or_else(|| format!("'{name}' is not {expected}"))
+        })
+    }
+
     fn duration(&mut self, name: &str, default_ns: u64) -> Result<u64, String> {
-        let Some(value) = self.take(name) else {
-            return Ok(default_ns);
-        };
-        let duration_ns = parse_duration_ns(value).filter(|ns| *ns <= SERVICE_NS_MAX);
-        duration_ns
-            .ok_or_else(|| format!("'{name}' is no duration up to 1h; write 250us, 5ms or 1.5s"))
+        let read = |value: &str| parse_duration_ns(value).filter(|ns| *ns <= SERVICE_NS_MAX);
+        let expected = "a duration up to 1h; write 250us, 5ms or 1.5s";
+        self.value(name, default_ns, read, expected)
     }
 
     /// A size of at least a byte.
     fn size(&mut self, name: &str, default_bytes: u64) -> Result<u64, String> {
-        let Some(value) = self.take(name) else {
-            return Ok(default_bytes);
-        };
-        parse_size_bytes(value)
-            .filter(|bytes| (1..=BODY_BYTES_MAX).contains(bytes))
-            .ok_or_else(|| format!("'{name}' is no size from 1 byte to 1 MiB; write 350B or 5KB"))
+        let allowed = 1..=BODY_BYTES_MAX;
+        let read = |value: &str| parse_size_bytes(value).filter(|bytes| allowed.contains(bytes));
+        let expected = "a size from 1 byte to 1 MiB; write 350B or 5KB";
+        self.value(name, default_bytes, read, expected)
     }
 
     fn number(&mut self, name: &str, default: u64) -> Result<u64, String> {
-        self.take(name).map_or(Ok(default), |value| {
-            let number = value.parse();
-            number.map_err(|_| format!("'{name}' is no whole number"))
-        })
+        self.value(name, default, |value| value.parse().ok(), "a whole number")
     }
 
     /// A number of at least 1.
     fn count(&mut self, name: &str, default: u64) -> Result<u64, String> {
-        let number = self.number(name, default)?;
-        if number == 0 {
-            return Err(format!("'{name}' must be at least 1"));
+        match self.number(name, default)? {
+            0 => Err(format!("'{name}' must be at least 1")),
+            number => Ok(number),
         }
-        Ok(number)
     }
 
     fn end(&self) -> Result<(), String> {
         match self.pairs.iter().flatten().next() {
             Some((name, _)) => Err(format!("'{name}' is not known here; there are {PATHS}")),
             None => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn ends_ns(target: &str, arrivals: &[(u64, u64)]) -> Vec<u64> {
-        let (path, query) = target.split_once('?').unwrap();
-        let case = Case::parse(path, query).unwrap();
-        let each = arrivals
-            .iter()
-            .map(|(index, at)| case.service(*index, *at).ends_ns());
-        each.collect()
-    }
-
-    #[test]
-    fn a_stall_holds_what_is_due_within_it_until_its_end() {
-        let target = "/stall?every=10s&for=1s&at=2s&service=5ms";
-        let at = [
-            0, 1_994, 1_995, 1_996, 2_000, 2_500, 2_994, 2_995, 3_000, 12_000, 13_000,
-        ];
-        let arrivals = at.map(|ms| (0, ms * MS));
-        let expected = [5, 5, 1_005, 1_004, 1_000, 500, 6, 5, 5, 1_000, 5];
-        assert_eq!(ends_ns(target, &arrivals), expected.map(|ms| ms * MS));
-    }
-
-    #[test]
-    fn every_fourth_request_is_slow() {
-        let arrivals = [0, 1, 2, 3, 4, 5, 6, 7].map(|index| (index, 0));
-        let found = ends_ns("/bimodal?fast=1ms&slow=20ms&slow_every=4", &arrivals);
-        assert_eq!(found, [1, 1, 1, 20, 1, 1, 1, 20].map(|ms| ms * MS));
-    }
-
-    #[test]
-    fn a_slow_start_becomes_faster_in_a_straight_line() {
-        let arrivals = [0, 1, 5, 9, 10, 99].map(|s| (0, s * 1_000 * MS));
-        let found = ends_ns("/slow-start?for=10s&from=50ms&to=10ms", &arrivals);
-        assert_eq!(found, [50, 46, 30, 14, 10, 10].map(|ms| ms * MS));
-    }
-
-    #[test]
-    fn every_third_answer_is_reset() {
-        let case = Case::parse("/reset", "every=3&bytes=10").unwrap();
-        let resets = [0, 1, 2, 3, 4, 5].map(|index| case.service(index, 0).is_reset);
-        assert_eq!(resets, [false, false, true, false, false, true]);
-    }
-
-    #[test]
-    fn an_answer_trickles_in_pieces_of_which_the_last_is_shorter() {
-        let case = Case::parse("/trickle", "bytes=10&piece=4&every=3ms&service=1ms").unwrap();
-        let service = case.service(0, 0);
-        assert_eq!((service.pieces(), service.ends_ns()), (3, 7 * MS));
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        for (path, query, culprit) in [
-            ("/ping", "", "no such path"),
-            ("/stall", "every=1s&for=1s", "'for'"),
-            ("/stall", "service=5", "'service'"),
-            ("/stall", "wait=5ms", "'wait'"),
-            ("/bimodal", "slow_every=0", "'slow_every'"),
-            ("/jitter", "distribution=zipf", "'zipf'"),
-            ("/trickle", "piece=0", "'piece'"),
-            ("/constant", "service", "'service'"),
-            ("/constant", "a=&b=&c=&d=&e=&f=&g=&h=&i=", "too many"),
-        ] {
-            let error = Case::parse(path, query).unwrap_err();
-            assert!(error.contains(culprit), "{path}?{query}: {error}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_target_panics(path in "/(stall|jitter|trickle|reset|bimodal)", query in ".{0,60}", index: u64) {
-            if let Ok(case) = Case::parse(&path, &query) {
-                let _ = case.service(index, index >> 8).ends_ns();
-            }
         }
     }
 }

@@ -1,9 +1,10 @@
-//! One client's connection over HTTP/1.1: one request at a time, answered when the case says.
+//! One client's connection over HTTP/1.1: one request at a time, with the response at the time that
+//! the case sets.
 //!
-//! While a request is served nothing further is read: what arrives waits in the inbox, and receiving is
-//! paused.
+//! While a request is served nothing further is read. Bytes that arrive wait in the inbox, and
+//! receiving is paused.
 
-use gatebench_net::http1::{Decoder, Event, ProtocolError};
+use gatebench_net::http1::{Decoder, Event};
 use gatebench_net::timers::Deadline;
 use gatebench_net::trace::TIMES_BYTES;
 use gatebench_net::{ConnId, Io, Outbox};
@@ -13,8 +14,8 @@ use super::request::{Job, Request, What};
 use super::service::Env;
 use crate::asked::Asked;
 use crate::control;
-use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, Speaker};
-use crate::inbox::{Inbox, request_decoder, write_refusal};
+use crate::env::{CONTINUE, Conversation, Fate, Speaker};
+use crate::inbox::{Inbox, request_decoder};
 use crate::pattern;
 use crate::response::write_head;
 
@@ -27,7 +28,7 @@ pub(crate) struct Connection {
     finished: bool,
     state: State,
     request: Request,
-    /// Who sent the first request.
+    /// The sender of the first request.
     speaker: Option<Speaker>,
     deadline: Deadline,
 }
@@ -35,9 +36,9 @@ pub(crate) struct Connection {
 enum State {
     Reading,
     Serving(Job),
-    /// The last answer is queued.
+    /// The last response is queued.
     Closing,
-    /// The last answer and FIN are sent.
+    /// The last response and FIN are sent.
     Lingering,
 }
 
@@ -50,7 +51,7 @@ impl<'p, I: Io> Conversation<I, &'p FaultServer> for Connection {
             inbox: Inbox::default(),
             finished: false,
             state: State::Reading,
-            request: Request::none(),
+            request: Request::default(),
             speaker: None,
             deadline: Deadline::default(),
         }
@@ -80,7 +81,7 @@ impl<'p, I: Io> Conversation<I, &'p FaultServer> for Connection {
         self.advance(env)
     }
 
-    // A client that is being answered may still read.
+    // A client that waits for a response may still read.
     fn end_of_stream(&mut self, env: &mut Env<'_, 'p, I>) -> Fate {
         self.finished = true;
         match self.state {
@@ -106,7 +107,7 @@ impl Connection {
         !matches!(self.state, State::Reading) || self.outbox.pending_bytes() > 0
     }
 
-    /// Goes on with the inbox, as far as it may.
+    /// Reads the inbox, as far as possible now.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -116,7 +117,7 @@ impl Connection {
         self.settle(env)
     }
 
-    /// Reads requests; what may not be read yet goes to the inbox.
+    /// Reads requests; bytes that may not be read yet go to the inbox.
     fn read<I: Io>(&mut self, env: &mut Env<'_, '_, I>, bytes: &[u8]) {
         let mut input = bytes;
         while !self.is_blocked() {
@@ -127,7 +128,10 @@ impl Connection {
                     self.request.wire_bytes += before as u64;
                     return;
                 }
-                Err(error) => return self.refuse(env, &error),
+                Err(error) => {
+                    self.state = State::Closing;
+                    return env.refuse(&error, &mut self.outbox);
+                }
             };
             let wire_bytes = (before - input.len()) as u64;
             match event {
@@ -142,7 +146,7 @@ impl Connection {
                         self.outbox.flush(&mut env.io, self.id, true);
                     }
                 }
-                // The body of a request says nothing here; only responses are informational.
+                // The body of a request has no meaning here; only responses are informational.
                 Event::Body(_) | Event::Informational(_) => {}
                 Event::End => {
                     self.request.wire_bytes += wire_bytes;
@@ -163,7 +167,7 @@ impl Connection {
         self.request.note(env, wire_bytes);
         let case = match &self.request.what {
             What::Case(case) => *case,
-            What::AtOnce(..) => return self.answer_at_once(env),
+            What::AtOnce(..) => return self.response_at_once(env),
         };
         let job = Job::begin(env, case);
         let due_ns = job.next_due_ns();
@@ -200,11 +204,11 @@ impl Connection {
             self.deadline.set(due_ns, self.id, &mut env.timers);
             return Fate::Keep;
         }
-        self.told(env)
+        self.end(env)
     }
 
     /// The last byte is on its way, or the reset is due.
-    fn told<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
+    fn end<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         let next = if self.request.keep_alive {
             State::Reading
         } else {
@@ -213,14 +217,14 @@ impl Connection {
         let State::Serving(job) = std::mem::replace(&mut self.state, next) else {
             return Fate::Keep;
         };
-        job.told(env);
+        job.ended(env);
         if job.service.is_reset {
             return Fate::Reset;
         }
         self.advance(env)
     }
 
-    fn answer_at_once<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
+    fn response_at_once<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
         let Some((head, body)) = self.request.at_once() else {
             return;
         };
@@ -240,14 +244,7 @@ impl Connection {
         self.outbox.flush(&mut env.io, self.id, true);
     }
 
-    /// The client broke the protocol or a limit: says so and ends the connection.
-    fn refuse<I>(&mut self, env: &mut Env<'_, '_, I>, error: &ProtocolError) {
-        env.counters.protocol_errors.add(1);
-        write_refusal(self.outbox.queue(), error);
-        self.state = State::Closing;
-    }
-
-    /// Sends what is queued and decides how it goes on.
+    /// Sends the queued bytes and decides whether the connection stays open.
     fn settle<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         self.outbox.flush(&mut env.io, self.id, true);
         if !self.is_blocked() {
@@ -260,10 +257,8 @@ impl Connection {
             State::Closing if self.finished => Fate::Close,
             State::Closing => {
                 self.state = State::Lingering;
-                env.io.shutdown(self.id);
+                env.linger(self.id, &mut self.deadline);
                 self.inbox.discard(&mut env.io, self.id);
-                let due_ns = env.now_ns + LINGER_NS;
-                self.deadline.set(due_ns, self.id, &mut env.timers);
                 Fate::Keep
             }
             State::Reading if self.finished && self.inbox.is_empty() => Fate::Close,

@@ -1,4 +1,5 @@
-//! Service times that look random and are a function of seed and number, so that the truth is known.
+//! Service times that look random and are a function of seed and number, so that the truth is
+//! known.
 
 use crate::random::Random;
 
@@ -57,7 +58,8 @@ impl Distribution {
     }
 }
 
-/// The number of this index in [0, 1): the upper 53 bits of SplitMix64 at that place in its sequence.
+/// The number of this index in [0, 1): the upper 53 bits of SplitMix64 at that place in its
+/// sequence.
 fn uniform(seed: u64, index: u64) -> f64 {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(GAMMA)));

@@ -1,4 +1,4 @@
-//! A request and its answer over HTTP/2, one of many on a connection.
+//! A request and its response over HTTP/2, one of many on a connection.
 
 use gatebench_net::Io;
 
@@ -10,20 +10,12 @@ use crate::http2::{Reply, Responding, Step};
 use crate::pattern;
 use crate::response::Response;
 
-/// Its pieces are as long as the case says, so that what the windows hold back waits for them.
+/// Its pieces are as long as the case sets. Pieces that the windows hold back wait for them.
+#[derive(Default)]
 pub(crate) struct Exchange {
     request: Request,
-    /// From when the request is whole until its answer is told.
+    /// From the end of the request to the end of its response.
     job: Option<Job>,
-}
-
-impl Default for Exchange {
-    fn default() -> Self {
-        Self {
-            request: Request::none(),
-            job: None,
-        }
-    }
 }
 
 impl<'p, I: Io> Responding<I, &'p FaultServer> for Exchange {
@@ -32,7 +24,7 @@ impl<'p, I: Io> Responding<I, &'p FaultServer> for Exchange {
         self.job = None;
     }
 
-    // The body of a request says nothing here.
+    // The body of a request has no meaning here.
     fn take_body(&mut self, _: &[u8]) -> usize {
         0
     }
@@ -78,7 +70,7 @@ impl<'p, I: Io> Responding<I, &'p FaultServer> for Exchange {
         if job.pieces_sent < pieces {
             return Step::Later(job.next_due_ns());
         }
-        job.told(env);
+        job.ended(env);
         let is_reset = job.service.is_reset;
         self.job = None;
         if is_reset { Step::Reset } else { Step::Done }

@@ -1,14 +1,14 @@
-//! The `pathology` origin: an upstream whose illness is known by construction, to hold a load engine
-//! against.
+//! The `pathology` origin: an upstream whose faults are known by construction. A load engine is
+//! tested against it.
 //!
-//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which says from a request's number or from
-//! its arrival what is done with it. Numbers and time begin at the first request after a start or a
-//! `POST` to [`BEGIN_PATH`]. Every connection is served for itself: no request waits for another.
-//! On a core of its own (`--cores`) a worker answers within some 20 µs of when that is due, because it polls
-//! without waiting for the last 2 ms before; without, for the last 0.15 ms.
+//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which decides the treatment
+//! of a request from its number or its arrival. Numbers and time begin at the first request after a
+//! start or a `POST` to [`BEGIN_PATH`]. Connections are independent: no request waits for another.
+//! On its own core (`--cores`) a worker responds within some 20 µs of the due time, because it
+//! polls without waiting for the last 2 ms. Without its own core it polls for the last 0.15 ms.
 //!
-//! What an open load must then find is a pure function, [`truth`]; what really happened is in the
-//! [`Account`].
+//! The result that an open load must find is a pure function, [`fn@truth`]. The [`Account`]
+//! contains the real events.
 
 mod account;
 mod case;
@@ -26,10 +26,11 @@ pub use distribution::Distribution;
 pub(crate) use service::FaultServer;
 pub use truth::{Arrivals, Truth, truth, truth_through};
 
-/// `GET` answers the [`Account`] as JSON.
+/// `GET` returns the [`Account`] as JSON.
 pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";
 
-/// `POST` begins number, time and account anew. With `?rate=1000` the account holds arrivals against a
-/// load of that many uniform arrivals a second. With `?rate=1000&warm_up=500` number and time begin when the
-/// request after the first 500 is due; those are served as if they came at time 0, and do not count.
+/// `POST` resets number, time and account. With `?rate=1000` the account compares arrivals with a
+/// load of that many uniform arrivals a second. With `?rate=1000&warm_up=500` number and time begin
+/// when the request after the first 500 is due; those are served as if they came at time 0, and do
+/// not count.
 pub const BEGIN_PATH: &str = "/.gatebench/pathology/begin";

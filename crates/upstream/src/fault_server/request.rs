@@ -11,7 +11,7 @@ use super::{Case, Service};
 use crate::asked::Asked;
 use crate::response::{BINARY, Body, HeadOptions, Response};
 
-/// What is kept of a request from its head to its end.
+/// The state of a request from its head to its end.
 pub(super) struct Request {
     pub(super) what: What,
     pub(super) nonce: Option<Nonce>,
@@ -48,11 +48,11 @@ impl Job {
     }
 }
 
-impl Request {
-    /// Before the first.
-    pub(super) fn none() -> Self {
+/// The state before the first request.
+impl Default for Request {
+    fn default() -> Self {
         Self {
-            what: What::AtOnce(Response::not_found(), Vec::new()),
+            what: What::AtOnce(Response::default(), Vec::new()),
             nonce: None,
             is_control: false,
             is_head: false,
@@ -60,7 +60,9 @@ impl Request {
             wire_bytes: 0,
         }
     }
+}
 
+impl Request {
     /// Decides at the head.
     pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
         if !is_control {
@@ -89,8 +91,7 @@ impl Request {
             nonce: asked.field(NONCE_HEADER).and_then(Nonce::from_hex),
             is_control,
             is_head: asked.method == "HEAD",
-            keep_alive: true,
-            wire_bytes: 0,
+            ..Self::default()
         }
     }
 
@@ -106,7 +107,7 @@ impl Request {
         env.counters.bytes_in.add(wire_bytes);
     }
 
-    /// A head with what HTTP/1.1 says of the connection.
+    /// A head with the connection field of HTTP/1.1.
     pub(super) fn on_connection(&self, head: HeadOptions<'static>) -> HeadOptions<'static> {
         HeadOptions {
             connection: (!self.keep_alive).then_some("close"),
@@ -142,7 +143,7 @@ impl Job {
         }
     }
 
-    /// The bytes of the body that are due next. One that is reset says half of it.
+    /// The bytes of the body that are due next. A response that is reset sends half of its body.
     pub(super) fn next_bytes(&self) -> Range<u64> {
         let Service {
             piece_bytes,
@@ -181,7 +182,7 @@ impl Job {
     }
 
     /// Accounts for the response: its last byte is on its way, or the reset is due.
-    pub(super) fn told<I: Io>(&self, env: &Env<'_, '_, I>) {
+    pub(super) fn ended<I: Io>(&self, env: &Env<'_, '_, I>) {
         let end = if self.service.is_reset {
             End::Reset
         } else {

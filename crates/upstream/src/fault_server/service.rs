@@ -1,4 +1,4 @@
-//! What the workers share: control's paths, and deadlines met by polling.
+//! The parts that the workers share: control's paths, and deadlines met by polling.
 
 use std::io;
 
@@ -12,24 +12,24 @@ use super::{ACCOUNT_PATH, BEGIN_PATH};
 use crate::connection::Origin;
 use crate::control::{self, RESET_PATH};
 use crate::ledger::Ledger;
-use crate::response::{Body, JSON, Response};
+use crate::response::Response;
 use crate::worker;
 
-/// The last part of a wait is spent polling without waiting: a thread that sleeps wakes late by more
-/// than this origin may be off.
+/// The last part of a wait is spent polling without waiting, because a sleeping thread wakes later
+/// than this origin's accuracy allows.
 const SPIN_NS: u64 = 150_000;
-/// On a core of its own a worker polls for longer, so that under a steady load it never sleeps and
-/// requests are not met late either.
+/// On its own core a worker polls for longer. Under a steady load it never sleeps and does not
+/// receive requests late either.
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
-/// What the workers share.
+/// The parts that the workers share.
 pub(crate) struct FaultServer {
     pub(super) accounts: Accounts,
     ledger: Ledger,
     spin_ns: u64,
 }
 
-/// What all connections of a worker use.
+/// The parts that all connections of a worker share.
 pub(super) type Env<'a, 'p, I> = crate::env::Env<'a, I, &'p FaultServer>;
 
 impl FaultServer {
@@ -41,7 +41,7 @@ impl FaultServer {
         }
     }
 
-    /// Answers a request to control's paths.
+    /// The response to a request to control's paths.
     pub(super) fn control(
         &self,
         method: &str,
@@ -50,13 +50,13 @@ impl FaultServer {
         scratch: &mut Vec<u8>,
     ) -> Response {
         match (path, method) {
-            (ACCOUNT_PATH, "GET") => self.told(scratch),
+            (ACCOUNT_PATH, "GET") => self.account(scratch),
             (ACCOUNT_PATH, _) => Response::not_allowed("GET"),
             (BEGIN_PATH, "POST") => match plan(query) {
                 Some(plan) => {
                     self.accounts.begin(plan);
                     self.ledger.reset();
-                    self.told(scratch)
+                    self.account(scratch)
                 }
                 None => Response::error(400, NO_PLAN),
             },
@@ -70,18 +70,17 @@ impl FaultServer {
         }
     }
 
-    fn told(&self, scratch: &mut Vec<u8>) -> Response {
-        match serde_json::to_writer(scratch, &self.accounts.account()) {
-            Ok(()) => Response::ok(JSON, Body::Scratch),
-            Err(_) => Response::error(500, "upstream: the account cannot be written as JSON\n"),
-        }
+    fn account(&self, scratch: &mut Vec<u8>) -> Response {
+        control::as_json(&self.accounts.account(), NO_ACCOUNT, scratch)
     }
 }
+
+const NO_ACCOUNT: &str = "upstream: the account cannot be written as JSON\n";
 
 const NO_PLAN: &str =
     "upstream: write ?rate=1000, in requests per second, or ?rate=1000&warm_up=500, in requests\n";
 
-/// Nothing, a rate, or a rate and a warm-up after it.
+/// Reads nothing, a rate, or a rate and a warm-up after it.
 fn plan(query: &str) -> Option<Plan> {
     if query.is_empty() {
         return Some(Plan::default());

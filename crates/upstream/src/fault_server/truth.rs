@@ -1,8 +1,8 @@
-//! What an open load must find, worked out before anything is sent.
+//! The result that an open load must find, calculated before anything is sent.
 //!
-//! An arrival that is due at a time, and never waits for a connection, is answered when the case says.
-//! So its response time is a pure function of its number: the engine that is asked for the same load has to say
-//! the same, but for the way there and back.
+//! An arrival that is due at a time, and never waits for a connection, gets its response when the
+//! case sets it. So its response time is a pure function of its number. An engine that sends the
+//! same load must report the same times, except for the way there and back.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,14 +12,13 @@ use super::{Case, Service};
 /// Uniform arrivals: the n-th, from 0, is due n ÷ rate after the epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
-    /// Per second.
     pub rate_per_second: f64,
-    /// How many.
+    /// The number of arrivals.
     pub count: u64,
 }
 
 impl Arrivals {
-    /// Those of so many seconds.
+    /// The arrivals of that many seconds.
     pub fn of(rate_per_second: f64, seconds: f64) -> Self {
         Self {
             rate_per_second,
@@ -36,18 +35,18 @@ impl Arrivals {
 /// Every response time of a load, and how the requests end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
-    /// From due to told (the last byte, or the reset), in order, nanoseconds.
+    /// From the due time to the last byte, or the reset, in order, nanoseconds.
     pub response_ns: Vec<u64>,
-    /// Answers that come whole.
+    /// Responses that come whole.
     pub answered: u64,
-    /// Answers broken off by a reset.
+    /// Responses broken off by a reset.
     pub reset: u64,
-    /// Bytes of the bodies of whole answers.
+    /// Bytes of the bodies of whole responses.
     pub body_bytes: u64,
 }
 
-/// What a load of `arrivals` finds at an upstream that is ill in this way, when none has to wait for a
-/// connection.
+/// The result of a load of `arrivals` at an upstream with this fault, if no arrival has to wait for
+/// a connection.
 pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     Truth::of(arrivals, |index, due_ns| {
         let service = case.service(index, due_ns);
@@ -55,22 +54,22 @@ pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     })
 }
 
-/// As [`truth`], through so many connections (at least one) with a request each: arrivals that find none free
-/// wait for the first that is, in order.
+/// As [`fn@truth`], through that many connections (at least one) with a request each. Arrivals that
+/// find no free connection wait for the first one, in order.
 pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Truth {
     let mut free_ns: BinaryHeap<Reverse<u64>> = (0..connections).map(|_| Reverse(0)).collect();
     Truth::of(arrivals, |index, due_ns| {
         let Reverse(free) = free_ns.pop().unwrap_or_default();
         let sent_ns = due_ns.max(free);
         let service = case.service(index, sent_ns);
-        let told_ns = sent_ns + service.ends_ns();
-        free_ns.push(Reverse(told_ns));
-        (service, told_ns - due_ns)
+        let ended_ns = sent_ns + service.ends_ns();
+        free_ns.push(Reverse(ended_ns));
+        (service, ended_ns - due_ns)
     })
 }
 
 impl Truth {
-    /// `serve` says what is done with an arrival, in order, and its response time.
+    /// `serve` returns the service of an arrival, in order, and its response time.
     fn of(arrivals: &Arrivals, mut serve: impl FnMut(u64, u64) -> (Service, u64)) -> Self {
         let mut truth = Self {
             response_ns: Vec::with_capacity(arrivals.count as usize),
@@ -92,105 +91,13 @@ impl Truth {
         truth
     }
 
-    /// The least response time that at least the share `q` (0 to 1) of the requests does not exceed,
-    /// nanoseconds: the ⌈q·n⌉-th of n. 0 for an empty load.
+    /// The least response time that at least the share `q` (0 to 1) of the requests does not
+    /// exceed, nanoseconds: the ⌈q·n⌉-th of n. 0 for an empty load.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         let count = self.response_ns.len();
-        // What is left of q·n beyond a whole number by rounding is not a request.
+        // A rest of q·n beyond a whole number that comes from rounding is not a request.
         let rank = (q * count as f64 - 1e-6).ceil().max(1.0) as usize;
         let at = rank.min(count).saturating_sub(1);
         self.response_ns.get(at).copied().unwrap_or(0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    fn of(target: &str, rate_per_second: f64, seconds: f64) -> Truth {
-        let (path, query) = target.split_once('?').unwrap();
-        let case = Case::parse(path, query).unwrap();
-        truth(&case, &Arrivals::of(rate_per_second, seconds))
-    }
-
-    fn quantiles_ms(truth: &Truth) -> [f64; 5] {
-        [0.5, 0.9, 0.99, 0.999, 1.0].map(|q| truth.quantile_ns(q) as f64 / MS as f64)
-    }
-
-    #[test]
-    fn a_stall_of_a_second_in_fourteen() {
-        let truth = of("/stall?every=14s&for=1s&service=5ms", 1_000.0, 14.0);
-        assert_eq!((truth.answered, truth.reset), (14_000, 0));
-        // The 1,000 requests due from 6.495 s to 7.495 s wait 1,005, 1,004, ... 6 ms; all others 5 ms.
-        // The 13,860th of 14,000 has 140 above it: the longest is 1,005, so it is 865.
-        assert_eq!(quantiles_ms(&truth), [5.0, 5.0, 865.0, 991.0, 1_005.0]);
-    }
-
-    #[test]
-    fn one_of_eight_is_slow() {
-        let truth = of("/bimodal?fast=1ms&slow=20ms&slow_every=8", 1_000.0, 14.0);
-        assert_eq!(quantiles_ms(&truth), [1.0, 20.0, 20.0, 20.0, 20.0]);
-        let slow = truth
-            .response_ns
-            .iter()
-            .filter(|ns| **ns == 20 * MS)
-            .count();
-        assert_eq!(slow, 1_750);
-    }
-
-    #[test]
-    fn a_slow_start_is_a_straight_line() {
-        // 10 requests at 0, 100, ... 900 ms take 11, 10, ... 2 ms, the next ten 1 ms.
-        let truth = of("/slow-start?for=1s&from=11ms&to=1ms", 10.0, 2.0);
-        let mut expected: Vec<u64> = (2..=11).map(|ms| ms * MS).collect();
-        expected.splice(0..0, [MS; 10]);
-        assert_eq!(truth.response_ns, expected);
-        assert_eq!(quantiles_ms(&truth), [1.0, 9.0, 11.0, 11.0, 11.0]);
-    }
-
-    #[test]
-    fn resets_and_bytes_are_counted() {
-        let truth = of("/reset?every=100&service=1ms&bytes=10", 1_000.0, 1.0);
-        assert_eq!((truth.answered, truth.reset), (990, 10));
-        assert_eq!(truth.body_bytes, 9_900);
-        let truth = of(
-            "/trickle?bytes=1000&piece=100&every=2ms&service=1ms",
-            200.0,
-            1.0,
-        );
-        assert_eq!((truth.answered, truth.body_bytes), (200, 200_000));
-        assert_eq!(quantiles_ms(&truth), [19.0; 5]);
-    }
-
-    #[test]
-    fn two_connections_carry_two_requests_every_five_milliseconds() {
-        let case = Case::parse("/constant", "service=5ms").unwrap();
-        let arrivals = Arrivals::of(1_000.0, 0.01);
-        // Due at 0, 1, ... 9 ms, told at 5, 6, 10, 11, ... 25, 26: the waiting grows by 1.5 ms an arrival.
-        let found = truth_through(2, &case, &arrivals).response_ns;
-        let expected = [5, 5, 8, 8, 11, 11, 14, 14, 17, 17];
-        assert_eq!(found, expected.map(|ms| ms * MS));
-        // Five are enough.
-        assert_eq!(truth_through(5, &case, &arrivals), truth(&case, &arrivals));
-    }
-
-    #[test]
-    fn exponential_service_has_its_known_quantiles() {
-        let truth = of(
-            "/jitter?distribution=exponential&mean=5ms&seed=3",
-            1_000.0,
-            100.0,
-        );
-        for q in [0.5, 0.9, 0.99] {
-            let expected = -5e6 * f64::ln(1.0 - q);
-            let found = truth.quantile_ns(q) as f64;
-            assert!(
-                (found / expected - 1.0).abs() < 0.03,
-                "p{q}: {found} for {expected}"
-            );
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! The heads of answers, encoded once.
+//! The heads of responses, encoded once.
 
 use gatebench_net::http1::BodyLength;
 use gatebench_net::http2::{Block, Variable};
@@ -19,14 +19,14 @@ pub(crate) struct Heads {
 
 struct Known {
     options: HeadOptions<'static>,
-    /// In the place of that of the options, which borrow nothing.
+    /// Replaces the content type of the options, which borrow nothing.
     content_type: Vec<u8>,
     block: Block,
     times: Option<Variable>,
 }
 
 impl Heads {
-    /// The block of a head. `times` are said where the options leave room for them.
+    /// The block of a head. It contains `times` if the options leave room for them.
     pub(super) fn block(&mut self, head: &HeadOptions<'_>, times: Option<Times>) -> &Block {
         let at = self.known.iter().position(|known| known.is(head));
         let at = at.unwrap_or_else(|| self.learn(head));
@@ -58,7 +58,7 @@ impl Known {
         if !head.content_type.is_empty() {
             block.field("content-type", head.content_type);
         }
-        if let BodyLength::Length(length) = head.told_length() {
+        if let BodyLength::Length(length) = head.body_length() {
             block.field("content-length", length.to_string().as_bytes());
         }
         if let Some(allow) = head.allow {

@@ -1,8 +1,8 @@
-//! One client's connection over HTTP/2: requests on many streams, answered as each becomes due.
+//! One client's connection over HTTP/2: requests on many streams, each with its response when due.
 //!
-//! What the requests of one receive are answered with leaves together, stamped with one reading of the
-//! clock. While a send is under way nothing further is answered, so that a client that reads slowly
-//! makes this hold no more than its streams: no receiving has to be paused.
+//! The responses to the requests of one receive leave together, stamped with one reading of the
+//! clock. While a send is under way no further response is queued. A client that reads slowly
+//! therefore makes this hold no more than its streams, and receiving is never paused.
 
 mod heads;
 mod reply;
@@ -16,29 +16,29 @@ use gatebench_net::{ConnId, Io, Outbox};
 use crate::BODY_BYTES_MAX;
 use crate::asked::Asked;
 use crate::control;
-use crate::env::{Conversation, Env, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
+use crate::env::{Conversation, Env, Fate, PENDING_BYTES_MAX, Speaker};
 use crate::response::Response;
 use heads::Heads;
 pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
-/// A request and its answer on one stream. Its memory serves one after another.
+/// A request and its response on one stream. Its memory serves one request after another.
 pub(crate) trait Responding<I: Io, O>: Default {
-    /// A head was read: decides the response.
+    /// Decides the response when the head was read.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
 
-    /// Takes a piece of the request's body; how many bytes of it are kept.
+    /// Takes a piece of the request's body. Returns the number of its bytes that are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
-    /// The request is refused, whatever was decided at its head.
+    /// Refuses the request, regardless of the decision at its head.
     fn refuse(&mut self, response: Response);
 
-    /// The request is whole, and is counted with so many bytes; when its answer is due, by the clock.
+    /// Counts the whole request with its bytes. Returns the time at which its response is due.
     fn whole(&mut self, env: &mut Env<'_, I, O>, wire_bytes: u64) -> u64;
 
-    /// Goes on with the response.
+    /// Continues the response.
     fn go_on(&mut self, env: &mut Env<'_, I, O>, reply: &mut Reply<'_>) -> Step;
 
-    /// The client has given it up.
+    /// Ends the exchange because the client has given it up.
     fn given_up(&mut self, env: &mut Env<'_, I, O>);
 }
 
@@ -49,18 +49,18 @@ pub(crate) struct Connection<E> {
     heads: Heads,
     /// By slot.
     streams: Vec<Stream<E>>,
-    /// Streams that have something to say, in turn.
+    /// Streams that have something to send, in turn.
     turns: VecDeque<StreamId>,
-    /// Streams whose answers are due later.
+    /// Streams whose responses are due later.
     later: Timers<StreamId>,
     deadline: Deadline,
-    /// Who sent the first request.
+    /// The sender of the first request.
     speaker: Option<Speaker>,
     /// Bytes that came since the last whole request.
     wire_bytes: u64,
-    /// Bytes that were sent and not counted, as it is not known yet to whom.
-    told_bytes: u64,
-    /// Bytes of request bodies that are kept for their answers.
+    /// Bytes that were sent and are not counted yet, because the speaker is unknown.
+    uncounted_bytes: u64,
+    /// Bytes of request bodies that are kept for their responses.
     kept_bytes: u64,
     /// The client has sent FIN.
     finished: bool,
@@ -70,9 +70,9 @@ pub(crate) struct Connection<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// The last word is queued.
+    /// The last frame is queued.
     Closing,
-    /// The last word is sent, FIN too.
+    /// The last frame and FIN are sent.
     Lingering,
 }
 
@@ -99,7 +99,7 @@ impl<E: Default> Connection<E> {
             deadline: Deadline::default(),
             speaker: None,
             wire_bytes: 0,
-            told_bytes: 0,
+            uncounted_bytes: 0,
             kept_bytes: 0,
             finished: false,
             state: State::Open,
@@ -158,7 +158,7 @@ impl<I: Io, O, E: Responding<I, O>> Conversation<I, O> for Connection<E> {
 }
 
 impl<E> Connection<E> {
-    /// Reads all that has come.
+    /// Reads all bytes that have come.
     fn read<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, mut input: &[u8])
     where
         E: Responding<I, O>,
@@ -168,7 +168,7 @@ impl<E> Connection<E> {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
                 Err(_) => {
-                    // GOAWAY says why; it is queued.
+                    // GOAWAY, which states the reason, is queued.
                     env.counters.protocol_errors.add(1);
                     self.state = State::Closing;
                     return;
@@ -193,7 +193,7 @@ impl<E> Connection<E> {
                     env.counters.protocol_errors.add(u64::from(error.is_some()));
                     self.give_up(env, stream);
                 }
-                // A client that goes away waits for its answers. The rest says nothing to an origin.
+                // A client that goes away waits for its responses. An origin ignores the rest.
                 Event::Informational { .. }
                 | Event::Trailers { .. }
                 | Event::Settings
@@ -224,7 +224,7 @@ impl<E> Connection<E> {
         self.arm(env);
     }
 
-    /// Sets the deadline to when the next answer is due.
+    /// Sets the deadline to the time at which the next response is due.
     fn arm<I, O>(&mut self, env: &mut Env<'_, I, O>) {
         if self.state == State::Open
             && let Some(next_ns) = self.later.next_ns()
@@ -243,8 +243,8 @@ impl<E> Connection<E> {
         }
     }
 
-    /// Lets every stream in turn say a piece until what is queued is enough, or none has more to say
-    /// now. Whether any said its times.
+    /// Queues a piece of every stream in turn, until enough is queued or no stream has more to send
+    /// now. Reports whether any of them sent its times.
     fn speak<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> bool
     where
         E: Responding<I, O>,
@@ -285,23 +285,24 @@ impl<E> Connection<E> {
         are_timed
     }
 
-    /// Answers what is due, sends what is queued and decides how it goes on.
+    /// Queues the responses that are due, sends the queued bytes and decides whether the connection
+    /// stays open.
     fn settle<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> Fate
     where
         E: Responding<I, O>,
     {
         self.arm(env);
-        // A send that is done at once is told by no event.
+        // No event reports a send that is done at once.
         while !self.is_sending() {
             let are_timed = self.state == State::Open && self.speak(env);
             let queued = self.outbox.queue().len();
             if queued == 0 {
                 break;
             }
-            self.told_bytes += queued as u64;
+            self.uncounted_bytes += queued as u64;
             if self.speaker == Some(Speaker::Client) {
-                let told_bytes = std::mem::take(&mut self.told_bytes);
-                env.counters.bytes_out.add(told_bytes);
+                let sent_bytes = std::mem::take(&mut self.uncounted_bytes);
+                env.counters.bytes_out.add(sent_bytes);
             }
             self.outbox.flush(&mut env.io, self.id, are_timed);
         }
@@ -312,13 +313,12 @@ impl<E> Connection<E> {
             State::Closing if self.finished => Fate::Close,
             State::Closing => {
                 self.state = State::Lingering;
-                env.io.shutdown(self.id);
-                let due_ns = env.now_ns + LINGER_NS;
                 self.deadline = Deadline::default();
-                self.deadline.set(due_ns, self.id, &mut env.timers);
+                env.linger(self.id, &mut self.deadline);
                 Fate::Keep
             }
-            // What still waits for windows waits for ever: no update of them will come.
+            // Bytes that still wait for windows would wait for ever, because no window update can
+            // arrive.
             State::Open if self.finished && self.later.is_empty() => Fate::Close,
             State::Open | State::Lingering => Fate::Keep,
         }
@@ -360,7 +360,7 @@ impl<E> Stream<E> {
         }
     }
 
-    /// The slot is free; how many bytes were kept for it.
+    /// Frees the slot. Returns the number of bytes that were kept for it.
     fn close(&mut self) -> u64 {
         self.id = None;
         std::mem::take(&mut self.kept_bytes)
@@ -387,7 +387,7 @@ fn find<E>(streams: &mut [Stream<E>], id: StreamId) -> Option<&mut Stream<E>> {
     (stream.id == Some(id)).then_some(stream)
 }
 
-/// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 10.1.1).
+/// Reports whether the client waits for 100 (Continue) before it sends the body (RFC 9110 10.1.1).
 fn expects_continue(head: &http2::Head<'_>) -> bool {
     head.field("expect")
         .is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"))

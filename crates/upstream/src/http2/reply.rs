@@ -1,4 +1,4 @@
-//! What a stream says.
+//! The response of a stream.
 
 use gatebench_net::http2::{Server, StreamId};
 use gatebench_net::trace::Times;
@@ -6,23 +6,23 @@ use gatebench_net::trace::Times;
 use super::heads::Heads;
 use crate::response::HeadOptions;
 
-/// Bytes of a body that one stream says before it is another's turn: a frame.
+/// Bytes of a body that one stream sends before the next stream's turn: a frame.
 pub(crate) const PIECE_BYTES: usize = 16 * 1024;
 
-/// How a response goes on after a piece was said.
+/// The next step of a response after a piece was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// There is more to say, now or when the client lets it.
+    /// There is more to send, now or when the client allows it.
     More,
-    /// There is more to say at that time.
+    /// There is more to send at that time.
     Later(u64),
-    /// All is said.
+    /// Everything is sent.
     Done,
     /// The stream is broken off.
     Reset,
 }
 
-/// Where the response of one stream goes.
+/// The destination of the response of one stream.
 pub(crate) struct Reply<'a> {
     server: &'a mut Server,
     heads: &'a mut Heads,
@@ -55,19 +55,19 @@ impl<'a> Reply<'a> {
         self.is_timed
     }
 
-    /// Says the head, and that nothing follows where it `ends`.
+    /// Sends the head, and ends the stream if `ends`.
     pub(crate) fn head(&mut self, head: &HeadOptions<'_>, times: Option<Times>, ends: bool) {
         self.is_timed |= times.is_some();
         let block = self.heads.block(head, times);
         self.server.respond(self.stream, block, b"", ends, self.out);
     }
 
-    /// Says a piece of the body.
+    /// Sends a piece of the body.
     pub(crate) fn body(&mut self, piece: &[u8], ends: bool) {
         self.server.send(self.stream, piece, ends, self.out);
     }
 
-    /// Whether what was said already still waits for the client's windows.
+    /// Reports whether sent bytes still wait for the client's windows.
     pub(crate) fn is_blocked(&mut self) -> bool {
         self.server.unsent_bytes(self.stream) > 0
     }

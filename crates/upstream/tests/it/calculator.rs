@@ -1,4 +1,4 @@
-//! The calculator over real sockets, asked by curl over both protocols.
+//! The calculator over real sockets, with curl as the client over both protocols.
 
 use std::process::Command;
 
@@ -15,21 +15,21 @@ fn curl(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn it_answers_from_its_region() {
+fn it_responds_from_its_region() {
     for backend in backends() {
         for (region, name) in [(Region::Soap1, "soap1"), (Region::Soap2, "soap2")] {
             let upstream = Upstream::start(Kind::Calculator(region), backend);
             let url = format!("http://{}/ws", upstream.address);
             for version in ["--http1.1", "--http2-prior-knowledge"] {
-                let told = curl(&[version, "--data", ADDITION, &url]).to_lowercase();
-                assert!(told.contains(" 200"), "{told}");
-                assert!(told.contains("content-type: text/xml;charset=utf-8\r\n"));
-                assert!(told.contains(&format!("x-soap-region: {name}\r\n")));
-                assert!(told.contains("content-length: 326\r\n"));
-                assert!(told.contains("<addresult>12</addresult>"), "{told}");
+                let output = curl(&[version, "--data", ADDITION, &url]).to_lowercase();
+                assert!(output.contains(" 200"), "{output}");
+                assert!(output.contains("content-type: text/xml;charset=utf-8\r\n"));
+                assert!(output.contains(&format!("x-soap-region: {name}\r\n")));
+                assert!(output.contains("content-length: 326\r\n"));
+                assert!(output.contains("<addresult>12</addresult>"), "{output}");
                 let zero = ADDITION.replace("Add", "Divide").replace('7', "0");
-                let told = curl(&[version, "--data", &zero, &url]);
-                assert!(told.contains(" 500") && told.contains("<soap:Fault>"));
+                let output = curl(&[version, "--data", &zero, &url]);
+                assert!(output.contains(" 500") && output.contains("<soap:Fault>"));
                 let packed = curl(&[version, "--compressed", "--data", ADDITION, &url]);
                 assert!(packed.to_lowercase().contains("content-encoding: gzip\r\n"));
                 assert!(packed.contains("<AddResult>12</AddResult>"), "{packed}");

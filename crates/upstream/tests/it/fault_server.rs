@@ -1,4 +1,4 @@
-//! The pathology origin over real sockets: what is answered, broken off and counted. No time is
+//! The pathology origin over real sockets: responses, resets and counts. No time is
 //! asserted but that nothing comes too early.
 
 use std::io::{ErrorKind, Read};
@@ -13,8 +13,8 @@ fn start(backend: gatebench_net::Backend) -> Upstream {
 }
 
 fn account(upstream: &Upstream) -> Account {
-    let answer = upstream.client().get(ACCOUNT_PATH);
-    serde_json::from_slice(&answer.body).unwrap()
+    let response = upstream.client().get(ACCOUNT_PATH);
+    serde_json::from_slice(&response.body).unwrap()
 }
 
 fn begin(upstream: &Upstream, query: &str) -> u16 {
@@ -23,7 +23,7 @@ fn begin(upstream: &Upstream, query: &str) -> u16 {
     upstream.client().ask(&request).status
 }
 
-/// What arrives until the peer closes or resets, and whether it was a reset.
+/// The bytes that arrive until the peer closes or resets, and true for a reset.
 fn until_broken(client: &mut Client) -> (Vec<u8>, bool) {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
@@ -84,7 +84,7 @@ fn requests_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn an_answer_is_reset_in_its_middle() {
+fn a_response_is_reset_in_its_middle() {
     for backend in backends() {
         let upstream = start(backend);
         let mut client = upstream.client();
@@ -93,7 +93,8 @@ fn an_answer_is_reset_in_its_middle() {
         client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes());
         let (bytes, was_reset) = until_broken(&mut client);
         assert!(was_reset, "{}", String::from_utf8_lossy(&bytes));
-        // What the kernel had not handed over may be lost to the reset, but it never is more than half.
+        // The reset may discard bytes that the kernel had not delivered, but the client never gets
+        // more than half.
         let head_bytes = bytes
             .windows(4)
             .position(|it| it == b"\r\n\r\n")
@@ -106,7 +107,7 @@ fn an_answer_is_reset_in_its_middle() {
 }
 
 #[test]
-fn a_trickled_answer_is_whole_to_the_byte() {
+fn a_trickled_response_is_whole_to_the_byte() {
     for backend in backends() {
         let upstream = start(backend);
         let mut client = upstream.client();
@@ -118,8 +119,8 @@ fn a_trickled_answer_is_whole_to_the_byte() {
                 .take(1_001)
                 .collect();
         let began = Instant::now();
-        let answer = client.get("/trickle?bytes=1001&piece=100&every=2ms&service=3ms");
-        assert_eq!(answer.body, expected);
+        let response = client.get("/trickle?bytes=1001&piece=100&every=2ms&service=3ms");
+        assert_eq!(response.body, expected);
         // Eleven pieces, ten pauses.
         assert!(began.elapsed() >= Duration::from_millis(23));
         assert_eq!(account(&upstream).body_bytes, 1_001);
@@ -127,7 +128,7 @@ fn a_trickled_answer_is_whole_to_the_byte() {
 }
 
 #[test]
-fn requests_sent_at_once_are_answered_in_turn_and_head_has_no_body() {
+fn pipelined_requests_get_responses_in_order_and_head_has_no_body() {
     for backend in backends() {
         let upstream = start(backend);
         let mut client = upstream.client();
@@ -136,9 +137,9 @@ fn requests_sent_at_once_are_answered_in_turn_and_head_has_no_body() {
               HEAD /trickle?bytes=64&piece=8 HTTP/1.1\r\nHost: h\r\n\r\n\
               GET /nowhere HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
         );
-        assert_eq!(client.answer(false).body, b"ab");
-        assert_eq!(client.answer(true).field("Content-Length"), Some("64"));
-        let wrong = client.answer(false);
+        assert_eq!(client.response(false).body, b"ab");
+        assert_eq!(client.response(true).field("Content-Length"), Some("64"));
+        let wrong = client.response(false);
         assert_eq!(
             (wrong.status, wrong.field("Connection")),
             (404, Some("close"))
@@ -171,7 +172,8 @@ fn a_client_that_goes_away_is_accounted_for() {
     }
 }
 
-/// Closes with RST, which the upstream sees while it serves; a FIN would only end the client's half.
+/// Closes with RST, which the upstream sees while it serves; a FIN would only end the client's
+/// half.
 fn reset(client: Client) {
     let at_once = Some(Duration::ZERO);
     rustix::net::sockopt::set_socket_linger(client.stream.get_ref(), at_once).unwrap();

@@ -1,4 +1,5 @@
-//! HTTP/2 on the port of HTTP/1.1: with prior knowledge and by ALPN, with curl and with our own client.
+//! HTTP/2 on the port of HTTP/1.1: with prior knowledge and by ALPN, with curl and with our own
+//! client.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -12,7 +13,7 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_upstream::{Kind, LEDGER_PATH, Snapshot};
 
-/// What curl prints, with further words.
+/// The output of curl with further arguments.
 fn curl(words: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["-sSk", "--max-time", "20"])
@@ -24,7 +25,7 @@ fn curl(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// How a client is made to speak each protocol.
+/// The arguments that make curl use each protocol.
 const CLEARTEXT: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
 const OVER_TLS: [&str; 2] = ["--http1.1", "--http2"];
 
@@ -50,8 +51,8 @@ fn curl_speaks_either_protocol_on_one_port() {
     on_each(Kind::Ping, |_, url, protocols| {
         let ping = format!("{url}/ping");
         for (protocol, version) in protocols.into_iter().zip(["1.1", "2"]) {
-            let told = curl(&[protocol, "-w", " %{http_version} %{http_code}", &ping]);
-            assert_eq!(told, format!("ok {version} 200"));
+            let output = curl(&[protocol, "-w", " %{http_version} %{http_code}", &ping]);
+            assert_eq!(output, format!("ok {version} 200"));
             let head = curl(&[protocol, "-I", &ping]).to_ascii_lowercase();
             assert!(head.contains("content-length: 2"), "{head}");
             let refused = curl(&[protocol, "-i", "-X", "DELETE", &ping]);
@@ -65,7 +66,7 @@ fn curl_speaks_either_protocol_on_one_port() {
 }
 
 #[test]
-fn routes_say_the_same_in_either_protocol() {
+fn routes_respond_alike_in_either_protocol() {
     on_each(Kind::GoBench, |_, url, [old, new]| {
         let body = "x".repeat(200_000);
         let file = std::env::temp_dir().join(format!("upstream-echo-{}", std::process::id()));
@@ -101,9 +102,9 @@ fn httpbin_compresses_and_streams() {
     on_each(Kind::Httpbin, |_, url, protocols| {
         for protocol in protocols {
             let zipped = curl(&[protocol, "--compressed", &format!("{url}/gzip")]);
-            let told: serde_json::Value = serde_json::from_str(&zipped).unwrap();
+            let output: serde_json::Value = serde_json::from_str(&zipped).unwrap();
             assert_eq!(
-                (&told["gzipped"], &told["method"]),
+                (&output["gzipped"], &output["method"]),
                 (&true.into(), &"GET".into())
             );
             let lines = curl(&[protocol, &format!("{url}/stream/3?a=1")]);
@@ -123,11 +124,11 @@ fn httpbin_compresses_and_streams() {
                 100
             );
             assert!(curl(&[protocol, &format!("{url}/xml")]).starts_with("<?xml"));
-            let told = curl(&[protocol, "-d", "{}", &format!("{url}/anything/x?q=1")]);
-            let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+            let output = curl(&[protocol, "-d", "{}", &format!("{url}/anything/x?q=1")]);
+            let output: serde_json::Value = serde_json::from_str(&output).unwrap();
             let host = url.split_once("://").unwrap().1;
-            assert_eq!(told["headers"]["Host"], host);
-            assert_eq!(told["url"], format!("http://{host}/anything/x?q=1"));
+            assert_eq!(output["headers"]["Host"], host);
+            assert_eq!(output["url"], format!("http://{host}/anything/x?q=1"));
         }
     });
 }
@@ -142,8 +143,8 @@ fn a_failed_handshake_is_counted() {
             .unwrap();
         // It says why by an alert, and closes.
         stream.read_to_end(&mut Vec::new()).unwrap();
-        let told = curl(&[&format!("https://{}{LEDGER_PATH}", upstream.address)]);
-        let ledger: Snapshot = serde_json::from_str(&told).unwrap();
+        let output = curl(&[&format!("https://{}{LEDGER_PATH}", upstream.address)]);
+        let ledger: Snapshot = serde_json::from_str(&output).unwrap();
         assert_eq!(ledger.tls_handshakes_failed, 1);
         assert_eq!((ledger.requests, ledger.protocol_errors), (0, 0));
     }
@@ -155,7 +156,7 @@ struct Own {
     client: Client,
     out: Vec<u8>,
     /// Status, times, body and whether it is whole, by number of stream.
-    answers: BTreeMap<u32, Response>,
+    responses: BTreeMap<u32, Response>,
 }
 
 #[derive(Debug, Default)]
@@ -180,7 +181,7 @@ impl Own {
             stream,
             client,
             out,
-            answers: BTreeMap::new(),
+            responses: BTreeMap::new(),
         }
     }
 
@@ -190,11 +191,11 @@ impl Own {
             block.field(NONCE_HEADER, &nonce.to_hex());
         }
         let id = self.client.request(&block, b"", &mut self.out).unwrap();
-        self.answers.insert(id.number(), Response::default());
+        self.responses.insert(id.number(), Response::default());
         id
     }
 
-    /// Until nothing is under way.
+    /// Until no request is pending.
     fn wait(&mut self) {
         while self.client.open_count() > 0 {
             self.turn();
@@ -211,19 +212,19 @@ impl Own {
         while let Some(event) = self.client.next(&mut input, &mut self.out).unwrap() {
             match event {
                 Event::Head { stream, head } => {
-                    let answer = self.answers.get_mut(&stream.number()).unwrap();
-                    answer.status = head.status();
-                    answer.times = head.field(TIMES_HEADER).and_then(Times::parse);
+                    let response = self.responses.get_mut(&stream.number()).unwrap();
+                    response.status = head.status();
+                    response.times = head.field(TIMES_HEADER).and_then(Times::parse);
                 }
                 Event::Body { stream, bytes } => {
-                    let answer = self.answers.get_mut(&stream.number()).unwrap();
-                    answer.body.extend_from_slice(bytes);
+                    let response = self.responses.get_mut(&stream.number()).unwrap();
+                    response.body.extend_from_slice(bytes);
                 }
                 Event::End { stream } => {
-                    self.answers.get_mut(&stream.number()).unwrap().ended = true;
+                    self.responses.get_mut(&stream.number()).unwrap().ended = true;
                 }
                 Event::Reset { stream, code, .. } => {
-                    self.answers.get_mut(&stream.number()).unwrap().reset = Some(code);
+                    self.responses.get_mut(&stream.number()).unwrap().reset = Some(code);
                 }
                 _ => {}
             }
@@ -247,22 +248,22 @@ fn times_and_ledger_are_as_over_http1() {
             };
             asked.insert(own.ask(path, Some(nonce)).number(), (nonce, path));
         }
-        // Asked for again: counted, not timed.
+        // The second time, requests are counted but not timed.
         let repeated = own.ask("/json/valid", Some(Nonce::new(3, 1, 99))).number();
         let plain = own.ask("/json/valid", None).number();
         own.wait();
         let after_ns = clock::now_ns();
         for (number, (nonce, path)) in &asked {
-            let answer = &own.answers[number];
-            assert!(answer.ended && answer.status == 200);
-            let times = answer.times.unwrap();
+            let response = &own.responses[number];
+            assert!(response.ended && response.status == 200);
+            let times = response.times.unwrap();
             assert_eq!(times.nonce, *nonce);
             assert!(before_ns < times.received_ns);
             assert!(times.received_ns + times.service_ns < after_ns);
             assert!(*path == "/json/valid" || times.service_ns >= 30_000_000);
         }
-        assert!(own.answers[&repeated].times.is_none());
-        assert!(own.answers[&plain].times.is_none());
+        assert!(own.responses[&repeated].times.is_none());
+        assert!(own.responses[&plain].times.is_none());
         let ledger = upstream.ledger();
         assert_eq!((ledger.requests, ledger.unique), (102, 100));
         assert_eq!((ledger.repeated, ledger.without_nonce), (1, 1));
@@ -271,25 +272,25 @@ fn times_and_ledger_are_as_over_http1() {
 }
 
 #[test]
-fn long_answers_share_a_connection() {
+fn long_responses_share_a_connection() {
     for backend in backends() {
         let upstream = Upstream::start(Kind::GoBench, backend);
         let mut own = Own::connect(&upstream);
         let long: Vec<u32> = (0..3).map(|_| own.ask("/size/3M", None).number()).collect();
         let short = own.ask("/resource/1", None).number();
-        while !own.answers[&short].ended {
+        while !own.responses[&short].ended {
             own.turn();
         }
-        assert!(long.iter().all(|number| !own.answers[number].ended));
+        assert!(long.iter().all(|number| !own.responses[number].ended));
         own.wait();
         for number in long {
-            assert_eq!(own.answers[&number].body.len(), 3 << 20);
+            assert_eq!(own.responses[&number].body.len(), 3 << 20);
         }
     }
 }
 
 #[test]
-fn a_stream_that_is_given_up_leaves_the_others_alone() {
+fn a_cancelled_stream_does_not_affect_the_others() {
     for backend in backends() {
         let upstream = Upstream::start(Kind::GoBench, backend);
         let mut own = Own::connect(&upstream);
@@ -301,13 +302,13 @@ fn a_stream_that_is_given_up_leaves_the_others_alone() {
         }
         let short = own.ask("/resource/1", None).number();
         own.wait();
-        assert!(own.answers[&short].ended);
+        assert!(own.responses[&short].ended);
         assert_eq!(upstream.ledger().protocol_errors, 0);
     }
 }
 
 #[test]
-fn illness_is_the_same_over_http2() {
+fn faults_are_the_same_over_http2() {
     for backend in backends() {
         let upstream = Upstream::start(Kind::Pathology, backend);
         let mut own = Own::connect(&upstream);
@@ -318,12 +319,15 @@ fn illness_is_the_same_over_http2() {
         let broken = own.ask("/reset?every=1&bytes=1000", None).number();
         let wrong = own.ask("/nowhere", None).number();
         own.wait();
-        let whole = &own.answers[&whole.number()];
+        let whole = &own.responses[&whole.number()];
         assert!(whole.ended && whole.body.len() == 1000);
         assert_eq!(whole.times.unwrap().nonce, Nonce::new(1, 0, 0));
-        assert_eq!(own.answers[&broken].reset, Some(ErrorCode::INTERNAL_ERROR));
-        assert_eq!(own.answers[&broken].body.len(), 500);
-        assert_eq!(own.answers[&wrong].status, 404);
+        assert_eq!(
+            own.responses[&broken].reset,
+            Some(ErrorCode::INTERNAL_ERROR)
+        );
+        assert_eq!(own.responses[&broken].body.len(), 500);
+        assert_eq!(own.responses[&wrong].status, 404);
         let account = upstream
             .client()
             .get(gatebench_upstream::fault_server::ACCOUNT_PATH)

@@ -16,13 +16,13 @@ fn on_each(kind: Kind, check: impl Fn(&Upstream)) {
 }
 
 #[test]
-fn ping_answers_over_one_connection() {
+fn ping_responds_over_one_connection() {
     on_each(Kind::Ping, |upstream| {
         let mut client = upstream.client();
         for _ in 0..3 {
-            let answer = client.get("/ping");
-            assert_eq!((answer.status, &answer.body[..]), (200, &b"ok"[..]));
-            assert_eq!(answer.field("Content-Type"), Some("text/plain"));
+            let response = client.get("/ping");
+            assert_eq!((response.status, &response.body[..]), (200, &b"ok"[..]));
+            assert_eq!(response.field("Content-Type"), Some("text/plain"));
         }
         assert_eq!(client.get("/other").status, 404);
         let refused = client.ask("DELETE /ping HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -64,11 +64,11 @@ fn times_lie_between_sending_and_receiving_and_carry_the_nonce() {
             let nonce = Nonce::new(7, 1, sequence);
             let hex = String::from_utf8(nonce.to_hex().to_vec()).unwrap();
             let before_ns = clock::now_ns();
-            let answer = client.ask(&format!(
+            let response = client.ask(&format!(
                 "GET /ping HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: {hex}\r\n\r\n"
             ));
             let after_ns = clock::now_ns();
-            let times = Times::parse(answer.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
+            let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
             assert_eq!(times.nonce, nonce);
             assert!(before_ns < times.received_ns);
             assert!(times.received_ns + times.service_ns < after_ns);
@@ -84,7 +84,7 @@ fn times_lie_between_sending_and_receiving_and_carry_the_nonce() {
 }
 
 #[test]
-fn a_delay_is_service_time_and_blocks_nobody_else() {
+fn a_delay_is_service_time_and_blocks_no_other_request() {
     on_each(Kind::GoBench, |upstream| {
         let request = |nonce: usize| {
             format!("GET /delay/400ms HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: {nonce:016x}\r\n\r\n")
@@ -95,8 +95,8 @@ fn a_delay_is_service_time_and_blocks_nobody_else() {
             client.send(request(nonce).as_bytes());
         }
         for client in &mut clients {
-            let answer = client.answer(false);
-            let times = Times::parse(answer.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
+            let response = client.response(false);
+            let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
             assert!(times.service_ns >= 400_000_000);
         }
         // One after the other they would need 20 s; the rest is room for a busy machine.
@@ -109,7 +109,7 @@ fn a_delay_is_service_time_and_blocks_nobody_else() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_order_past_a_delay() {
+fn pipelined_requests_get_responses_in_order_past_a_delay() {
     on_each(Kind::GoBench, |upstream| {
         let mut client = upstream.client();
         let one = |path: &str, nonce: u64| {
@@ -125,15 +125,15 @@ fn pipelined_requests_are_answered_in_order_past_a_delay() {
         .concat();
         client.send(all.as_bytes());
         for nonce in 1..=4 {
-            let answer = client.answer(false);
-            let times = Times::parse(answer.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
-            assert_eq!((answer.status, times.nonce), (200, Nonce(nonce)));
+            let response = client.response(false);
+            let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
+            assert_eq!((response.status, times.nonce), (200, Nonce(nonce)));
         }
     });
 }
 
 #[test]
-fn go_bench_answers_its_paths() {
+fn go_bench_serves_its_paths() {
     on_each(Kind::GoBench, |upstream| {
         let mut client = upstream.client();
         let valid = client.get("/json/valid");
@@ -149,10 +149,10 @@ fn go_bench_answers_its_paths() {
             ("/size/5KB", 5120),
             ("/size/1M", 1 << 20),
         ] {
-            let answer = client.get(path);
-            assert_eq!(answer.body.len(), length, "{path}");
+            let response = client.get(path);
+            assert_eq!(response.body.len(), length, "{path}");
             assert_eq!(
-                answer.field("Content-Type"),
+                response.field("Content-Type"),
                 Some("text/plain; charset=utf-8")
             );
         }
@@ -169,6 +169,26 @@ fn go_bench_answers_its_paths() {
 }
 
 #[test]
+fn any_serves_every_path_as_the_request_says() {
+    on_each(Kind::Any, |upstream| {
+        let mut client = upstream.client();
+        let plain = client.get("/a/b?c=d");
+        assert_eq!((plain.status, plain.body.len()), (200, 2));
+        let mut asked = |status: &str, bytes: &str| {
+            let fields = format!("X-Response-Status: {status}\r\nX-Response-Bytes: {bytes}\r\n");
+            let request = format!("DELETE /x HTTP/1.1\r\nHost: h\r\n{fields}\r\n");
+            let response = client.ask(&request);
+            (response.status, response.body.len())
+        };
+        assert_eq!(asked("404", "5KB"), (404, 5120));
+        assert_eq!(asked("204", "9"), (204, 0));
+        assert_eq!(asked("99", "9").0, 400);
+        assert_eq!(asked("200", "many").0, 400);
+        assert_eq!(asked("503", "999999M").0, 400);
+    });
+}
+
+#[test]
 fn x_delay_delays_a_share_of_requests() {
     on_each(Kind::GoBench, |upstream| {
         let mut client = upstream.client();
@@ -178,11 +198,11 @@ fn x_delay_delays_a_share_of_requests() {
             let request = format!(
                 "GET /xml HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: {nonce:016x}\r\n{fields}\r\n"
             );
-            let answer = client.ask(&request);
-            let times = answer
+            let response = client.ask(&request);
+            let times = response
                 .field(TIMES_HEADER)
                 .map(|value| Times::parse(value.as_bytes()).unwrap());
-            (answer.status, times.unwrap().service_ns)
+            (response.status, times.unwrap().service_ns)
         };
         assert!(ask("X-Delay: 20ms\r\n").1 >= 20_000_000);
         assert!(ask("X-Delay: 10s\r\nX-Delay-Percent: 0\r\n").1 < 5_000_000_000);
@@ -200,7 +220,7 @@ fn x_delay_delays_a_share_of_requests() {
 }
 
 #[test]
-fn bodies_come_back_whether_counted_or_chunked() {
+fn bodies_are_echoed_in_either_framing() {
     on_each(Kind::GoBench, |upstream| {
         let mut client = upstream.client();
         let body = "x".repeat(300_000);
@@ -227,7 +247,7 @@ fn a_client_that_waits_for_100_continue_gets_it() {
         );
         assert_eq!(client.head().0, 100);
         client.send(b"hi");
-        assert_eq!(client.answer(false).body, b"hi");
+        assert_eq!(client.response(false).body, b"hi");
     });
 }
 
@@ -239,33 +259,33 @@ fn a_client_that_reads_slowly_gets_every_byte() {
         client.send(requests.as_bytes());
         client.send(b"GET /xml HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
         for _ in 0..3 {
-            assert_eq!(client.answer(false).body.len(), 8 << 20);
+            assert_eq!(client.response(false).body.len(), 8 << 20);
         }
-        let last = client.answer(false);
+        let last = client.response(false);
         assert_eq!(last.field("Connection"), Some("close"));
         assert_eq!(client.rest(), b"");
     });
 }
 
 #[test]
-fn httpbin_tells_the_request_back() {
+fn httpbin_echoes_the_request() {
     on_each(Kind::Httpbin, |upstream| {
         let mut client = upstream.client();
         let body = r#"{"a": [1, 2.50]}"#;
-        let answer = client.ask(&format!(
+        let response = client.ask(&format!(
             "POST /anything/x?q=1&q=2 HTTP/1.1\r\nHost: example:80\r\nx-one: 1\r\nX-ONE: 2\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         ));
-        let told = answer.json();
-        assert_eq!(told["args"]["q"], serde_json::json!(["1", "2"]));
-        assert_eq!(told["data"], body);
+        let json = response.json();
+        assert_eq!(json["args"]["q"], serde_json::json!(["1", "2"]));
+        assert_eq!(json["data"], body);
         assert_eq!(
-            told["json"],
+            json["json"],
             serde_json::from_str::<serde_json::Value>(body).unwrap()
         );
-        assert_eq!(told["headers"]["X-One"], "1,2");
-        assert_eq!(told["method"], "POST");
-        assert_eq!(told["url"], "http://example:80/anything/x?q=1&q=2");
+        assert_eq!(json["headers"]["X-One"], "1,2");
+        assert_eq!(json["method"], "POST");
+        assert_eq!(json["url"], "http://example:80/anything/x?q=1&q=2");
         let form = client.ask(
             "PUT /anything HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\na=1+2",
         );
@@ -288,17 +308,17 @@ fn httpbin_tells_the_request_back() {
 }
 
 #[test]
-fn the_ledger_counts_what_came_and_leaves_control_out() {
+fn the_ledger_counts_requests_and_leaves_control_out() {
     on_each(Kind::Ping, |upstream| {
         let mut client = upstream.client();
         let request =
             format!("GET /ping HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: 0001000000000009\r\n\r\n");
-        let answer_bytes = {
+        let response_bytes = {
             client.ask(&request);
             client.ask(&request);
-            let answer = client.get("/ping");
-            assert_eq!(answer.status, 200);
-            answer.head.len() as u64 + 2
+            let response = client.get("/ping");
+            assert_eq!(response.status, 200);
+            response.head.len() as u64 + 2
         };
         let times_bytes = (TIMES_HEADER.len() + 2 + 50 + 2) as u64;
         let ledger = upstream.ledger();
@@ -310,8 +330,8 @@ fn the_ledger_counts_what_came_and_leaves_control_out() {
         );
         let plain = "GET /ping HTTP/1.1\r\nHost: example:80\r\n\r\n".len();
         assert_eq!(ledger.bytes_in, (2 * request.len() + plain) as u64);
-        // A repeated nonce is answered without times.
-        assert_eq!(ledger.bytes_out, 3 * answer_bytes + times_bytes);
+        // The response to a repeated nonce has no times.
+        assert_eq!(ledger.bytes_out, 3 * response_bytes + times_bytes);
         assert_eq!(ledger.workers.len(), 1);
         assert!(ledger.workers[0].cpu_ns.is_none_or(|cpu_ns| cpu_ns > 0));
         upstream.reset();
@@ -338,7 +358,7 @@ fn the_ledger_counts_what_came_and_leaves_control_out() {
 }
 
 #[test]
-fn what_is_not_http_is_refused_and_counted() {
+fn input_that_is_not_http_is_refused_and_counted() {
     on_each(Kind::GoBench, |upstream| {
         for (bytes, status) in [
             ("nonsense\r\n\r\n", 400),
@@ -353,9 +373,9 @@ fn what_is_not_http_is_refused_and_counted() {
         ] {
             let mut client = upstream.client();
             client.send(bytes.as_bytes());
-            let answer = client.answer(false);
+            let response = client.response(false);
             assert_eq!(
-                (answer.status, answer.field("Connection")),
+                (response.status, response.field("Connection")),
                 (status, Some("close"))
             );
             assert_eq!(client.rest(), b"");
@@ -378,7 +398,7 @@ fn http_1_0_closes_unless_asked_not_to() {
 }
 
 #[test]
-fn an_upstream_that_has_ended_leaves_its_port_to_the_next() {
+fn an_ended_upstream_frees_its_port() {
     for backend in backends() {
         let mut address = "127.0.0.1:0".parse().unwrap();
         for _ in 0..10 {

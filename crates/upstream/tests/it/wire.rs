@@ -1,4 +1,4 @@
-//! What the ledger tells of how requests came, and the pause that an answer makes when it is asked to.
+//! The ledger's counts of the forms of requests, and the pause that a request sets in its response.
 
 use std::io::Write;
 use std::process::Command;
@@ -31,7 +31,7 @@ fn versions_fields_and_bytes_are_counted() {
 }
 
 #[test]
-fn http2_is_told_apart() {
+fn http2_is_distinguished() {
     on_each(Kind::Ping, |upstream| {
         let url = format!("http://{}/ping", upstream.address);
         let asked = Command::new("curl")
@@ -60,7 +60,7 @@ fn a_request_is_seen_to_begin_before_it_is_whole() {
 }
 
 #[test]
-fn an_answer_pauses_in_the_middle_of_its_body() {
+fn a_response_pauses_in_the_middle_of_its_body() {
     on_each(Kind::GoBench, |upstream| {
         let mut client = upstream.client();
         let begun = Instant::now();
@@ -80,7 +80,7 @@ fn an_answer_pauses_in_the_middle_of_its_body() {
             rest -= receive(client.stream.get_mut(), &mut first);
         }
         assert!(begun.elapsed() >= Duration::from_millis(200));
-        // The next answer on the connection does not pause.
+        // The next response on the connection does not pause.
         assert_eq!(client.get("/size/100B").body.len(), 100);
     });
 }

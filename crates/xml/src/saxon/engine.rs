@@ -1,4 +1,4 @@
-//! A helper as those see it who order from it over lines of their own.
+//! A helper as seen by callers that send orders over their own lines.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a helper is, for as long as somebody wants to know.
+/// The place of a helper, which exists as long as a caller refers to it.
 #[derive(Debug)]
 pub struct Engine {
     address: PathBuf,
@@ -15,14 +15,14 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// A place in that folder, and the socket that waits there for lines.
+    /// Makes a place in that folder, and the socket that accepts lines there.
     pub(super) fn make(folder: &Folder) -> io::Result<(Self, UnixListener)> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let address = folder.0.join(number.to_string());
-        let at_hand = File::create_new(beside(&address))?;
+        let at_hand = File::create_new(number_file(&address))?;
         at_hand.set_len(size_of::<u64>() as u64)?;
-        // Told to be gone when it is dropped, whether the socket can be made or not.
+        // Its files are removed when it is dropped, whether the socket can be made or not.
         let engine = Self { address, at_hand };
         let doors = UnixListener::bind(&engine.address)?;
         Ok((engine, doors))
@@ -33,7 +33,7 @@ impl Engine {
         &self.address
     }
 
-    /// The number of the order that it is at, or was at when it ended; none where it was between two.
+    /// The number of the order on which it works, or worked when it ended; none between two orders.
     pub fn at_hand(&self) -> Option<u64> {
         let mut number = [0; size_of::<u64>()];
         self.at_hand.read_exact_at(&mut number, 0).ok()?;
@@ -43,18 +43,18 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // The folder may have gone already, with all that was in it.
+        // The folder and its files may have been removed already.
         let _ = fs::remove_file(&self.address);
-        let _ = fs::remove_file(beside(&self.address));
+        let _ = fs::remove_file(number_file(&self.address));
     }
 }
 
-/// The file that helper.py expects beside its socket.
-fn beside(address: &Path) -> PathBuf {
+/// The file that helper.py expects next to its socket.
+fn number_file(address: &Path) -> PathBuf {
     address.with_extension("at")
 }
 
-/// Where the sockets are, for nobody but this user; removed when it is dropped.
+/// The folder of the sockets, accessible to this user only; removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
@@ -67,7 +67,7 @@ impl Folder {
             let path = std::env::temp_dir().join(name);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self(path)),
-                // Of a process that was killed, and had the same number.
+                // A killed process with the same number left it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -77,7 +77,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left of it does no harm.
+        // Remaining files do no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

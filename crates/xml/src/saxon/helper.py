@@ -1,4 +1,4 @@
-"""Runs stylesheets for the gateway, over lines that orders come on and answers go to.
+"""Runs stylesheets for the gateway: orders come over lines, and results go back over them.
 
 Standard output is the first line, and all ends with it; standard input is a socket that accepts further ones.
 An order is a byte, its number (u64), the stylesheet's number (u64), the length of what follows (u32), little endian:
@@ -26,7 +26,7 @@ import time
 sys.path.insert(0, sys.argv[1])
 TIME_S, MEMORY_BYTES = float(sys.argv[2]), int(sys.argv[3])
 
-# What is not shared with others may grow to this; then the process ends, and is started anew.
+# Private memory may grow to this; then the process ends, and is started again.
 resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 # The gateway ends by its own will; a terminal's Ctrl-C is not meant for this.
@@ -88,8 +88,8 @@ class Line:
         """Obeys what is whole, for four milliseconds; true where more is left."""
         orders, answers, at = self.orders, [], 0
         enough = time.monotonic() + TOGETHER_S
-        # Without a handler this signal ends the process, whatever it is doing. Set once for all: what the
-        # orders before one have taken of its time is little beside it.
+        # Without a handler this signal ends the process, whatever it is doing. Set once for all:
+        # what the orders before one have taken of its time is little compared with it.
         signal.setitimer(signal.ITIMER_PROF, TIME_S)
         while len(orders) >= at + ORDER.size:
             kind, number, stylesheet, length = ORDER.unpack_from(orders, at)

@@ -1,4 +1,4 @@
-//! One helper process, and the line to it that it lives by.
+//! One helper process, and the line to it. The process ends when the line is closed.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -14,26 +14,27 @@ use crate::errors::Complaints;
 
 const PROGRAM: &str = include_str!("helper.py");
 
-/// How long it may take to begin.
+/// The longest time that a helper may take to begin.
 const START_MAX: Duration = Duration::from_secs(20);
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// Saxon's words.
     Refused(Complaints),
-    /// The process has ended, or does not answer any more.
+    /// The process has ended, or does not respond any more.
     Gone,
 }
 
-/// A process that runs stylesheets. It ends when it is dropped, and by itself when the gateway ends.
+/// A process that runs stylesheets. It ends when it is dropped, and by itself when the gateway
+/// ends.
 #[derive(Debug)]
 pub(super) struct Helper {
     child: Child,
     line: UnixStream,
-    /// Heard and not read yet.
-    heard: Vec<u8>,
-    /// Where it accepts further lines.
+    /// Bytes that were received and not parsed yet.
+    received: Vec<u8>,
+    /// The place at which it accepts further lines.
     pub engine: Arc<Engine>,
 }
 
@@ -57,47 +58,47 @@ impl Helper {
         let mut helper = Self {
             child,
             line,
-            heard: Vec::new(),
+            received: Vec::new(),
             engine: Arc::new(engine),
         };
         helper.be_patient(START_MAX).map_err(failed)?;
-        if helper.answer().is_err() {
+        if helper.response().is_err() {
             return Err(format!(
                 "python3 cannot load saxonche from {}",
                 package.display()
             ));
         }
-        // It may be at something for another line when it is asked.
+        // It may work for another line when an order comes.
         helper.be_patient(2 * bounds.patience()).map_err(failed)?;
         Ok(helper)
     }
 
-    /// Waits so long for it to speak or to listen.
+    /// Sets the longest wait for it to write or to read.
     fn be_patient(&self, time: Duration) -> io::Result<()> {
         self.line.set_read_timeout(Some(time))?;
         self.line.set_write_timeout(Some(time))
     }
 
-    /// Waits for what it makes of an order.
+    /// Sends an order and waits for its result.
     pub fn ask(&mut self, order: &[u8]) -> Result<Vec<u8>, Trouble> {
         if self.line.write_all(order).is_err() {
             return Err(Trouble::Gone);
         }
-        self.answer()
+        self.response()
     }
 
-    fn answer(&mut self) -> Result<Vec<u8>, Trouble> {
+    fn response(&mut self) -> Result<Vec<u8>, Trouble> {
         loop {
-            let mut said = self.heard.as_slice();
-            if let Some(made) = wire::next_answer(&mut said) {
-                let left = said.len();
-                self.heard.drain(..self.heard.len() - left);
+            let mut rest = self.received.as_slice();
+            if let Some(made) = wire::next_response(&mut rest) {
+                let left = rest.len();
+                self.received.drain(..self.received.len() - left);
                 return made.map_err(|why| Trouble::Refused(why.into()));
             }
             let mut piece = [0; 4096];
             match self.line.read(&mut piece) {
                 Ok(0) => return Err(Trouble::Gone),
-                Ok(count) => self.heard.extend_from_slice(&piece[..count]),
+                Ok(count) => self.received.extend_from_slice(&piece[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Err(Trouble::Gone),
             }

@@ -1,13 +1,14 @@
-//! XSLT 2.0 and 3.0 by SaxonC-HE, in processes of its own: it may crash, loop or eat memory there, which
-//! costs one message and a helper that is started anew.
+//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes. If it crashes, loops or uses too much
+//! memory, one message fails and a new helper is started.
 //!
-//! Who has a loop opens lines to the helpers, over which many messages are ordered and none is waited for:
-//! [`Saxon::engine`] says where, and an [`Order`] what. Who has none waits, with [`Order::apply`].
+//! A caller with an event loop opens lines to the helpers and sends many orders over them without
+//! waiting: [`Saxon::engine`] returns the address, and an [`Order`] the bytes. A caller without a
+//! loop waits with [`Order::apply`].
 
 mod engine;
 mod helper;
-mod keeper;
-mod seats;
+mod maintenance;
+mod slots;
 mod text;
 mod wire;
 
@@ -21,15 +22,15 @@ use std::time::Duration;
 
 use self::engine::Folder;
 use self::helper::{Helper, Trouble};
-use self::keeper::Chore;
-use self::seats::Seat;
+use self::maintenance::Chore;
+use self::slots::Slot;
 use crate::errors::Complaints;
 use crate::limits::Limits;
 
 pub use self::engine::Engine;
-pub use self::wire::{Made, Unmade, next_answer};
+pub use self::wire::{Made, Unmade, next_response};
 
-/// What one transformation may cost.
+/// The limits of one transformation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Processor time, until it is ended; five times that on the clock.
@@ -48,8 +49,8 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// How long a helper may say nothing while it owes an answer: longer than the processor time it may
-    /// take, which others want too.
+    /// The longest time without output from a helper that works on an order. It is longer than the
+    /// allowed processor time, because other processes need the processor too.
     fn patience(&self) -> Duration {
         5 * self.time
     }
@@ -59,19 +60,19 @@ impl Bounds {
 #[derive(Debug)]
 pub struct Saxon {
     shared: Arc<Shared>,
-    /// Tells the keeper what there is to do; closed to end it.
+    /// The tasks for the maintenance thread; closed to end it.
     chores: Option<Sender<Chore>>,
-    keeper: Option<JoinHandle<()>>,
+    maintenance: Option<JoinHandle<()>>,
 }
 
-/// What the keeper shares with those who transform.
+/// The state that the maintenance thread shares with the callers.
 #[derive(Debug)]
 struct Shared {
     /// The Python package.
     package: PathBuf,
     folder: Folder,
     bounds: Bounds,
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
     /// The stylesheets in use, by their numbers, as orders to compile them.
     used: Mutex<BTreeMap<u64, Vec<u8>>>,
     is_over: AtomicBool,
@@ -100,30 +101,30 @@ impl Saxon {
     pub fn start(package: PathBuf, bounds: Bounds, count: usize) -> Result<Arc<Self>, String> {
         let folder = Folder::make()
             .map_err(|error| format!("there is no folder for the helpers' sockets: {error}"))?;
-        let seats = (0..count.max(1))
-            .map(|_| Helper::start(&package, &folder, &bounds).map(Seat::new))
+        let slots = (0..count.max(1))
+            .map(|_| Helper::start(&package, &folder, &bounds).map(Slot::new))
             .collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared {
             package,
             folder,
             bounds,
-            seats,
+            slots,
             used: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
-        let (chores, keeper) = keeper::start(&shared)
+        let (chores, maintenance) = maintenance::start(&shared)
             .map_err(|error| format!("the thread that keeps helpers cannot be started: {error}"))?;
         Ok(Arc::new(Self {
             shared,
             chores: Some(chores),
-            keeper: Some(keeper),
+            maintenance: Some(maintenance),
         }))
     }
 
     /// Compiles a stylesheet on every helper, one after the other.
     ///
     /// # Errors
-    /// What Saxon says of it.
+    /// Saxon's complaint about the stylesheet.
     pub fn compile(
         self: &Arc<Self>,
         text: &[u8],
@@ -139,41 +140,42 @@ impl Saxon {
             number,
             text::compile_order(text, parameters).as_bytes(),
         )?;
-        // Helpers that are started from now on learn of it by this.
+        // Helpers that are started from now on compile it too.
         locked(&self.shared.used).insert(number, order.clone());
         let stylesheet = SaxonStylesheet {
             saxon: Arc::clone(self),
             number,
         };
-        for seat in &self.shared.seats {
-            if let Some(made) = self.ask(seat, 0, &order) {
+        for slot in &self.shared.slots {
+            if let Some(made) = self.ask(slot, 0, &order) {
                 made?;
             }
         }
         Ok(stylesheet)
     }
 
-    /// A helper for orders: that of the seat `first`, unless it compiles or has gone, when there is another.
+    /// A helper for orders: that of the slot `first`, unless it compiles or has gone, when there is
+    /// another.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
-        seats::from(&self.shared.seats, first)
-            .find_map(Seat::free_engine)
-            .or_else(|| seats::from(&self.shared.seats, first).find_map(Seat::engine))
+        slots::from(&self.shared.slots, first)
+            .find_map(Slot::free_engine)
+            .or_else(|| slots::from(&self.shared.slots, first).find_map(Slot::engine))
     }
 
-    /// Tells that a helper has ended, or does not answer in time; it is replaced.
+    /// Reports that a helper has ended, or does not respond in time; it is replaced.
     pub fn lost(&self, engine: &Engine) {
-        let mut seats = self.shared.seats.iter();
-        if let Some(at) = seats.position(|seat| seat.lose(engine)) {
-            self.tell(Chore::Replace(at));
+        let mut slots = self.shared.slots.iter();
+        if let Some(at) = slots.position(|slot| slot.lose(engine)) {
+            self.schedule(Chore::Replace(at));
         }
     }
 
-    /// How long a helper may say nothing while it owes an answer.
+    /// The longest time without output from a helper that works on an order.
     pub fn patience(&self) -> Duration {
         self.shared.bounds.patience()
     }
 
-    /// What is said to the one whose message has ended a helper.
+    /// The result for a message that has ended a helper.
     pub fn ended(&self) -> Unmade {
         let bounds = self.shared.bounds;
         let message = format!(
@@ -184,7 +186,7 @@ impl Saxon {
         Unmade::Gone(Complaints::own(0, message))
     }
 
-    /// What is said where there is no helper.
+    /// The result if there is no helper.
     pub fn none_ready() -> Unmade {
         Unmade::Gone(Complaints::own(
             0,
@@ -192,15 +194,16 @@ impl Saxon {
         ))
     }
 
-    /// Waits for what a seat's helper makes of an order of that number; nothing where there is none in it.
-    fn ask(&self, seat: &Seat, number: u64, order: &[u8]) -> Option<Made> {
-        let mut helper = locked(&seat.helper);
+    /// Waits for the result of an order of that number from a slot's helper; none if the slot is
+    /// empty.
+    fn ask(&self, slot: &Slot, number: u64, order: &[u8]) -> Option<Made> {
+        let mut helper = locked(&slot.helper);
         let asked = helper.as_mut()?;
         match asked.ask(order) {
             Ok(made) => Some(Ok(made)),
             Err(Trouble::Refused(why)) => Some(Err(why.into())),
             Err(Trouble::Gone) => {
-                // What it was at for a line is no fault of this order.
+                // If it worked on an order of a line, this order is not at fault.
                 let at_hand = asked.engine.at_hand();
                 let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
                 self.lost(&asked.engine);
@@ -210,9 +213,9 @@ impl Saxon {
         }
     }
 
-    fn tell(&self, chore: Chore) {
+    fn schedule(&self, chore: Chore) {
         if let Some(chores) = &self.chores {
-            // It has gone only where this is being dropped.
+            // The thread has ended only if this is being dropped.
             let _ = chores.send(chore);
         }
     }
@@ -222,18 +225,18 @@ impl Drop for Saxon {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
         drop(self.chores.take());
-        if let Some(keeper) = self.keeper.take() {
-            let _ = keeper.join();
+        if let Some(maintenance) = self.maintenance.take() {
+            let _ = maintenance.join();
         }
     }
 }
 
 impl SaxonStylesheet {
-    /// The transformation of a text, XML or JSON. JSON is the text of an element that stands alone, for
-    /// `json-to-xml(.)`. The result is what `xsl:output` asks for.
+    /// The transformation of a text, XML or JSON. JSON becomes the text of a single element, for
+    /// `json-to-xml(.)`. `xsl:output` sets the form of the result.
     ///
     /// # Errors
-    /// The input is no document, or exceeds a limit.
+    /// The input is not a document, or exceeds a limit.
     pub fn order(&self, input: &[u8], limits: &Limits) -> Result<Order, Complaints> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
@@ -258,27 +261,27 @@ impl Order {
     /// Waits for the result.
     ///
     /// # Errors
-    /// What Saxon says of the input or the stylesheet; the helper has gone.
+    /// Saxon's complaint about the input or the stylesheet, or the helper has ended.
     pub fn apply(&self) -> Made {
-        let seats = &self.saxon.shared.seats;
-        let free = seats.iter().find(|seat| seat.free_engine().is_some());
+        let slots = &self.saxon.shared.slots;
+        let free = slots.iter().find(|slot| slot.free_engine().is_some());
         let made = self
             .saxon
-            .ask(free.unwrap_or(&seats[0]), self.number, &self.bytes);
+            .ask(free.unwrap_or(&slots[0]), self.number, &self.bytes);
         made.unwrap_or_else(|| Err(Saxon::none_ready()))
     }
 
-    /// Whose order it is.
+    /// The helpers that the order is for.
     pub fn saxon(&self) -> &Arc<Saxon> {
         &self.saxon
     }
 
-    /// By which [`Engine::at_hand`] knows it; no other has it.
+    /// The unique number by which [`Engine::at_hand`] knows it.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// What is written to a line.
+    /// The bytes to write to a line.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -286,7 +289,7 @@ impl Order {
 
 impl Drop for SaxonStylesheet {
     fn drop(&mut self) {
-        self.saxon.tell(Chore::Forget(self.number));
+        self.saxon.schedule(Chore::Forget(self.number));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::errors::Complaints;
 use crate::limits::Limits;
 use crate::precheck;
 
-/// What helper.py compiles.
+/// The order that helper.py compiles.
 pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> String {
     let parameters: Vec<String> = parameters
         .iter()
@@ -34,9 +34,11 @@ fn json_string(text: &str) -> String {
     out
 }
 
-/// What Saxon parses: XML in UTF-8 without a document type, JSON as the text of an element.
+/// The text that Saxon parses: XML in UTF-8 without a document type, JSON as the text of an
+/// element.
 ///
-/// What declares a type or another encoding goes through our own parser first, which refuses the type.
+/// Text that declares a type or another encoding goes through our own parser first, which refuses
+/// the type.
 pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
     // Saxon would take a mark for a text before the first element.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -54,7 +56,7 @@ pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>
     Ok(Cow::Owned(out))
 }
 
-/// Well-formed XML whatever the text is, but for control characters, which JSON has only escaped.
+/// Well-formed XML for any text except control characters, which JSON contains only escaped.
 fn element_of(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 64);
     out.extend_from_slice(b"<json>");
@@ -74,8 +76,8 @@ fn element_of(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether a document is in UTF-8, says so or nothing, and has no document type. What it looks like is
-/// decided before the first element.
+/// Reports whether a document is in UTF-8, declares UTF-8 or nothing, and has no document type. Its
+/// form is decided before the first element.
 fn is_plain(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return false;
@@ -100,9 +102,10 @@ fn is_plain(text: &[u8]) -> bool {
     !rest.starts_with("<!")
 }
 
-/// Saxon's words without their line breaks.
+/// Saxon's words without their line breaks. Blanks within a line stay, as in Kong's plug-in.
 pub(super) fn one_line(words: &str) -> String {
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
+    let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn xml_goes_as_it_is_and_json_as_text() {
+    fn xml_is_sent_unchanged_and_json_as_text() {
         assert_eq!(
             made("<?xml version='1.0'?><!-- < --><a/>"),
             "<?xml version='1.0'?><!-- < --><a/>"

@@ -1,4 +1,5 @@
-//! What goes over a line to a helper: orders, and answers in their order. helper.py says how they look.
+//! The messages on a line to a helper: orders, and results in their order. helper.py defines their
+//! form.
 
 use std::fmt;
 
@@ -8,15 +9,15 @@ use crate::errors::Complaints;
 const ORDER_BYTES: usize = 21;
 const ANSWER_BYTES: usize = 5;
 
-/// What a helper has made of an order.
+/// The result of an order.
 pub type Made = Result<Vec<u8>, Unmade>;
 
-/// Why nothing was made.
+/// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmade {
     /// Saxon's words on the message or the stylesheet.
     Refused(Complaints),
-    /// The helper has ended over it, or there is none: which message it was does not matter.
+    /// The helper has ended while it worked on the order, or there is no helper.
     Gone(Complaints),
 }
 
@@ -58,8 +59,8 @@ pub(super) fn order(
     Ok(out)
 }
 
-/// Takes the next answer out of what a helper has said; nothing while it is not whole.
-pub fn next_answer(said: &mut &[u8]) -> Option<Made> {
+/// Takes the next result out of the bytes of a helper; none while it is not whole.
+pub fn next_response(said: &mut &[u8]) -> Option<Made> {
     let (head, rest) = said.split_first_chunk::<ANSWER_BYTES>()?;
     let [status, length @ ..] = *head;
     let (text, rest) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
@@ -77,14 +78,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_taken_when_they_are_whole() {
+    fn only_whole_responses_are_taken() {
         let said = b"\0\x02\0\0\0ab\x01\x05\0\0\0a\n b \0\0\0\0\0\0\x09";
         let mut rest = said.as_slice();
-        assert_eq!(next_answer(&mut rest), Some(Ok(b"ab".to_vec())));
-        let why = next_answer(&mut rest).unwrap().unwrap_err();
+        assert_eq!(next_response(&mut rest), Some(Ok(b"ab".to_vec())));
+        let why = next_response(&mut rest).unwrap().unwrap_err();
         assert_eq!(why.to_string(), "a b");
-        assert_eq!(next_answer(&mut rest), Some(Ok(Vec::new())));
-        assert_eq!(next_answer(&mut rest), None);
+        assert_eq!(next_response(&mut rest), Some(Ok(Vec::new())));
+        assert_eq!(next_response(&mut rest), None);
         assert_eq!(rest, b"\0\x09");
     }
 

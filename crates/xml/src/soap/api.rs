@@ -1,4 +1,4 @@
-//! The schemas of what a body holds, tried in order.
+//! The schemas of a body's content, tried in order.
 
 use super::fault::Culprit;
 use super::wsdl::{self, Actions, Wsdl};
@@ -12,7 +12,7 @@ use crate::schema::Schema;
 #[derive(Debug)]
 pub(crate) struct Api {
     schemas: Vec<Result<Schema, Complaints>>,
-    /// Absent where it is no WSDL 1.1.
+    /// Absent if it is not a WSDL 1.1.
     pub actions: Option<Actions>,
 }
 
@@ -33,7 +33,7 @@ impl Api {
             let Wsdl { schemas, actions } = wsdl::read(document, location, files, limits)?;
             return Ok(Self { schemas, actions });
         }
-        // What is neither has no schema that fits any message.
+        // Any other document has no schema that fits a message.
         let schemas = if wsdl::is_schema(root) {
             vec![Schema::compile(document, files)]
         } else {
@@ -45,7 +45,7 @@ impl Api {
         })
     }
 
-    /// What is wrong with its schemas.
+    /// The mistakes in its schemas.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let none = "There is no schema in it; write a WSDL with types, or an XSD";
         let failed = self
@@ -61,7 +61,7 @@ impl Api {
     /// Validates an element by the first schema that declares it.
     ///
     /// # Errors
-    /// What is wrong, and whether with the message or the definition.
+    /// The mistake, and whether it is in the message or the definition.
     pub fn validate(&self, document: &Document, node: Node<'_>) -> Result<(), (Culprit, String)> {
         let mut wrong_schema = None;
         for schema in &self.schemas {

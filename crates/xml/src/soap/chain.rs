@@ -20,11 +20,11 @@ pub(crate) const VALIDATION: &str = "XSD validation failed";
 pub(crate) const ROUTING: &str = "XPath routing failed";
 pub(crate) const GENERAL: &str = "General process failed";
 
-/// Why a step failed.
+/// The reason why a step failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub step: &'static str,
-    /// As for a request; all failures of a response are the server's.
+    /// The culprit in a request; all failures of a response are the server's.
     pub culprit: Culprit,
     pub details: String,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Chain<'a> {
     pub definitions: &'a Definitions,
     pub parameters: &'a Parameters,
     pub content: Content<'a>,
-    /// In whose language faults are; an envelope knows better than a header.
+    /// The client, which sets the language of faults. An envelope decides before a header.
     pub client: Client,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Chain<'a> {
         self.transform(&self.definitions.after, XSLT_AFTER)
     }
 
-    /// Transforms the content, or tells what somebody else is to transform.
+    /// Transforms the content, or returns the order for another process.
     fn transform(
         &mut self,
         stylesheet: &'a Slot<Transformer>,
@@ -89,7 +89,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Validates the envelope; `is_request` where it may correct what is known of the client.
+    /// Validates the envelope. If `is_request`, its version decides the client's language.
     pub fn validate_envelope(&mut self, is_request: bool) -> Result<(), Failure> {
         let definitions = self.definitions;
         if definitions.soap11.is_none() && definitions.soap12.is_none() {
@@ -141,8 +141,8 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Runs a check of the tree. Where it fails on a tree that never was a text, it is run again on the
-    /// parsed text: only that knows the lines that the message names.
+    /// Runs a check of the tree. If it fails on a tree that was not parsed from text, it runs again
+    /// on the parsed text, because only that has the lines that the message names.
     fn with_lines(
         &mut self,
         check: impl Fn(&Document) -> Result<(), (Culprit, String)>,

@@ -1,14 +1,12 @@
-//! The language in which a client speaks and wants to be answered.
+//! The language of a client's requests and of its responses.
 
-/// What faults are written in.
+/// The language of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Client {
     /// SOAP 1.1, which is also assumed of anything unknown.
     #[default]
     Soap11,
-    /// SOAP 1.2.
     Soap12,
-    /// JSON.
     Json,
 }
 
@@ -28,7 +26,7 @@ impl Client {
         }
     }
 
-    /// The Content-Type of what is made here for such a client.
+    /// The Content-Type of bodies that are made here for such a client.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Soap11 => "text/xml; charset=utf-8",
@@ -38,7 +36,7 @@ impl Client {
     }
 }
 
-/// What a body is, by its first character that is not blank.
+/// The form of a body, by its first character that is not blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Xml,

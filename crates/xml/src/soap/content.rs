@@ -1,4 +1,5 @@
-//! What travels along a chain: bytes, a tree, or both, each made from the other only when asked for.
+//! The content that passes along a chain: bytes, a tree, or both, each made from the other on
+//! demand.
 
 use std::borrow::Cow;
 
@@ -14,12 +15,12 @@ const EMPTY_NAMESPACE: &[u8] = b" xmlns=\"\"";
 pub(crate) struct Content<'a> {
     form: Form<'a>,
     limits: &'a Limits,
-    /// Takes every ` xmlns=""` out of what transformations make.
+    /// Removes every ` xmlns=""` from the output of transformations.
     removes_empty_namespaces: bool,
 }
 
 enum Form<'a> {
-    /// Bytes, and their tree as soon as a step wanted it.
+    /// Bytes, and their tree once a step has needed it.
     Text {
         bytes: Cow<'a, [u8]>,
         tree: Option<Document>,
@@ -28,7 +29,7 @@ enum Form<'a> {
     Result {
         tree: Document,
         declaration: &'a str,
-        /// The tree says what its text without ` xmlns=""` would say.
+        /// The tree is equal to its text without ` xmlns=""`.
         is_edited: bool,
     },
 }
@@ -43,7 +44,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The tree as it would be, were the text of this content parsed.
+    /// The tree that parsing the text of this content would give.
     ///
     /// # Errors
     /// The text is not well-formed.
@@ -84,12 +85,12 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Whether lines of the tree are those of the text.
+    /// Reports whether lines of the tree are those of the text.
     pub fn has_lines(&self) -> bool {
         matches!(self.form, Form::Text { .. })
     }
 
-    /// A tree of its own from the text, whose nodes know their lines.
+    /// A new tree parsed from the text, whose nodes have lines.
     ///
     /// # Errors
     /// The text is not well-formed.
@@ -128,10 +129,10 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// A transformation of the text outside of this process, whose result is to take the place of this.
+    /// A transformation of the text outside of this process. Its result replaces this content.
     ///
     /// # Errors
-    /// It is nothing that can be transformed there.
+    /// The text cannot be transformed there.
     pub fn order(&self, stylesheet: &SaxonStylesheet) -> Result<Order, Complaints> {
         match &self.form {
             Form::Text { bytes, .. } => stylesheet.order(bytes, self.limits),
@@ -172,7 +173,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The text; borrowed where it is still that of the message.
+    /// The text; borrowed if it is still that of the message.
     ///
     /// # Errors
     /// As [`render`](Self::render).

@@ -1,5 +1,5 @@
-//! All definitions of a chain, compiled, or the reason why one is not: failures are kept like successes, so
-//! that bad calls cannot make the gateway compile again and again.
+//! All definitions of a chain, compiled, or the reasons why they are not. Failures are kept like
+//! successes, because bad calls must not make the gateway compile again and again.
 
 use super::api::Api;
 use super::envelope::XML_SCHEMA;
@@ -13,7 +13,7 @@ use crate::schema::Schema;
 use crate::stylesheet::Stylesheet;
 use crate::xpath::XPath;
 
-/// A compiled definition or why there is none; absent where none is configured.
+/// A compiled definition, or the reason for its failure; absent if none is configured.
 pub(crate) type Slot<T> = Option<Result<T, Complaints>>;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) enum Transformer {
 }
 
 impl Definitions {
-    /// Compiles everything, on a thread of its own.
+    /// Compiles everything on a new thread.
     pub fn compile(options: &Options, files: &(dyn Files + Sync)) -> Self {
         with_stack(|| Self::compile_on_this_thread(options, files))
             .unwrap_or_else(|| Self::without_a_thread(options))
@@ -78,7 +78,7 @@ impl Definitions {
         }
     }
 
-    /// What a machine that can start no thread leaves: the same failure everywhere.
+    /// The definitions on a machine that can start no thread: the same failure everywhere.
     fn without_a_thread(options: &Options) -> Self {
         fn failed<T>(source: &Option<Source>) -> Slot<T> {
             let why = "There was no thread to compile with";
@@ -98,7 +98,7 @@ impl Definitions {
         }
     }
 
-    /// What is wrong, each with the option's name.
+    /// The mistakes, each with the option's name.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         fn problem<T>(name: &'static str, slot: &Slot<T>) -> Option<(&'static str, String)> {
             let why = slot.as_ref()?.as_ref().err()?;
@@ -117,16 +117,13 @@ impl Definitions {
         if let Some(Ok(api)) = &self.api {
             found.extend(api.problems().map(|why| ("xsd_api_schema", why)));
         }
-        for route in &self.routes {
-            if let Err(why) = route {
-                found.push(("route_xpath_targets", why.to_string()));
-            }
-        }
+        let failed = self.routes.iter().filter_map(|route| route.as_ref().err());
+        found.extend(failed.map(|why| ("route_xpath_targets", why.to_string())));
         found
     }
 }
 
-/// What the options include, before what lies elsewhere.
+/// The includes of the options, before files from elsewhere.
 struct Included<'a> {
     options: &'a Options,
     files: &'a dyn Files,

@@ -28,7 +28,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// By the namespace of the outermost element; none where it is not an envelope's.
+    /// The version by the namespace of the outermost element; none if it is not an envelope's.
     pub fn of(document: &Document) -> Option<Self> {
         match document.root()?.namespace()? {
             SOAP_1_1 => Some(Self::Soap11),

@@ -9,35 +9,33 @@ use super::client::Client;
 pub enum Culprit {
     /// The message that the client sent.
     Client,
-    /// A definition, the gateway, or what the upstream answered.
+    /// A definition, the gateway, or the upstream's response.
     Server,
 }
 
-/// What is answered instead.
+/// The response that a client gets instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// HTTP status.
     pub status: u16,
-    /// Content-Type.
     pub content_type: &'static str,
-    /// The body.
     pub body: Vec<u8>,
     /// Whose fault it is.
     pub culprit: Culprit,
 }
 
-/// What a client is told when it is not to know more.
+/// The details for a client that must not know more.
 const NOT_VERBOSE: &str = "SOAP/XML process failure";
 
 /// A fault before it is written in a client's language.
 #[derive(Debug)]
 pub(crate) struct Trouble<'a> {
-    /// Which step failed: `Request - XSD validation failed`.
+    /// The step that failed: `Request - XSD validation failed`.
     pub title: &'a str,
     pub details: &'a str,
     pub culprit: Culprit,
     pub is_verbose: bool,
-    /// The status of the upstream's answer, where there is one.
+    /// The status of the upstream's response, if there is one.
     pub upstream_status: Option<u16>,
 }
 
@@ -50,8 +48,8 @@ impl Fault {
         Self::with_status(status, client, trouble)
     }
 
-    /// What a SOAP client gets where another policy or the gateway itself failed: the status is kept, the
-    /// body becomes a fault. None for JSON clients, whose answer stays as it is.
+    /// The fault for a SOAP client after a failure of another policy or of the gateway: the status
+    /// is kept, the body becomes a fault. None for JSON clients, whose response stays unchanged.
     pub fn of_status(
         status: u16,
         client: Client,
@@ -178,7 +176,8 @@ fn json(trouble: &Trouble<'_>) -> String {
     body
 }
 
-/// Quotes become apostrophes and brackets words, as the contract has it; what XML cannot hold is left out.
+/// Quotes become apostrophes and brackets become words, as the contract requires. Characters that
+/// XML cannot contain are left out.
 fn for_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -211,7 +210,7 @@ fn for_json(text: &str) -> String {
     out
 }
 
-/// The reason phrases of RFC 9110 and RFC 6585, for what gateways answer themselves.
+/// The reason phrases of RFC 9110 and RFC 6585 for the responses of gateways themselves.
 fn phrase(status: u16) -> &'static str {
     match status {
         400 => "Bad Request",

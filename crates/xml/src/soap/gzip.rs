@@ -6,10 +6,10 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// What the bytes unpack to.
+/// The unpacked bytes.
 ///
 /// # Errors
-/// They are no gzip, end too early, or unpack to more than `bytes_max`.
+/// They are not gzip, end too early, or unpack to more than `bytes_max`.
 pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(packed.len().saturating_mul(4).min(bytes_max));
     let limit = u64::try_from(bytes_max)
@@ -25,7 +25,8 @@ pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String>
     Ok(out)
 }
 
-/// The bytes in gzip, by the fastest level: the peer asked for less on the wire, the gateway pays for it.
+/// The bytes in gzip, at the fastest level: the peer saves bytes on the wire, and the gateway pays
+/// with processor time.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(
         Vec::with_capacity(bytes.len() / 2 + 64),
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_unpacks_to_itself() {
+    fn packed_text_unpacks_to_itself() {
         let text = b"<a>text</a>".repeat(100);
         assert_eq!(unpack(&pack(&text), text.len()).unwrap(), text);
     }

@@ -1,9 +1,9 @@
 //! The SOAP/XML policies: a chain of steps over one message and one parsed document.
 //!
-//! Request: XSLT before → envelope schema → API schema → SOAPAction → XSLT after → route by XPath. Response:
-//! XSLT before → envelope schema → API schema → XSLT after. The first error ends the chain and becomes a
-//! fault in the client's language. Where a step is done by a helper of Saxon's, the chain can be left, and entered
-//! again with what that has made.
+//! Request: XSLT before → envelope schema → API schema → SOAPAction → XSLT after → route by XPath.
+//! Response: XSLT before → envelope schema → API schema → XSLT after. The first error ends the
+//! chain and becomes a fault in the client's language. If a Saxon helper takes a step, the caller
+//! can leave the chain, and enter it again with the result.
 
 mod action;
 mod api;
@@ -17,7 +17,7 @@ mod gzip;
 mod options;
 mod policy;
 mod refresh;
-mod way;
+mod traversal;
 mod wsdl;
 
 pub use client::Client;
@@ -26,4 +26,4 @@ pub use fault::{Culprit, Fault};
 pub use options::{Options, SoapAction, Source, Target};
 pub use policy::{Passed, Request, Response, SoapPolicy};
 pub use refresh::Refresher;
-pub use way::{Paused, Progress};
+pub use traversal::{Paused, Progress};

@@ -1,4 +1,4 @@
-//! What a user says about one chain, one direction of one route.
+//! The user's options for one chain, which is one direction of one route.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::envelope::SOAP_1_1_SCHEMA;
 use crate::limits::Limits;
 use crate::saxon::Saxon;
 
-/// A definition: its text, or where it is.
+/// A definition: its text, or its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The text itself.
@@ -17,7 +17,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Text where it begins like XML, a location otherwise.
+    /// Text if it begins like XML, a location otherwise.
     pub fn detect(text_or_location: &str) -> Self {
         let text = text_or_location.trim_start_matches('\u{feff}').trim_start();
         if text.starts_with('<') {
@@ -28,13 +28,13 @@ impl Source {
     }
 }
 
-/// Whether the SOAPAction of a request is held against the WSDL.
+/// The comparison of a request's SOAPAction with the WSDL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SoapAction {
-    /// It is not looked at.
+    /// It is not checked.
     #[default]
     No,
-    /// It must be there where the WSDL requires it, and be the WSDL's where it is there.
+    /// It must be present if the WSDL requires it. If it is present, it must be that of the WSDL.
     Yes,
     /// It may be absent even where the WSDL requires it.
     YesNullAllowed,
@@ -56,23 +56,23 @@ pub struct Options {
     pub xslt_before: Option<Source>,
     /// Applied after validation.
     pub xslt_after: Option<Source>,
-    /// What applies both; without, libxslt does, in XSLT 1.0.
+    /// The helpers that apply both [default: libxslt, in XSLT 1.0].
     pub saxon: Option<Arc<Saxon>>,
     /// Plain strings for the stylesheets' parameters of these names.
     pub xslt_params: Vec<(String, String)>,
     /// Takes every ` xmlns=""` out of the result of a transformation.
     pub xslt_remove_empty_namespace: bool,
-    /// The schema of SOAP 1.1 envelopes, and of documents that are no envelope.
+    /// The schema of SOAP 1.1 envelopes, and of documents that are not envelopes.
     pub soap_schema: Option<Source>,
     /// The schema of SOAP 1.2 envelopes.
     pub soap12_schema: Option<Source>,
-    /// A WSDL, or a schema of what the body holds.
+    /// A WSDL, or a schema for the content of the body.
     pub api_schema: Option<Source>,
-    /// What definitions import, by location.
+    /// The imports of definitions, by location.
     pub includes: Vec<(String, Source)>,
-    /// How long compiled definitions, and the failure to compile them, are kept.
+    /// The time for which compiled definitions, and failures to compile them, are kept.
     pub ttl: Duration,
-    /// Faults tell details.
+    /// Faults contain details.
     pub is_verbose: bool,
     /// Of requests.
     pub soap_action: SoapAction,
@@ -82,7 +82,7 @@ pub struct Options {
     pub namespaces: Vec<(String, String)>,
     /// A response with another status than 200 becomes a fault without any XML work.
     pub ignore_if_upstream_error: bool,
-    /// What a message may cost.
+    /// The limits of a message.
     pub limits: Limits,
 }
 
@@ -106,17 +106,5 @@ impl Default for Options {
             ignore_if_upstream_error: false,
             limits: Limits::default(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn text_is_told_from_a_location() {
-        assert_eq!(Source::detect("\n <a/>"), Source::Text("\n <a/>".into()));
-        assert_eq!(Source::detect(" a.wsdl "), Source::At("a.wsdl".into()));
     }
 }

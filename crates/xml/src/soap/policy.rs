@@ -8,17 +8,15 @@ use super::client::{Client, Form};
 use super::definitions::Definitions;
 use super::fault::{Culprit, Fault, Trouble};
 use super::options::Options;
-use super::way::{Paused, Progress, Ran, Start, Way};
+use super::traversal::{Paused, Progress, Ran, Start, Traversal};
 use crate::imports::Files;
 use crate::saxon::Made;
 use crate::stylesheet::Parameters;
 
-/// What a chain needs of a request.
+/// The parts of a request that a chain needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
-    /// Content-Type.
     pub content_type: Option<&'a str>,
-    /// Content-Encoding.
     pub content_encoding: Option<&'a str>,
     /// SOAPAction.
     pub soap_action: Option<&'a str>,
@@ -26,31 +24,29 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-/// What a chain needs of a response.
+/// The parts of a response that a chain needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Response<'a> {
     /// HTTP status.
     pub status: u16,
-    /// Content-Type.
     pub content_type: Option<&'a str>,
-    /// Content-Encoding.
     pub content_encoding: Option<&'a str>,
     /// The body as it came.
     pub body: &'a [u8],
-    /// Who asked, as the request's chain found; by the request's Content-Type where there was none.
+    /// The client as the request's chain found it, or by the request's Content-Type if it had none.
     pub client: Client,
 }
 
-/// A message that goes on.
+/// A message that passed a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// The new body, in the encoding of the old one; none where it stays byte for byte.
+    /// The new body, in the encoding of the old one; none if the body stays unchanged.
     pub body: Option<Vec<u8>>,
-    /// The new Content-Type; none where it stays.
+    /// The new Content-Type; none if it stays unchanged.
     pub content_type: Option<&'static str>,
-    /// Index of the target that the request is to be sent to; none where it goes its usual way.
+    /// Index of the target of the request; none if it goes its usual way.
     pub target: Option<usize>,
-    /// In whose language a fault would be; to be handed to the response's chain.
+    /// The client, which sets the language of a fault. The response's chain gets it.
     pub client: Client,
 }
 
@@ -59,11 +55,11 @@ pub struct SoapPolicy {
     pub(super) options: Options,
     pub(super) parameters: Parameters,
     files: Arc<dyn Files + Send + Sync>,
-    /// Replaced as a whole; a message works with what was there when it came.
+    /// Replaced as a whole; a message uses the definitions that were current when it came.
     current: RwLock<Current>,
 }
 
-/// How long the old definitions are held for messages that still use them.
+/// The longest time that the old definitions are kept for messages that still use them.
 const LAST_USE_MAX: Duration = Duration::from_secs(1);
 
 struct Current {
@@ -72,7 +68,8 @@ struct Current {
 }
 
 impl SoapPolicy {
-    /// Compiles a chain's definitions; those that fail are kept as failures and answered as faults.
+    /// Compiles a chain's definitions. Those that fail are kept as failures, and messages get
+    /// faults.
     ///
     /// # Errors
     /// The options themselves cannot be used.
@@ -97,23 +94,23 @@ impl SoapPolicy {
         })
     }
 
-    /// What is wrong with the definitions in use, each with the name of its option.
+    /// The mistakes in the definitions in use, each with the name of its option.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         self.definitions().problems()
     }
 
-    /// The options.
+    /// Returns the settings that the policy was compiled from.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Compiles all definitions anew and puts them, or their failures, in the place of the old ones.
-    /// Messages go on with the old ones meanwhile; not to be called by a thread that serves messages.
+    /// Recompiles all definitions and replaces the old ones by the new ones or by their errors.
+    /// Messages use the old ones meanwhile. A thread that serves messages must not call this.
     pub fn recompile(&self) {
         self.replace(Definitions::compile(&self.options, &*self.files));
     }
 
-    /// The same for a thread with the stack that compiling wants.
+    /// The same for a thread with the stack that compiling needs.
     pub(super) fn recompile_on_this_thread(&self) {
         let fresh = Definitions::compile_on_this_thread(&self.options, &*self.files);
         self.replace(fresh);
@@ -134,7 +131,7 @@ impl SoapPolicy {
         }
     }
 
-    /// Time until the definitions are to be compiled anew; zero where it is up.
+    /// Time until the definitions must be recompiled; zero if it is over.
     pub fn due_in(&self) -> Duration {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         let age = current.compiled_at.elapsed();
@@ -146,32 +143,26 @@ impl SoapPolicy {
         Arc::clone(&current.definitions)
     }
 
-    /// Runs the request's chain, and waits for what others transform.
+    /// Runs the request's chain, and waits for the transformations of others.
     ///
     /// # Errors
-    /// What the client is answered instead.
+    /// The fault that the client gets instead.
     pub fn request(&self, request: &Request<'_>) -> Result<Passed, Fault> {
-        let mut progress = self.begin_request(request)?;
-        loop {
-            match progress {
-                Progress::Done(passed) => return Ok(passed),
-                Progress::Waits(paused, order) => {
-                    progress = self.resume_request(request, paused, order.apply())?;
-                }
-            }
-        }
+        finish(self.begin_request(request)?, |paused, made| {
+            self.resume_request(request, paused, made)
+        })
     }
 
-    /// Runs the request's chain, up to a transformation that somebody else does.
+    /// Runs the request's chain, up to a transformation by others.
     ///
     /// # Errors
-    /// What the client is answered instead.
+    /// The fault that the client gets instead.
     pub fn begin_request(&self, request: &Request<'_>) -> Result<Progress, Fault> {
         let client = Client::of(request.content_type);
         self.run_request(request, client, Start::Message)
     }
 
-    /// Goes on with what the transformation has made that a request waited for.
+    /// Continues with the result of the transformation for which a request waited.
     ///
     /// # Errors
     /// As [`begin_request`](Self::begin_request).
@@ -190,7 +181,7 @@ impl SoapPolicy {
         mut client: Client,
         start: Start,
     ) -> Result<Progress, Fault> {
-        let way = Way {
+        let traversal = Traversal {
             is_request: true,
             content_type: request.content_type,
             content_encoding: request.content_encoding,
@@ -198,46 +189,30 @@ impl SoapPolicy {
             body: request.body,
         };
         let ran = self
-            .run(&way, start, &mut client)
+            .run(&traversal, start, &mut client)
             .map_err(|failure| self.fault("Request", client, &failure, failure.culprit, None))?;
-        let (body, form, target) = match ran {
-            Ran::Done(body, form, target) => (body, form, target),
-            Ran::Waits(paused, order) => return Ok(Progress::Waits(paused, order)),
-        };
-        let content_type = match (client, form) {
+        Ok(progress(ran, client, |form| match (client, form) {
             (Client::Json, Form::Xml) => Some(Client::Soap11.content_type()),
             (Client::Soap11 | Client::Soap12, Form::Json) => Some(Client::Json.content_type()),
             _ => None,
-        };
-        Ok(Progress::Done(Passed {
-            body,
-            content_type,
-            target,
-            client,
         }))
     }
 
-    /// Runs the response's chain, and waits for what others transform. An empty body goes on as it is.
+    /// Runs the response's chain, and waits for the transformations of others. An empty body passes
+    /// unchanged.
     ///
     /// # Errors
-    /// What the client is answered instead.
+    /// The fault that the client gets instead.
     pub fn response(&self, response: &Response<'_>) -> Result<Passed, Fault> {
-        let mut progress = self.begin_response(response)?;
-        loop {
-            match progress {
-                Progress::Done(passed) => return Ok(passed),
-                Progress::Waits(paused, order) => {
-                    progress = self.resume_response(response, paused, order.apply())?;
-                }
-            }
-        }
+        finish(self.begin_response(response)?, |paused, made| {
+            self.resume_response(response, paused, made)
+        })
     }
 
-    /// Runs the response's chain, up to a transformation that somebody else does. An empty body goes on as
-    /// it is.
+    /// Runs the response's chain, up to a transformation by others. An empty body passes unchanged.
     ///
     /// # Errors
-    /// What the client is answered instead.
+    /// The fault that the client gets instead.
     pub fn begin_response(&self, response: &Response<'_>) -> Result<Progress, Fault> {
         if response.status != 200 && self.options.ignore_if_upstream_error {
             let details = "Service Backend returned an HTTP error. The SOAP/XML process is ignored";
@@ -253,7 +228,7 @@ impl SoapPolicy {
         self.run_response(response, Start::Message)
     }
 
-    /// Goes on with what the transformation has made that a response waited for.
+    /// Continues with the result of the transformation for which a response waited.
     ///
     /// # Errors
     /// As [`begin_response`](Self::begin_response).
@@ -268,7 +243,7 @@ impl SoapPolicy {
 
     fn run_response(&self, response: &Response<'_>, start: Start) -> Result<Progress, Fault> {
         let mut client = response.client;
-        let way = Way {
+        let traversal = Traversal {
             is_request: false,
             content_type: response.content_type,
             content_encoding: response.content_encoding,
@@ -276,22 +251,15 @@ impl SoapPolicy {
             body: response.body,
         };
         let ran = self
-            .run(&way, start, &mut client)
+            .run(&traversal, start, &mut client)
             .map_err(|failure| self.response_fault(response, &failure))?;
-        let (body, form, target) = match ran {
-            Ran::Done(body, form, target) => (body, form, target),
-            Ran::Waits(paused, order) => return Ok(Progress::Waits(paused, order)),
-        };
         let was_json = Client::of(response.content_type) == Client::Json;
-        let content_type = match (was_json, client == Client::Json, form) {
-            (true, false, Form::Xml) | (false, true, Form::Json) => Some(client.content_type()),
-            _ => None,
-        };
-        Ok(Progress::Done(Passed {
-            body,
-            content_type,
-            target,
-            client,
+        let is_json = client == Client::Json;
+        Ok(progress(ran, client, |form| {
+            match (was_json, is_json, form) {
+                (true, false, Form::Xml) | (false, true, Form::Json) => Some(client.content_type()),
+                _ => None,
+            }
         }))
     }
 
@@ -323,6 +291,36 @@ impl SoapPolicy {
             upstream_status,
         };
         Fault::new(client, &trouble)
+    }
+}
+
+/// Waits for each transformation, and resumes the chain with its result.
+fn finish(
+    mut progress: Progress,
+    resume: impl Fn(Paused, Made) -> Result<Progress, Fault>,
+) -> Result<Passed, Fault> {
+    loop {
+        match progress {
+            Progress::Done(passed) => return Ok(passed),
+            Progress::Waits(paused, order) => progress = resume(paused, order.apply())?,
+        }
+    }
+}
+
+/// The progress after a run; `content_type` returns that of a new body in this form.
+fn progress(
+    ran: Ran,
+    client: Client,
+    content_type: impl FnOnce(Form) -> Option<&'static str>,
+) -> Progress {
+    match ran {
+        Ran::Waits(paused, order) => Progress::Waits(paused, order),
+        Ran::Done(body, form, target) => Progress::Done(Passed {
+            body,
+            content_type: content_type(form),
+            target,
+            client,
+        }),
     }
 }
 

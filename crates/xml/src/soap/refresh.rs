@@ -1,4 +1,4 @@
-//! Recompiling definitions whose time is up, beside the workers.
+//! Recompiling definitions whose time is over, next to the workers.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
@@ -9,16 +9,16 @@ use super::policy::SoapPolicy;
 use crate::process;
 use crate::process::STACK_BYTES;
 
-/// Longest sleep; a policy dropped meanwhile is forgotten by then.
+/// The longest sleep. A policy that was dropped meanwhile is forgotten after it.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
-/// One thread that recompiles policies one after the other, each when its TTL is over. It rests after
-/// each for as long as that took, at the lowest priority, so that a hundred at once do not crowd out
-/// traffic. Ends when dropped.
+/// One thread that recompiles policies one after the other, each when its TTL is over. It rests
+/// after each for as long as that took, at the lowest priority, so that a hundred at once do not
+/// crowd out traffic. Ends when dropped.
 ///
-/// The allocator keeps a pool for each thread. This one takes the pool in which the policies were compiled
-/// and compiles in it itself, so that new definitions take the place of old ones, and no worker ever waits
-/// for a pool that a thread of low priority holds.
+/// The allocator keeps a pool for each thread. This thread takes the pool in which the policies
+/// were compiled and compiles in it, so that new definitions reuse the memory of old ones, and no
+/// worker waits for a pool that a thread of low priority holds.
 pub struct Refresher {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -37,10 +37,11 @@ impl Refresher {
             .name("xml-refresher".into())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                // The first allocation of this thread, which is given the pool that became free last.
+                // The first allocation of this thread, which is given the pool that became free
+                // last.
                 let known = policies.iter().map(Arc::downgrade).collect();
                 drop(policies);
-                // Nobody listens only where the starting thread has gone.
+                // This fails only if the starting thread has ended.
                 let _ = ready.send(());
                 process::in_background();
                 run(known, &stopped);
@@ -58,7 +59,7 @@ impl Drop for Refresher {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // Nothing is left to be done where it panicked.
+            // Nothing is left to do if it panicked.
             let _ = thread.join();
         }
     }

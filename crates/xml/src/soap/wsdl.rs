@@ -13,13 +13,13 @@ const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
 const SOAP_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap/";
 const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 
-/// WSDLs that one may import, in all.
+/// The most WSDLs that one WSDL may import, in all.
 const IMPORTS_MAX: usize = 100;
 
-/// What a WSDL holds for the policies.
+/// The parts of a WSDL that the policies use.
 #[derive(Debug, Default)]
 pub(crate) struct Wsdl {
-    /// One for each schema of its types and of what it imports, in order.
+    /// One for each schema of its types and of its imports, in order.
     pub schemas: Vec<Result<Schema, Complaints>>,
     /// Absent for WSDL 2.0.
     pub actions: Option<Actions>,
@@ -86,20 +86,20 @@ impl Actions {
     }
 }
 
-/// Whether the outermost element is a WSDL's.
+/// Reports whether the outermost element is a WSDL's.
 pub(crate) fn is_wsdl(root: Node<'_>) -> bool {
     matches!(root.name(), "definitions" | "description")
 }
 
-/// Whether the outermost element is a schema's.
+/// Reports whether the outermost element is a schema's.
 pub(crate) fn is_schema(root: Node<'_>) -> bool {
     root.is(SCHEMA, "schema")
 }
 
-/// Reads a WSDL and what it imports.
+/// Reads a WSDL and its imports.
 ///
 /// # Errors
-/// It has no types, or what it imports is no WSDL.
+/// It has no types, or an import is not a WSDL.
 pub(crate) fn read(
     document: Document,
     location: Option<&str>,
@@ -171,7 +171,7 @@ fn with_imports(
             if is_known {
                 continue;
             }
-            // Leaving some out would judge messages by a part of the definition.
+            // Without some of them, only a part of the definition would judge messages.
             if parts.len() > IMPORTS_MAX {
                 let message = format!("More than {IMPORTS_MAX} WSDLs are imported");
                 return Err(Complaints::own(0, message));
@@ -210,8 +210,8 @@ fn resolve(base: Option<&str>, location: &str) -> String {
     }
 }
 
-/// Compiles each schema. One may import another of the same WSDL by its namespace alone; such an import
-/// gets a location made up for its neighbour.
+/// Compiles each schema. One may import another of the same WSDL by its namespace alone; such an
+/// import gets a location made up for its neighbour.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,

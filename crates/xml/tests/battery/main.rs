@@ -1,6 +1,7 @@
-//! Messages that mean harm, each within a bound on processor time and on memory, whatever comes of it.
+//! Malicious messages: each must stay within a limit of processor time and memory, with any
+//! outcome.
 //!
-//! A binary of its own, since memory is the whole process's.
+//! A separate binary, because memory is measured for the whole process.
 #![allow(clippy::unwrap_used)]
 
 mod memory;
@@ -18,11 +19,11 @@ use processor::{cpu, cpu_of};
 use shapes::ways::sheet;
 use shapes::{Shape, Verdict, Ways};
 
-/// What one message may take of its worker before others are served. The Rust code of other crates, as that which
-/// un-gzips, is not optimized in a debug build.
+/// The time that one message may take of its worker before others are served. The Rust code of
+/// other crates, as that which un-gzips, is not optimized in a debug build.
 const TIME_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 250 });
 
-/// What the process may grow by for one message.
+/// The most by which the process may grow for one message.
 const GROWTH_MAX: u64 = 64 << 20;
 
 /// Held by the test that runs: nothing else may take memory meanwhile.
@@ -33,7 +34,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What one shape took.
+/// The cost of one shape.
 struct Taken {
     name: &'static str,
     verdict: Verdict,
@@ -94,7 +95,7 @@ fn no_message_takes_more_than_its_share() {
     let shapes = shapes::all();
     assert!(shapes.len() >= 120, "{}", shapes.len());
     let ways = Ways::compile();
-    // What is allocated once for a thread is part of idle.
+    // Allocations made once for a thread belong to the idle state.
     assert_eq!(ways.take(shapes::Way::Transformed, b"<a/>", false), Ok(()));
     let idle = Idle::now();
     let all: Vec<Taken> = shapes.iter().map(|one| take(one, &ways, &idle)).collect();
@@ -117,7 +118,8 @@ fn no_message_takes_more_than_its_share() {
     assert!(beyond.is_empty(), "{beyond:?}");
 }
 
-/// libxml2 compares each node that such a step finds with all that it found before, and allocates nothing meanwhile.
+/// libxml2 compares each node that such a step finds with all that it found before, and allocates
+/// nothing meanwhile.
 #[test]
 fn steps_to_the_parents_of_many_nodes_end_with_their_time() {
     if cfg!(feature = "plain-memory") {

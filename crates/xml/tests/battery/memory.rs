@@ -16,7 +16,7 @@ fn status_bytes(name: &str) -> u64 {
     kib.parse::<u64>().unwrap() << 10
 }
 
-/// What the process holds while it does nothing.
+/// The memory of the process while it does nothing.
 pub struct Idle(u64);
 
 impl Idle {
@@ -25,8 +25,8 @@ impl Idle {
         Self(status_bytes("VmRSS:"))
     }
 
-    /// By how many bytes the process is larger than idle at its peak while it does something. Nothing else may run in
-    /// it meanwhile.
+    /// By how many bytes the process is larger than idle at its peak while it does something.
+    /// Nothing else may run in it meanwhile.
     pub fn growth_of(&self, work: impl FnOnce()) -> u64 {
         trim();
         // The kernel forgets the peak so far.
@@ -36,7 +36,7 @@ impl Idle {
     }
 }
 
-/// Gives back to the system what the allocator keeps of what was freed.
+/// Returns the freed memory that the allocator keeps to the system.
 fn trim() {
     // SAFETY: it may be called at any time, by any thread.
     unsafe { malloc_trim(0) };

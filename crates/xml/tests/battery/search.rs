@@ -1,8 +1,9 @@
 //! Looks for messages that take more time or memory than one may, by changing those of the battery.
 //!
-//! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: -- --ignored --nocapture`
-//! looks for two hours (by default for ten seconds). `GATEBENCH_SEARCH_SEED` chooses another sequence. What is found is kept
-//! below `target/tmp/search`, with how it is taken in its name, and fails the test.
+//! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: --
+//! --ignored --nocapture` searches for two hours [default: ten seconds]. `GATEBENCH_SEARCH_SEED`
+//! chooses another sequence. Findings are kept below `target/tmp/search`, with the way of
+//! processing in their names, and fail the test.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use crate::{GROWTH_MAX, TIME_MAX, alone};
 /// Messages that are kept for each way: the slowest that were met, and some of the largest.
 const KEPT: usize = 24;
 
-/// What mutations put in: what markup is made of, and what is expensive in it.
+/// The text that mutations insert: the parts of markup, and its expensive parts.
 const PIECES: [&str; 44] = [
     "<i/>",
     "<i>",
@@ -75,7 +76,7 @@ impl Dice {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % sides.max(1)
     }
 
-    /// Small numbers as often as large ones.
+    /// Small numbers are as frequent as large ones.
     fn size(&mut self, max: usize) -> usize {
         let bits = self.roll(usize::BITS as usize - max.leading_zeros() as usize) + 1;
         1 + self.roll(max.min(1 << bits))
@@ -164,7 +165,8 @@ impl Search {
     fn try_one(&mut self, way: Way, bytes: Vec<u8>) {
         let (mut time, mut growth) = self.measure(way, &bytes);
         if time > TIME_MAX * 4 / 5 || growth > GROWTH_MAX / 5 * 4 {
-            // Other programs empty the caches of the processor, and freed memory may come back late: the least counts.
+            // Other programs empty the caches of the processor, and freed memory may come back
+            // late: the least counts.
             for _ in 0..2 {
                 let again = self.measure(way, &bytes);
                 (time, growth) = (time.min(again.0), growth.min(again.1));
@@ -182,7 +184,8 @@ impl Search {
         self.keep(message);
     }
 
-    /// Keeps it if it is slower than the quickest, or larger than the smallest, that is kept for its way.
+    /// Keeps it if it is slower than the quickest, or larger than the smallest, that is kept for
+    /// its way.
     fn keep(&mut self, message: Message) {
         let of_way = |one: &&Message| one.way == message.way;
         let count = self.kept.iter().filter(of_way).count();
@@ -232,7 +235,7 @@ fn number(name: &str, usual: u64) -> u64 {
 
 #[test]
 #[ignore = "searches for GATEBENCH_SEARCH_SECONDS of CPU time [default: 10]; make test-full"]
-fn nothing_is_found_that_takes_more_than_its_share() {
+fn the_search_finds_nothing_over_its_share() {
     let _alone = alone();
     let seconds = number("GATEBENCH_SEARCH_SECONDS", 10);
     let mut dice = Dice(number("GATEBENCH_SEARCH_SEED", 1) * 2 + 1);

@@ -115,7 +115,7 @@ fn a_document_has_one_canonical_form() {
     }
 }
 
-/// xmllint leaves the name of a namespace as it is, and so writes what is no XML.
+/// xmllint does not escape the name of a namespace, and so writes invalid XML.
 #[test]
 fn names_of_namespaces_are_escaped_too() {
     assert_eq!(

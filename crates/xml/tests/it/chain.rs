@@ -1,4 +1,4 @@
-//! Whole chains: what passes, what changes, and what is answered instead.
+//! Whole chains: messages that pass, messages that change, and faults.
 
 use crate::common::calculator::*;
 use gatebench_xml::Limits;
@@ -20,7 +20,7 @@ fn valid_messages_pass_byte_for_byte() {
             (passed.body, passed.content_type, passed.target),
             (None, None, None)
         );
-        let passed = policy.response(&answer(ADDED)).unwrap();
+        let passed = policy.response(&soap_response(ADDED)).unwrap();
         assert_eq!((passed.body, passed.content_type), (None, None));
     }
 }
@@ -68,7 +68,7 @@ fn a_broken_wsdl_gets_the_fault_of_the_scenario() {
 }
 
 #[test]
-fn invalid_bodies_are_told_with_node_code_and_line() {
+fn invalid_bodies_are_reported_with_node_code_and_line() {
     let policy = policy(Options {
         api_schema: text(wsdl()),
         ..verbose()
@@ -136,7 +136,7 @@ fn envelopes_are_validated_by_their_version() {
 }
 
 #[test]
-fn soap_1_2_has_a_schema_of_its_own() {
+fn soap_1_2_has_its_own_schema() {
     let policy = policy(Options {
         soap12_schema: text(gatebench_xml::soap::SOAP_1_2_SCHEMA),
         api_schema: text(wsdl()),
@@ -209,18 +209,18 @@ fn scenario_5_adds_up() {
         xslt_after: text(strip_soap()),
         ..verbose()
     });
-    let passed = response.response(&answer(ADDED)).unwrap();
+    let passed = response.response(&soap_response(ADDED)).unwrap();
     assert_eq!(
         body(&passed),
         r#"<?xml version="1.0" encoding="utf-8"?><AddResponse xmlns="http://tempuri.org/"><GatewayResult>12</GatewayResult></AddResponse>"#
     );
 
-    // Without the removal the result is in no namespace, and is not what the WSDL wants.
+    // Without the removal, the result has no namespace and does not match the WSDL.
     let response = policy(Options {
         xslt_remove_empty_namespace: false,
         ..response.options().clone()
     });
-    let fault = response.response(&answer(ADDED)).unwrap_err();
+    let fault = response.response(&soap_response(ADDED)).unwrap_err();
     assert!(
         crate::common::calculator::message(&fault)
             .contains("Element 'GatewayResult': This element is not expected")
@@ -399,11 +399,11 @@ fn results_in_text_are_text_and_change_the_content_type() {
     let passed = policy
         .response(&Response {
             client: Client::Json,
-            ..answer(ADDED)
+            ..soap_response(ADDED)
         })
         .unwrap();
     assert_eq!(passed.content_type, Some("application/json"));
-    let passed = policy.response(&answer(ADDED)).unwrap();
+    let passed = policy.response(&soap_response(ADDED)).unwrap();
     assert_eq!(passed.content_type, None, "a client of SOAP asked");
 }
 
@@ -475,7 +475,7 @@ fn errors_after_a_transformation_name_lines_of_its_text() {
 }
 
 #[test]
-fn gzip_is_undone_and_done_again() {
+fn gzip_is_unpacked_and_packed_again() {
     use flate2::Compression;
     use flate2::read::GzDecoder;
     use flate2::write::GzEncoder;
@@ -502,7 +502,7 @@ fn gzip_is_undone_and_done_again() {
     let response = Response {
         content_encoding: Some("gzip"),
         body: &packed,
-        ..answer("")
+        ..soap_response("")
     };
     assert!(changing.response(&response).unwrap().body.is_some());
 
@@ -534,21 +534,21 @@ fn gzip_is_undone_and_done_again() {
 }
 
 #[test]
-fn responses_fail_as_the_servers_and_tell_the_upstreams_status() {
+fn response_faults_are_the_servers_and_state_the_upstreams_status() {
     let policy = policy(Options {
         api_schema: text(wsdl()),
         ..verbose()
     });
     let fault = policy
-        .response(&answer(&ADDED.replace("12", "twelve")))
+        .response(&soap_response(&ADDED.replace("12", "twelve")))
         .unwrap_err();
     assert!(fault_text(&fault).contains("<faultcode>soap:Server</faultcode>\n      <faultstring>Response - XSD validation failed</faultstring>"));
     assert!(fault_text(&fault).contains("<backendHttpCode>200</backendHttpCode>"));
-    assert_eq!(policy.response(&answer("")).unwrap().body, None);
+    assert_eq!(policy.response(&soap_response("")).unwrap().body, None);
 }
 
 #[test]
-fn responses_of_other_statuses_can_be_kept_out() {
+fn responses_of_other_statuses_can_be_excluded() {
     let options = Options {
         ignore_if_upstream_error: true,
         xslt_before: text(strip_soap()),
@@ -556,7 +556,7 @@ fn responses_of_other_statuses_can_be_kept_out() {
     };
     let response = Response {
         status: 503,
-        ..answer("no XML")
+        ..soap_response("no XML")
     };
     let fault = policy(options).response(&response).unwrap_err();
     assert!(fault_text(&fault).contains("Response - General process failed"));
@@ -568,7 +568,7 @@ fn responses_of_other_statuses_can_be_kept_out() {
 }
 
 #[test]
-fn failures_without_verbose_tell_nothing() {
+fn failures_without_verbose_give_no_details() {
     let policy = policy(Options {
         api_schema: text(wsdl()),
         ..Options::default()

@@ -1,4 +1,4 @@
-//! Eight threads, good and bad messages, shared definitions: no error ever reaches another request.
+//! Eight threads, valid and invalid messages, shared definitions: no error reaches another request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,7 +101,7 @@ fn errors_never_cross_while_definitions_are_recompiled() {
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
                         cases[(round * 7 + worker * 3) % cases.len()].assert_unchanged();
-                        // The good ones, beside everything else.
+                        // The valid messages, concurrently with all others.
                         cases[[0, 1, 5][round % 3]].assert_unchanged();
                     }
                 })

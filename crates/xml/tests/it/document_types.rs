@@ -1,4 +1,4 @@
-//! Document types: refused in messages before anything in them is read, held to limits in definitions.
+//! Document types: refused in messages before their content is read, limited in definitions.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +18,7 @@ fn definition(text: &str) -> Result<Document, String> {
         .map_err(|why| why.to_string())
 }
 
-/// A text in encodings in which a document is read whatever its size.
+/// A text in encodings in which a document of any size is read.
 fn in_all_encodings(text: &str) -> [Vec<u8>; 4] {
     let wide = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
@@ -49,7 +49,8 @@ fn document_types() -> [String; 8] {
     ]
 }
 
-/// That a document is refused for its type, of which nothing is read: else the last of the types would be a mistake.
+/// That a document is refused for its type, of which nothing is read: else the last of the types
+/// would be a mistake.
 fn assert_unread(bytes: &[u8], shown: &str) {
     let why = refused(bytes);
     let shown = &shown[..shown.len().min(80)];
@@ -75,7 +76,7 @@ fn messages_with_a_document_type_are_refused_whatever_it_declares() {
     }
 }
 
-/// A parser without care goes on behind a mistake, and calls nobody who could stop it.
+/// A careless parser would continue after a mistake without calling back.
 #[test]
 fn a_mistake_before_a_document_type_does_not_hide_it() {
     for document_type in document_types() {
@@ -125,7 +126,7 @@ fn the_fault_for_a_document_type_is_in_the_language_of_the_client() {
     assert_eq!(fault.status, 500);
     assert!(message(&fault).contains("A message may not have a document type; leave DOCTYPE out"));
     assert!(fault_text(&fault).contains("<faultcode>soap:Client</faultcode>"));
-    let fault = policy.response(&answer(&typed)).unwrap_err();
+    let fault = policy.response(&soap_response(&typed)).unwrap_err();
     assert!(fault_text(&fault).contains("<faultcode>soap:Server</faultcode>"));
     let json = gatebench_xml::soap::Request {
         content_type: Some("application/json"),
@@ -140,7 +141,7 @@ fn the_fault_for_a_document_type_is_in_the_language_of_the_client() {
 }
 
 #[test]
-fn billion_laughs_are_not_laughed() {
+fn billion_laughs_are_not_expanded() {
     let mut bomb = String::from("<!DOCTYPE a [<!ENTITY l0 \"ha\">");
     for i in 1..10 {
         bomb.push_str(&format!(
@@ -250,7 +251,7 @@ fn nothing_outside_is_read() {
             assert!(why.contains("External entities are not allowed"), "{text}");
             assert!(refused(text.as_bytes()).contains("may not have a document type"));
         }
-        // An external subset is not read; a reference to what it declares is an error.
+        // An external subset is not read; a reference to an entity declared there is an error.
         let text = format!("<!DOCTYPE a SYSTEM \"{location}\"><a/>");
         assert!(definition(&text).is_ok());
         let text = format!("<!DOCTYPE a SYSTEM \"{location}\"><a>&stolen;</a>");

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use gatebench_xml::{Document, Limits};
 
-/// What the bytes are, by iconv's names; with U+FEFF at the beginning where that is of use.
+/// The encodings of the bytes, by iconv's names; with U+FEFF at the beginning if that is useful.
 const WRITTEN: [(&str, bool); 16] = [
     ("UTF-8", false),
     ("UTF-8", true),
@@ -25,7 +25,7 @@ const WRITTEN: [(&str, bool); 16] = [
     ("GB18030", false),
 ];
 
-/// What they say; nothing, where there is no declaration.
+/// The declared encodings; empty for no declaration.
 const DECLARED: [&str; 14] = [
     "",
     "UTF-8",
@@ -43,7 +43,7 @@ const DECLARED: [&str; 14] = [
     "no-such",
 ];
 
-/// A text in an encoding; nothing where that cannot have it.
+/// A text in an encoding; `None` if the encoding cannot represent it.
 fn encoded(text: &str, encoding: &str) -> Option<Vec<u8>> {
     let mut child = Command::new("iconv")
         .args(["-f", "UTF-8", "-t", encoding])
@@ -62,7 +62,7 @@ fn encoded(text: &str, encoding: &str) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// What xmllint makes of the document; nothing where that is none.
+/// The result of xmllint for the document; none if it is not well-formed.
 fn by_xmllint(folder: &std::path::Path, bytes: &[u8]) -> Option<Vec<u8>> {
     let file = folder.join("document.xml");
     std::fs::write(&file, bytes).unwrap();
@@ -84,7 +84,7 @@ fn by_us(bytes: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn a_document_is_read_as_others_read_it_whatever_it_says_it_is_in() {
+fn documents_in_any_encoding_are_read_like_other_parsers_do() {
     let folder = tempfile::tempdir().unwrap();
     let (mut read, mut refused, mut unsupported) = (0, 0, 0);
     for (encoding, has_mark) in WRITTEN {
@@ -109,7 +109,8 @@ fn a_document_is_read_as_others_read_it_whatever_it_says_it_is_in() {
                     (Ok(_), None) => panic!("{case}: only we read it"),
                     (Err(_), None) => refused += 1,
                     (Err(why), Some(_)) => {
-                        // Large documents are looked at before they are parsed, which knows fewer encodings.
+                        // Large documents are looked at before they are parsed, which knows fewer
+                        // encodings.
                         assert!(
                             padding > 0 && why.contains("is not supported"),
                             "{case}: {why}"

@@ -1,4 +1,5 @@
-//! The XPath functions that take the place of libxml2's and libxslt's own: the same results, in less time.
+//! The XPath functions that take the place of libxml2's and libxslt's own: the same results, in
+//! less time.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ const UNTIMED: Limits = Limits {
     ..Limits::MESSAGES
 };
 
-/// What a stylesheet makes of an expression; the reason where it fails.
+/// The result of an expression in a stylesheet, or the reason why it fails.
 fn evaluated(expression: &str, message: &str) -> Result<String, String> {
     let text = format!(
         "<xsl:stylesheet version=\"1.0\" xmlns:xsl=\"http://www.w3.org/1999/XSL/Transform\">\
@@ -26,7 +27,18 @@ fn evaluated(expression: &str, message: &str) -> Result<String, String> {
     Ok(made.root().unwrap().text())
 }
 
-/// Whether an expression holds, for a context without a stylesheet.
+/// The text of an expression is the same in a stylesheet and in a context without one.
+fn assert_text(expression: &str, message: &str, expected: &str) {
+    assert_eq!(
+        evaluated(expression, message).as_deref(),
+        Ok(expected),
+        "{expression}"
+    );
+    let same = format!("string({expression}) = '{expected}'");
+    assert!(holds(&same, message), "{expression}");
+}
+
+/// Reports whether an expression is true, in a context without a stylesheet.
 fn holds(expression: &str, message: &str) -> bool {
     let document = Document::parse(message.as_bytes(), &UNTIMED).unwrap();
     let xpath = XPath::compile(&format!("/*[{expression}]/@held"), &[]).unwrap();
@@ -65,9 +77,9 @@ fn characters_are_replaced_or_removed() {
         ("abc", "", "", "abc"),
         ("abc", "abc", "", ""),
         ("abcd", "abc", "", "d"),
-        // What is left of the second list has no meaning.
+        // The surplus of the second list has no meaning.
         ("abc", "a", "xyz", "xbc"),
-        // The first of the same characters holds, also where it removes.
+        // The first of equal characters applies, also if it removes.
         ("aba", "aab", "xyz", "xzx"),
         ("aba", "baa", "x", "x"),
         ("\u{e9}\u{e8}", "\u{e9}\u{e9}\u{e8}", "xyz", "xz"),
@@ -110,7 +122,7 @@ fn translated(text: &str, from: &[char], to: &[char]) -> String {
 }
 
 #[test]
-fn any_texts_are_translated_as_the_recommendation_has_it() {
+fn any_texts_are_translated_as_recommended() {
     const ALPHABET: [char; 10] = [
         'a',
         'b',
@@ -142,7 +154,7 @@ fn any_texts_are_translated_as_the_recommendation_has_it() {
 }
 
 #[test]
-fn arguments_are_converted_as_ever() {
+fn arguments_are_converted_as_usual() {
     let message = "<a held='yes' n=''><i>ab</i><i>ba</i><k>b</k></a>";
     for (expression, expected) in [
         ("translate(12.5, '.', ',')", "12,5"),
@@ -168,13 +180,7 @@ fn arguments_are_converted_as_ever() {
         ("substring-after('abc', 'd')", ""),
         ("substring-after('abc', 'c')", ""),
     ] {
-        assert_eq!(
-            evaluated(expression, message).as_deref(),
-            Ok(expected),
-            "{expression}"
-        );
-        let same = format!("string({expression}) = '{expected}'");
-        assert!(holds(&same, message), "{expression}");
+        assert_text(expression, message, expected);
     }
     for expression in [
         "translate('a', 'b')",
@@ -206,13 +212,7 @@ fn nodes_are_found_once_by_ids_and_by_keys() {
         ("count(id(//none))", "0"),
         ("count(id('r')/preceding-sibling::i)", "2"),
     ] {
-        assert_eq!(
-            evaluated(expression, message).as_deref(),
-            Ok(expected),
-            "{expression}"
-        );
-        let same = format!("string({expression}) = '{expected}'");
-        assert!(holds(&same, message), "{expression}");
+        assert_text(expression, message, expected);
     }
     for (expression, expected) in [
         ("count(key('k', '1'))", "2"),
@@ -232,11 +232,11 @@ fn nodes_are_found_once_by_ids_and_by_keys() {
     }
 }
 
-/// The work of libxml2's and libxslt's own grows with the product of what they are given.
+/// The work of libxml2's and libxslt's own functions grows with the product of their inputs.
 #[test]
 fn long_texts_and_many_nodes_take_time_in_proportion() {
     if cfg!(feature = "plain-memory") {
-        // Valgrind's time is nobody's.
+        // Times under Valgrind mean nothing.
         return;
     }
     let all: String = (0..50_000_u32)

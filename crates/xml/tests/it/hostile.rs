@@ -1,4 +1,4 @@
-//! What is meant to harm: a clear error each time, nothing read from outside, and the neighbours unharmed.
+//! Harmful input: a clear error each time, nothing read from outside, and the neighbours unharmed.
 
 use std::fs;
 
@@ -12,13 +12,13 @@ fn refused(bytes: &[u8]) -> String {
         .to_string()
 }
 
-/// Still works after whatever came before.
+/// Still works after all earlier inputs.
 fn assert_unharmed(policy: &SoapPolicy) {
     assert!(policy.request(&soap(ADD)).is_ok());
 }
 
 #[test]
-fn definitions_read_nothing_either() {
+fn definitions_read_nothing_external() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("s.xsd"), "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\"><xs:element name=\"a\"/></xs:schema>").unwrap();
@@ -45,7 +45,7 @@ fn definitions_read_nothing_either() {
     );
     assert!(Stylesheet::parse(importing.as_bytes(), None, &NoFiles, &limits).is_err());
 
-    // A message that names a schema of its own does not get it loaded.
+    // The schema that a message names is not loaded.
     let policy = policy(Options {
         soap_schema: text(
             "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\"><xs:element name=\"b\"/></xs:schema>",
@@ -273,8 +273,8 @@ fn large_deep_and_wide_documents_are_refused() {
 }
 
 #[test]
-fn a_large_document_is_not_read_on_behind_a_mistake() {
-    // Namespaces that nobody bounds where the parser tells nobody of tags, and a mistake at the end.
+fn a_large_document_is_not_read_beyond_a_mistake() {
+    // Namespaces without a limit while the parser does not report tags, and a mistake at the end.
     let nested: String = (0..100)
         .map(|level| {
             let names = (0..200).map(|n| format!(" xmlns:p{level}_{n}='u'"));
@@ -286,7 +286,7 @@ fn a_large_document_is_not_read_on_behind_a_mistake() {
         why.contains("Line: 1,") && !why.contains("Line: 2,"),
         "{why}"
     );
-    // Small ones tell all mistakes.
+    // Small documents report all mistakes.
     let why = refused(b"<r><b c='<'/>\n<a></wrong>");
     assert!(
         why.contains("Line: 1,") && why.contains("Line: 2,"),
@@ -295,7 +295,7 @@ fn a_large_document_is_not_read_on_behind_a_mistake() {
 }
 
 #[test]
-fn bad_characters_and_encodings_are_told() {
+fn bad_characters_and_encodings_are_reported() {
     for bytes in [
         &b"<a>\xff\xfe</a>"[..],
         b"<a>\xc0\x80</a>",
@@ -325,7 +325,7 @@ fn fragments_of_messages_never_crash() {
         ..verbose()
     });
     let message = subtract();
-    // What a large one begins with is looked at before it is parsed.
+    // The beginning of a large document is checked before it is parsed.
     let rest = " ".repeat(20_000);
     for end in 0..message.len() {
         let _ = policy.request(&soap(&message[..end]));

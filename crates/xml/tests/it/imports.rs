@@ -106,7 +106,7 @@ fn a_wsdl_imports_others() {
 }
 
 #[test]
-fn wsdls_that_import_each_other_end_and_too_many_are_told() {
+fn wsdls_that_import_each_other_end_and_too_many_are_refused() {
     let importing = |locations: &[String]| {
         let imports = locations.iter().map(|location| {
             format!("<w:import namespace=\"http://tempuri.org/\" location=\"{location}\"/>")

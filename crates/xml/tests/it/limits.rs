@@ -1,4 +1,5 @@
-//! Each limit that docs/ROBUSTNESS.md states: what is at it passes, what is beyond it is refused by name.
+//! Each limit that docs/evidence/ROBUSTNESS.md states: input at the limit passes, input beyond it
+//! is refused by name.
 
 use std::io::Write as _;
 
@@ -11,7 +12,8 @@ use gatebench_xml::{
     Budget, Document, Limits, NoFiles, Parameters, Schema, Spent, Stylesheet, XPath,
 };
 
-/// A limit: documents that come to a number, the number, by how much more is beyond it, and the words there.
+/// A limit: documents that come to a number, the number, by how much more is beyond it, and the
+/// words there.
 struct Case {
     document: fn(usize) -> String,
     max: usize,
@@ -189,7 +191,7 @@ fn definitions_pass_at_their_limits_and_not_beyond() {
 }
 
 #[test]
-fn what_gzip_unpacks_to_is_held_to_the_size_of_a_body() {
+fn unpacked_gzip_is_limited_to_the_size_of_a_body() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(ADD.as_bytes()).unwrap();
     let packed = encoder.finish().unwrap();
@@ -234,7 +236,7 @@ fn children(count: usize) -> String {
 }
 
 #[test]
-fn so_many_nodes_are_sorted_and_no_more() {
+fn sorting_is_limited() {
     let limits = Limits::default();
     let sort = "<xsl:sort select=\"position()\" data-type=\"number\" order=\"descending\"/>";
     let templates = [
@@ -253,7 +255,7 @@ fn so_many_nodes_are_sorted_and_no_more() {
 }
 
 #[test]
-fn so_many_nodes_without_elements_between_are_put_in_order_and_no_more() {
+fn ordering_of_nodes_without_elements_between_is_limited() {
     let limits = Limits::default();
     let all =
         "<xsl:template match=\"/\"><a><xsl:copy-of select=\"a/node()|a/@*\"/></a></xsl:template>";
@@ -285,7 +287,8 @@ fn so_many_nodes_without_elements_between_are_put_in_order_and_no_more() {
     }
 }
 
-/// The greatest number for which something passes, if it passes for all up to one and for none beyond.
+/// The greatest number for which something passes, if it passes for all up to one and for none
+/// beyond.
 fn greatest(beyond: usize, passes: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, beyond);
     assert!(passes(low) && !passes(high));
@@ -380,7 +383,7 @@ fn memory_is_held_up_to_the_limit() {
     // While a text is read, libxml2 holds its bytes, and a buffer that doubles as it grows.
     assert!(bytes > limits.held_bytes / 5, "{bytes}");
     assert_eq!(spent(bytes + 1).0, Some(Spent::Memory));
-    // What was held by another message, and is not held any more, does not count.
+    // Memory that another message has held and released does not count.
     for _ in 0..20 {
         assert_eq!(spent(bytes / 2), (None, true));
     }
@@ -393,7 +396,7 @@ const PAIRS: &str = "<xsl:template match=\"/a\"><c><xsl:for-each select=\"b\"><x
 #[test]
 fn time_is_taken_up_to_the_limit() {
     if cfg!(feature = "plain-memory") {
-        // Valgrind's time is nobody's.
+        // Times under Valgrind mean nothing.
         return;
     }
     let limits = Limits {

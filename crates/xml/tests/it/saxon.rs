@@ -1,4 +1,5 @@
-//! XSLT 3.0 by helpers: results against those of SaxonC's own Python interface, and helpers that end.
+//! XSLT 3.0 by helpers: results against those of SaxonC's own Python interface, and helpers that
+//! end.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use crate::common::generator::Dice;
 use gatebench_xml::Limits;
-use gatebench_xml::saxon::{Bounds, Engine, Order, Saxon, SaxonStylesheet, Unmade, next_answer};
+use gatebench_xml::saxon::{Bounds, Engine, Order, Saxon, SaxonStylesheet, Unmade, next_response};
 
 const STYLESHEETS: u64 = 30;
 const DOCUMENTS: usize = 7;
 
-/// Beside a shallow copy.
+/// Templates that stand next to a shallow copy.
 const TEMPLATES: [&str; 10] = [
     r#"<xsl:template match="*[count(*) gt 2]"><xsl:copy><xsl:for-each-group select="*" group-by="local-name()"><group name="{current-grouping-key()}" n="{count(current-group())}"><xsl:copy-of select="current-group()[1]"/></group></xsl:for-each-group></xsl:copy></xsl:template>"#,
     r#"<xsl:template match="text()[normalize-space()]"><xsl:analyze-string select="." regex="[0-9]+"><xsl:matching-substring><n>{.}</n></xsl:matching-substring><xsl:non-matching-substring>{upper-case(.)}</xsl:non-matching-substring></xsl:analyze-string></xsl:template>"#,
@@ -110,7 +111,7 @@ fn results_are_those_of_saxons_own_interface() {
 }
 
 #[test]
-fn what_reads_writes_or_loops_is_refused() {
+fn stylesheets_that_read_write_or_loop_are_refused() {
     let saxon = saxon(Bounds::default(), 1);
     let secret = tempfile::NamedTempFile::new().unwrap();
     fs::write(secret.path(), "<secret/>").unwrap();
@@ -151,7 +152,7 @@ fn what_reads_writes_or_loops_is_refused() {
 }
 
 #[test]
-fn inputs_that_are_no_documents_are_told() {
+fn inputs_that_are_not_documents_are_reported() {
     let saxon = saxon(Bounds::default(), 1);
     let style = compiled(&saxon, r#"<xsl:mode on-no-match="shallow-copy"/>"#);
     let limits = Limits::default();
@@ -192,7 +193,7 @@ fn a_helper_that_is_ended_costs_one_message() {
     for bad in [&endless, &greedy] {
         let said = bad.apply(b"<a/>", &limits).unwrap_err().to_string();
         assert!(said.starts_with("The XSLT engine ended"), "{said}");
-        // A new one is started, and knows what the former one knew.
+        // A new helper is started with the state of the former one.
         let began = Instant::now();
         let result = loop {
             match good.apply(b"<a><c/></a>", &limits) {
@@ -208,7 +209,7 @@ fn a_helper_that_is_ended_costs_one_message() {
 }
 
 #[test]
-fn helpers_serve_threads_at_once_and_forget_what_is_dropped() {
+fn helpers_serve_threads_at_once_and_forget_dropped_stylesheets() {
     let saxon = saxon(Bounds::default(), 2);
     thread::scope(|scope| {
         for thread in 0..4 {
@@ -231,8 +232,8 @@ fn helpers_serve_threads_at_once_and_forget_what_is_dropped() {
     });
 }
 
-/// What a helper says over a line to orders that were given together, until it ends or has answered all.
-fn answers(engine: &Engine, orders: &[Order]) -> Vec<String> {
+/// The results of a helper for orders that were sent together, until it ends or has sent all.
+fn responses(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let mut line = UnixStream::connect(engine.address()).unwrap();
     let bytes: Vec<&[u8]> = orders.iter().map(Order::bytes).collect();
     let bytes = bytes.concat();
@@ -240,25 +241,25 @@ fn answers(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let (first, second) = bytes.split_at(bytes.len() / 3);
     line.write_all(first).unwrap();
     line.write_all(second).unwrap();
-    let (mut said, mut answers) = (Vec::new(), Vec::new());
-    while answers.len() < orders.len() {
+    let (mut said, mut responses) = (Vec::new(), Vec::new());
+    while responses.len() < orders.len() {
         let mut piece = [0; 100];
         match line.read(&mut piece) {
             Ok(0) | Err(_) => break,
             Ok(count) => said.extend_from_slice(&piece[..count]),
         }
         let mut rest = said.as_slice();
-        while let Some(made) = next_answer(&mut rest) {
-            answers.push(String::from_utf8(made.unwrap()).unwrap());
+        while let Some(made) = next_response(&mut rest) {
+            responses.push(String::from_utf8(made.unwrap()).unwrap());
         }
         let left = rest.len();
         said.drain(..said.len() - left);
     }
-    answers
+    responses
 }
 
 #[test]
-fn lines_are_answered_in_order_and_tell_what_ended_a_helper() {
+fn lines_get_replies_in_order_and_state_what_ended_a_helper() {
     let bounds = Bounds {
         time: Duration::from_millis(500),
         ..Bounds::default()
@@ -278,15 +279,18 @@ fn lines_are_answered_in_order_and_tell_what_ended_a_helper() {
     };
     let engine = saxon.engine(0).unwrap();
     let all: Vec<_> = (0..100).map(|number| order(&good, number)).collect();
-    for (number, answer) in answers(&engine, &all).iter().enumerate() {
-        assert!(answer.ends_with(&format!("<b>{number}</b>")), "{answer}");
+    for (number, response) in responses(&engine, &all).iter().enumerate() {
+        assert!(
+            response.ends_with(&format!("<b>{number}</b>")),
+            "{response}"
+        );
     }
     assert_eq!(engine.at_hand(), None);
     let bad = [&good, &good, &endless, &good].map(|style| order(style, 1));
-    assert!(answers(&engine, &bad).len() < 3);
+    assert!(responses(&engine, &bad).len() < 3);
     assert_eq!(engine.at_hand(), Some(bad[2].number()));
     saxon.lost(&engine);
     let other = saxon.engine(0).unwrap();
     assert_ne!(other.address(), engine.address());
-    assert_eq!(answers(&other, &bad[3..]).len(), 1);
+    assert_eq!(responses(&other, &bad[3..]).len(), 1);
 }

@@ -10,7 +10,7 @@ use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet};
 const STYLESHEETS: u64 = 35;
 const DOCUMENTS: usize = 6;
 
-/// Beside an identity.
+/// Templates that stand next to an identity.
 const TEMPLATES: [&str; 14] = [
     r#"<xsl:template match="t:*[@*]"><xsl:element name="w:{local-name()}" namespace="urn:w"><xsl:apply-templates select="node()|@*"/></xsl:element></xsl:template>"#,
     r#"<xsl:template match="i:shared"><none><xsl:copy-of select="@*"/><xsl:apply-templates/></none></xsl:template>"#,

@@ -62,8 +62,8 @@ fn verdicts_are_those_of_xmllint() {
     );
 }
 
-/// For each document its messages with their lines, none for a valid one; nothing where the schema does
-/// not compile.
+/// For each document its messages with their lines, an empty list for a valid one; `None` if the
+/// schema does not compile.
 fn xmllint(folder: &Path, schema: &str, documents: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
     fs::write(folder.join("main.xsd"), schema).unwrap();
     fs::write(folder.join(PART_LOCATION), PART).unwrap();
@@ -79,14 +79,14 @@ fn xmllint(folder: &Path, schema: &str, documents: &[Vec<u8>]) -> Option<Vec<Vec
     let output = command
         .output()
         .expect("xmllint is installed by scripts/install-test-deps");
-    let told = String::from_utf8_lossy(&output.stderr);
-    if told.contains("WXS schema main.xsd failed to compile") {
+    let printed = String::from_utf8_lossy(&output.stderr);
+    if printed.contains("WXS schema main.xsd failed to compile") {
         return None;
     }
     let messages = (0..documents.len())
         .map(|index| {
             let of_document = |line: &str| line.starts_with(&format!("{index}.xml"));
-            let messages: Vec<String> = told
+            let messages: Vec<String> = printed
                 .lines()
                 .filter(|line| of_document(line))
                 .filter_map(validity_error)
@@ -96,7 +96,10 @@ fn xmllint(folder: &Path, schema: &str, documents: &[Vec<u8>]) -> Option<Vec<Vec
             } else {
                 "fails to validate"
             };
-            assert!(told.contains(&format!("{index}.xml {verdict}\n")), "{told}");
+            assert!(
+                printed.contains(&format!("{index}.xml {verdict}\n")),
+                "{printed}"
+            );
             messages
         })
         .collect();

@@ -1,11 +1,12 @@
-//! Small documents in UTF-8 are read where they lie, all others through the parser's buffer: both say the same.
+//! Small documents in UTF-8 are read in place, all others through the parser's buffer: both give
+//! the same result.
 
 use gatebench_xml::{Document, Limits};
 
 /// Blanks after a document, which mean nothing, and with which it is no longer small.
 const PADDING: usize = 9 << 10;
 
-/// The canonical text and the line of each element, or what is wrong.
+/// The canonical text and the line of each element, or the error.
 fn read(bytes: &[u8]) -> Result<(String, Vec<u32>), String> {
     let document =
         Document::parse(bytes, &Limits::default()).map_err(|complaints| complaints.to_string())?;
@@ -70,7 +71,7 @@ const HEADS: [&[u8]; 14] = [
 ];
 
 #[test]
-fn a_document_says_the_same_whichever_way_it_is_read() {
+fn every_way_of_reading_gives_the_same_document() {
     for head in HEADS {
         for root in ROOTS {
             assert_same(&[head, root].concat());

@@ -1,4 +1,5 @@
-//! WSDL 2.0: its types validate bodies; its bindings are not read, which is told where they are asked for.
+//! WSDL 2.0: its types validate bodies. Its bindings are not read, and an error says so if an
+//! option needs them.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ fn asked(soap_action: SoapAction, b: &str) -> Result<(), String> {
 }
 
 #[test]
-fn bodies_are_held_against_its_types() {
+fn bodies_are_validated_against_its_types() {
     assert_eq!(asked(SoapAction::No, "7"), Ok(()));
     let refused = asked(SoapAction::No, "seven").unwrap_err();
     assert!(

@@ -7,18 +7,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::Decision;
 use gatebench_model::HumanDuration;
-use gatebench_report::{Comment, junit, markdown};
-use gatebench_runner::{AbChoice, Selection, StudyChoice};
+use gatebench_report::{junit, markdown};
+use gatebench_runner::Selection;
+use gatebench_studies::Findings;
+use gatebench_studies::ab::plan::AbChoice;
 
-use self::sides::{Side, Sides};
 use super::run::measuring::Measuring;
 use super::values::MetricWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal;
+use sides::{Side, commits};
 
 /// The suite that the scenario and the load come from.
 const SUITE: &str = "ab";
@@ -28,6 +27,7 @@ Examples:
   gatebench ab nginx ./my-nginx                    is mine worse?
   gatebench ab nginx@1.22 nginx@/opt/nginx-1.26    compare two versions
   gatebench ab haproxy envoy --scenario api-key --metric added-p99
+  gatebench ab --config old.yml --config new.yml --gateway kong    compare two configurations
   gatebench ab --git main HEAD --build 'make' --gateway ./gateway
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
@@ -44,17 +44,22 @@ Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 othe
 #[command(after_help = EXAMPLES)]
 pub struct Ab {
     /// The baseline: a gateway's name, NAME@VERSION, NAME@/PREFIX, or a folder
-    #[arg(required_unless_present = "git")]
+    #[arg(required_unless_present_any = ["git", "configs"])]
     baseline: Option<String>,
     /// The candidate, named like the baseline
-    #[arg(required_unless_present = "git")]
+    #[arg(required_unless_present_any = ["git", "configs"])]
     candidate: Option<String>,
+    /// Compare two configurations of your own, first the baseline's, then the candidate's (see
+    /// `gatebench run --config`)
+    #[arg(long = "config", value_name = "FILE", conflicts_with_all = ["baseline", "candidate", "git"])]
+    configs: Vec<String>,
     /// Compare two commits of your repository; each is cloned and built separately
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], requires = "gateway",
           conflicts_with_all = ["baseline", "candidate"])]
     git: Option<Vec<String>>,
-    /// The gateway's folder in your repository
-    #[arg(long, value_name = "DIR", requires = "git")]
+    /// With --git, the gateway's folder in your repository; with --config, the gateway [default:
+    /// the one that reads the files]
+    #[arg(long, value_name = "DIR|NAME", conflicts_with_all = ["baseline", "candidate"])]
     gateway: Option<PathBuf>,
     /// Build each commit with this shell command, in the root of its clone
     #[arg(long, value_name = "COMMAND", requires = "git")]
@@ -72,13 +77,13 @@ pub struct Ab {
     /// Measure only the metric that decides, and stop at the verdict
     #[arg(long)]
     verdict_only: bool,
-    /// Take at most this time
+    /// Stop after this time at the latest
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: HumanDuration,
     /// Run at most N blocks; a verdict needs at least 10
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=2000))]
     blocks: Option<u32>,
-    /// Seed of the random order
+    /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Give each gateway N cores and N workers [default: 1]
@@ -95,33 +100,43 @@ pub struct Ab {
 }
 
 impl Ab {
-    /// Compares them, and says what came of it.
+    /// Runs the comparison and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
-        let selection = self.selection(&self.sides()?);
-        let conducted = self.measuring.run(&selection, None, Some(self.budget))?;
-        let Some(conducted) = conducted else {
+        let selection = match &self.configs[..] {
+            [] => self.selection(&self.sides()?),
+            [baseline, candidate] => self.of_configs(baseline, candidate)?,
+            _ => {
+                let remedy = "write --config BASELINE --config CANDIDATE";
+                return Err(Failure::words(
+                    "--config",
+                    "an A/B test compares two configurations",
+                    remedy,
+                ));
+            }
+        };
+        let measuring = &self.measuring;
+        measuring.check_outputs()?;
+        let Some(conducted) = measuring.conducted(&selection, None, Some(self.budget))? else {
             return Ok(Exit::Fine);
         };
         self.write(&conducted.findings)?;
-        Ok(match conducted.exit {
-            Exit::Fine => self.judged(&conducted.findings)?,
-            other => other,
-        })
-    }
-
-    fn sides(&self) -> Result<Sides, Failure> {
-        if let (Some([baseline, candidate]), Some(gateway)) = (self.git.as_deref(), &self.gateway) {
-            return Sides::of_commits([baseline, candidate], gateway, self.build.as_deref());
+        match conducted.exit {
+            Exit::Fine => conducted.decided(measuring.json),
+            other => Ok(other),
         }
-        let word = |side: &Option<String>| side.clone().unwrap_or_default();
-        Ok(Sides::named(&word(&self.baseline), &word(&self.candidate)))
     }
 
-    fn selection(&self, sides: &Sides) -> Selection {
-        let Sides {
-            baseline,
-            candidate,
-        } = sides;
+    /// The baseline and the candidate.
+    fn sides(&self) -> Result<[Side; 2], Failure> {
+        if let (Some([baseline, candidate]), Some(gateway)) = (self.git.as_deref(), &self.gateway) {
+            let sides = commits(&[baseline, candidate], gateway, self.build.as_deref())?;
+            return Ok(sides.try_into().expect("there is a side for each commit"));
+        }
+        let named = |side: &Option<String>| Side::named(side.as_deref().unwrap_or_default());
+        Ok([named(&self.baseline), named(&self.candidate)])
+    }
+
+    fn selection(&self, [baseline, candidate]: &[Side; 2]) -> Selection {
         let called = |side: &Side| Some((side.word.clone(), side.label.clone()?));
         Selection {
             words: vec![SUITE.into()],
@@ -133,7 +148,7 @@ impl Ab {
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
-            study: StudyChoice::Ab(AbChoice {
+            study: Box::new(AbChoice {
                 metric: self.metric.into(),
                 only_deciding: self.verdict_only,
             }),
@@ -142,38 +157,42 @@ impl Ab {
         }
     }
 
+    /// The same gateway with each configuration.
+    fn of_configs(&self, baseline: &str, candidate: &str) -> Result<Selection, Failure> {
+        let side = Side::named("");
+        let gateway = self.gateway.as_ref().map(|it| it.display().to_string());
+        let selection = Selection {
+            gateways: gateway.into_iter().collect(),
+            configs: [candidate, baseline, baseline].map(str::to_owned).into(),
+            ..self.selection(&[side.clone(), side])
+        };
+        Ok(selection.completed()?)
+    }
+
     fn write(&self, findings: &Findings) -> Result<(), Failure> {
         if let Some(file) = &self.junit {
             write(file, &junit::render(findings))?;
         }
         match &self.comment {
-            Some(file) => write(file, &markdown::render(&Comment(findings))),
+            Some(file) => write(
+                file,
+                &findings
+                    .comment()
+                    .as_ref()
+                    .map(markdown::render)
+                    .unwrap_or_default(),
+            ),
             None => Ok(()),
         }
-    }
-
-    /// The exit code of a run in which nothing went wrong.
-    fn judged(&self, findings: &Findings) -> Result<Exit, Failure> {
-        let Some(found) = &findings.ab_test else {
-            return Ok(Exit::Inconclusive);
-        };
-        if !self.measuring.json {
-            terminal::say(&format!("\n{}", found.text))?;
-            found.caution.iter().try_for_each(|it| terminal::say(it))?;
-        }
-        Ok(match found.decision {
-            Decision::Fine => Exit::Fine,
-            Decision::Worse => Exit::CheckFailed,
-            Decision::Open => Exit::Inconclusive,
-        })
     }
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(file, text).map_err(|error| Failure::Said {
-        culprit: "environment".into(),
-        what: format!("cannot write {}: {error}", file.display()),
-        remedy: "name a file in a directory that exists and is writable".into(),
-        exit: Exit::Environment,
+    fs::write(file, text).map_err(|error| {
+        let what = format!("cannot write {}: {error}", file.display());
+        Failure::environment(
+            what,
+            "name a file in a directory that exists and is writable",
+        )
     })
 }

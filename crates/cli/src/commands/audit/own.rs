@@ -1,30 +1,31 @@
-//! A run directory of gatebench's own, held against what others' tables are held against.
+//! The audit of a run directory.
 
 use std::path::Path;
 
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{Gate, Reason, TrialFindings, Validity};
+use gatebench_report::Validity;
+use gatebench_studies::Findings;
+use gatebench_studies::common::facts::{Gate, Reason, TrialFindings};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{reports, terminal};
 
-/// Says what in a run cannot be true.
+/// Prints the impossible figures of a run.
 pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
     let findings = reports::findings(dir)?;
     let defects: Vec<(&TrialFindings, &Reason)> = defects(&findings).collect();
     if as_json {
-        let told: Vec<_> = defects
+        let entries: Vec<_> = defects
             .iter()
             .map(|(trial, reason)| json!({ "trial": trial.number, "folder": trial.folder, "reason": reason }))
             .collect();
         terminal::say_data(&format!(
             "{:#}",
-            json!({ "trials": findings.trials.len(), "findings": told })
+            json!({ "trials": findings.trials.len(), "findings": entries })
         ))?;
     } else {
-        terminal::say(&told(&findings, &defects))?;
+        terminal::say(&summary(&findings, &defects))?;
     }
     Ok(match defects.is_empty() {
         true => Exit::Fine,
@@ -32,7 +33,7 @@ pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
     })
 }
 
-/// What contradicts itself, or arithmetic.
+/// The figures that contradict themselves or arithmetic.
 fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFindings, &'f Reason)> {
     let of_trial = |trial: &'f TrialFindings| trial.reasons.iter().map(move |it| (trial, it));
     let is_defect = |(_, it): &(&TrialFindings, &Reason)| {
@@ -42,17 +43,14 @@ fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFinding
     findings.trials.iter().flat_map(of_trial).filter(is_defect)
 }
 
-fn told(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String {
+fn summary(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String {
     let trials = findings.trials.len();
     if defects.is_empty() {
         return format!("no findings in the figures of {trials} trials");
     }
     let lines = defects.iter().map(|(trial, reason)| {
-        let phase = reason
-            .phase
-            .as_deref()
-            .map(|it| format!(", {it}"))
-            .unwrap_or_default();
+        let phase = reason.phase.iter().map(|it| format!(", {it}"));
+        let phase = phase.collect::<String>();
         let words = format!(
             "{} of {} ({}{phase}): {}",
             trial.variant, trial.scenario, trial.folder, reason.message

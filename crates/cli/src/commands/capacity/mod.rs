@@ -1,22 +1,20 @@
-//! `gatebench capacity`: the rate sustained with an objective, and the cores that a rate takes.
+//! `gatebench capacity`: the rate sustained with an objective, and the cores that a rate needs.
 
 mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::Answer;
-use gatebench_model::load::Spread;
+use clap::Args;
 use gatebench_model::{Capacity as Search, HumanDuration, Objective};
-use gatebench_runner::{Selection, StudyChoice};
+use gatebench_runner::Selection;
 use gatebench_stats::capacity::REPEATS;
 
 use super::run::measuring::Measuring;
+use super::values::SpreadWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that gateways and scenario come from without words.
+/// The suite that the default gateways and scenario come from.
 const SUITE: &str = "capacity";
 
 const EXAMPLES: &str = "\
@@ -61,7 +59,7 @@ pub struct Capacity {
     max_rate: Option<f64>,
     /// Space the arrivals in this way
     #[arg(long, value_name = "SPACING", value_enum, default_value = "poisson")]
-    arrivals: Arrivals,
+    arrivals: SpreadWord,
     /// Measure each step for this time; the result holds for steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = values::step)]
     step: HumanDuration,
@@ -82,7 +80,7 @@ pub struct Capacity {
     /// Start no repeat that is unlikely to end within this time [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
-    /// Seed of the random order
+    /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Continue the interrupted search in this directory
@@ -92,40 +90,15 @@ pub struct Capacity {
     measuring: Measuring,
 }
 
-/// The spread of arrivals, as the command line names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Arrivals {
-    /// Randomly, like the requests of many independent users
-    Poisson,
-    /// Evenly spaced
-    Uniform,
-}
-
-impl From<Arrivals> for Spread {
-    fn from(arrivals: Arrivals) -> Self {
-        match arrivals {
-            Arrivals::Poisson => Self::Poisson,
-            Arrivals::Uniform => Self::Uniform,
-        }
-    }
-}
-
 impl Capacity {
-    /// Searches, and says what came of it.
+    /// Runs the search and prints its result.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let conducted = self.measuring.run(&self.selection(), resume, self.budget)?;
-        let Some(conducted) = conducted else {
-            return Ok(Exit::Fine);
-        };
-        Ok(match conducted.exit {
-            Exit::Fine if !is_answered(&conducted.findings) => Exit::Inconclusive,
-            other => other,
-        })
+        self.measuring.run(&self.selection(), resume, self.budget)
     }
 
     fn selection(&self) -> Selection {
-        // One number needs no name of its own.
+        // A single number needs no label.
         let (gateway_cores, cores) = match self.cores[..] {
             [only] => (Some(only), Vec::new()),
             _ => (None, self.cores.clone()),
@@ -138,7 +111,7 @@ impl Capacity {
             seed: self.seed,
             gateway_cores,
             cores,
-            study: StudyChoice::Capacity(Search {
+            study: Box::new(Search {
                 objective: self.slo.clone(),
                 step: self.step,
                 connections: self.connections,
@@ -149,15 +122,4 @@ impl Capacity {
             ..Selection::default()
         }
     }
-}
-
-/// Every gateway that was searched has a rate, and every size that was asked for is known.
-fn is_answered(findings: &Findings) -> bool {
-    let Some(found) = &findings.capacity else {
-        return false;
-    };
-    let has_rate =
-        |answer: &Option<Answer>| matches!(answer, Some(Answer::Found(_) | Answer::AtLeast { .. }));
-    found.gateways.iter().all(|it| has_rate(&it.answer))
-        && found.sizings.iter().all(|it| it.sizing.is_some())
 }

@@ -2,10 +2,10 @@
 
 use gatebench_model::HumanDuration;
 
-/// Beyond, no schedule is kept.
+/// The highest rate for which a schedule can be kept.
 const RATE_MAX: f64 = 1e8;
 
-/// Below, a step holds too few moments to be one.
+/// A shorter step contains too few samples.
 const STEP_MIN: HumanDuration = HumanDuration::from_millis(200);
 
 /// Reads requests per second, `20000` or `20k`.
@@ -19,7 +19,7 @@ pub(super) fn rate(word: &str) -> Result<f64, String> {
         .ok_or_else(|| "write requests per second, at least 1, for example 20000 or 20k".into())
 }
 
-/// Reads how long a step takes.
+/// Reads the length of a step.
 pub(super) fn step(word: &str) -> Result<HumanDuration, String> {
     let span: HumanDuration = word.parse()?;
     if span < STEP_MIN {

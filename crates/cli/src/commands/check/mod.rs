@@ -1,15 +1,17 @@
 //! `gatebench check`.
 
-mod told;
+mod printer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use gatebench_model::Scenario;
+use gatebench_report::format::counted;
 use gatebench_runner::{
     CheckOutcome, CheckRequest, Checked, Interrupt, check_gateway, check_scenarios, find_gateway,
 };
+use gatebench_testbed::Testbed;
 
 use super::values::{Overlay, launcher};
 use crate::exit::Exit;
@@ -56,7 +58,7 @@ struct CheckGateway {
 }
 
 impl Check {
-    /// Checks it.
+    /// Runs the check.
     pub fn run(self) -> Result<Exit, Failure> {
         let What::Gateway(check) = self.what;
         check.run()
@@ -65,8 +67,8 @@ impl Check {
 
 impl CheckGateway {
     fn run(self) -> Result<Exit, Failure> {
-        let launcher = launcher()?;
-        let gateway = find_gateway(&self.gateway, &self.overlay.catalogue(), &launcher)?;
+        let testbed = Testbed::open(&launcher()?, None)?;
+        let gateway = find_gateway(&self.gateway, &self.overlay.catalogue(), &testbed)?;
         let scenarios = self.asked()?;
         let spec = &gateway.folder.spec;
         let version = &gateway.binary.version;
@@ -85,13 +87,13 @@ impl CheckGateway {
             gateway: &gateway,
             scenarios: &scenarios,
             out: &out,
-            launcher: &launcher,
+            testbed: &testbed,
             interrupt: &interrupt,
         };
         let mut closed = None;
-        let mut teller = told::Teller::default();
+        let mut printer = printer::Printer::default();
         let all = check_gateway(&request, |checked| {
-            if let Err(failure) = terminal::say(&teller.text(checked)) {
+            if let Err(failure) = terminal::say(&printer.text(checked)) {
                 interrupt.raise();
                 closed = Some(failure);
             }
@@ -123,31 +125,19 @@ fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
     }
     let lacking = all.iter().filter(not_supported).count();
     let failing: Vec<&Checked> = all.iter().filter(|it| !it.holds()).collect();
-    let asked = all.len() - lacking;
-    let beside = match lacking {
+    let asked = counted((all.len() - lacking) as u64, "scenario");
+    let untested = match lacking {
         0 => String::new(),
-        count => format!("; {count} not tested, because of policies that it does not claim"),
+        count => format!("; {count} not tested, because of features that it does not claim"),
     };
     let Some(first) = failing.first() else {
-        terminal::say(&format!(
-            "\n{gateway} passes all {asked} {}{beside}",
-            plural(asked)
-        ))?;
+        terminal::say(&format!("\n{gateway} passes all {asked}{untested}"))?;
         return Ok(Exit::Fine);
     };
     terminal::say(&format!(
-        "\n{gateway} fails {} of {asked} {}{beside}\n  → correct its templates; the rendered files are in {}",
+        "\n{gateway} fails {} of {asked}{untested}\n  → correct its templates; the rendered files are in {}",
         failing.len(),
-        plural(asked),
         first.work.join("gateway").display()
     ))?;
     Ok(Exit::CheckFailed)
-}
-
-fn plural(scenarios: usize) -> &'static str {
-    if scenarios == 1 {
-        "scenario"
-    } else {
-        "scenarios"
-    }
 }

@@ -1,21 +1,24 @@
-//! What is looked at.
+//! The checks.
 
 use gatebench_gateway::library_versions;
 use gatebench_model::Blame;
 use gatebench_model::placement::{Placement, SHARED_CORE_REMEDY};
 use gatebench_net::{Backend, choose};
+use gatebench_runner::outputs::{Push, Target};
+use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::probe::{
     Accounting, EnvironmentFacts, PingPong, Profiler, Setting, SoftirqPayer, topology,
 };
-use gatebench_testbed::{Catalogue, FoundRedis};
+use gatebench_testbed::services::FoundRedis;
 
 use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
-/// Enough for the connections of the tour on both sides of a gateway, and for what a process holds anyway.
+/// Enough for the connections of the tour on both sides of a gateway, and for the other files of a
+/// process.
 const DESCRIPTORS_MIN: u64 = 1024;
 
-/// How bad it is.
+/// The severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// As it should be.
@@ -26,16 +29,15 @@ pub enum State {
     Missing,
 }
 
-/// One thing that was looked at.
+/// One property of the machine: whether it holds, and the remedy if it does not.
 #[derive(Debug)]
 pub struct Check {
-    /// What.
+    /// The subject.
     pub name: String,
-    /// How bad it is.
+    /// The severity.
     pub state: State,
-    /// What was seen.
+    /// The observation.
     pub says: String,
-    /// What to do.
     pub remedy: Option<String>,
 }
 
@@ -49,12 +51,11 @@ impl Check {
         }
     }
 
-    fn advice(name: &str, says: impl Into<String>, remedy: &str) -> Self {
+    fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
-            name: name.into(),
             state: State::Advice,
-            says: says.into(),
             remedy: Some(remedy.into()),
+            ..Self::good(name, says)
         }
     }
 }
@@ -76,6 +77,18 @@ pub fn all() -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
+/// Tries an output.
+pub fn output(target: &Target) -> Check {
+    let name = "output";
+    match Push::begin(target) {
+        Ok(_) => Check::good(name, format!("{target} accepts data")),
+        Err(refusal) => Check {
+            state: State::Missing,
+            ..Check::advice(name, format!("{target}: {}", refusal.what), refusal.remedy)
+        },
+    }
+}
+
 fn event_loop() -> Check {
     match choose(None) {
         Backend::Uring => Check::good("event loop", "io_uring"),
@@ -89,11 +102,8 @@ fn event_loop() -> Check {
 }
 
 fn cores(facts: &EnvironmentFacts) -> Check {
-    let allowed = facts
-        .cpu
-        .allowed
-        .as_deref()
-        .and_then(|list| list.parse::<Cores>().ok());
+    let allowed = facts.cpu.allowed.as_deref();
+    let allowed = allowed.and_then(|list| list.parse::<Cores>().ok());
     let allowed = allowed.unwrap_or_default().0;
     let placement = Placement::automatic(&topology(&allowed));
     let says = format!("{}. {}", allowed.len(), placement.note);
@@ -113,13 +123,12 @@ fn cores(facts: &EnvironmentFacts) -> Check {
 fn descriptors(facts: &EnvironmentFacts) -> Check {
     match facts.limits.nofile_hard {
         Some(limit) if limit < DESCRIPTORS_MIN => Check {
-            name: "descriptors".into(),
             state: State::Missing,
-            says: format!("a process may open {limit}, but the tour needs {DESCRIPTORS_MIN}"),
-            remedy: Some(format!(
-                "ulimit -Hn {} (as root), or raise nofile in /etc/security/limits.conf",
-                65_536
-            )),
+            ..Check::advice(
+                "descriptors",
+                format!("a process may open {limit}, but the tour needs {DESCRIPTORS_MIN}"),
+                "ulimit -Hn 65536 (as root), or raise nofile in /etc/security/limits.conf",
+            )
         },
         Some(limit) => Check::good("descriptors", format!("{limit}")),
         None => Check::good("descriptors", "no limit"),
@@ -140,7 +149,8 @@ fn governor(facts: &EnvironmentFacts) -> Check {
     }
 }
 
-/// Who is charged for softirq, by the kernel's configuration and by a test of a second.
+/// Checks which processes are charged for softirq, by the kernel's configuration and by a test of a
+/// second.
 fn accounting() -> Check {
     let configured = Accounting::configured();
     let name = "CPU accounting";
@@ -212,7 +222,7 @@ fn options(configured: &Accounting) -> String {
     )
 }
 
-/// What the reference gateway's XML policies stand on.
+/// The libraries that the reference gateway's XML policies use.
 fn libraries() -> Check {
     let versions = library_versions().into_iter();
     let versions: Vec<String> = versions
@@ -228,7 +238,7 @@ fn libraries() -> Check {
     Check::good("XML", versions.join(", "))
 }
 
-/// What the scenarios start whose limits are kept in Redis.
+/// The Redis server that scenarios with limits in Redis start.
 fn redis() -> Check {
     match FoundRedis::find() {
         Ok(found) => Check::good(
@@ -246,19 +256,19 @@ fn redis() -> Check {
     }
 }
 
-/// What `gatebench flame` takes its samples by.
+/// The profiler that `gatebench flame` uses.
 fn perf() -> Check {
     match Profiler::find() {
         Ok(()) => Check::good("perf", "samples stacks, for flame graphs"),
         Err(error) => Check::advice(
             "perf",
             format!("{error}; only flame graphs need it"),
-            &error.remedy(),
+            error.remedy(),
         ),
     }
 }
 
-/// Every gateway there is. The tour leaves out those that are not installed, and needs one.
+/// Checks every gateway. The tour skips gateways that are not installed, but needs at least one.
 fn gateways() -> Result<Vec<Check>, Failure> {
     let launcher = launcher()?;
     let folders = Catalogue::new(None).list()?;
@@ -269,13 +279,13 @@ fn gateways() -> Result<Vec<Check>, Failure> {
                 &folder.spec.gateway,
                 format!("{} ({})", found.version, found.path.display()),
             ),
-            Err(error) => Check::advice(&folder.spec.gateway, error.to_string(), &error.remedy()),
+            Err(error) => Check::advice(&folder.spec.gateway, error.to_string(), error.remedy()),
         })
         .collect();
     if checks.iter().all(|check| check.state != State::Good) {
-        checks
-            .iter_mut()
-            .for_each(|check| check.state = State::Missing);
+        for check in &mut checks {
+            check.state = State::Missing;
+        }
     }
     Ok(checks)
 }

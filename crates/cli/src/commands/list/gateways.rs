@@ -1,19 +1,20 @@
-//! The gateways there are, and which of them this machine has.
+//! The known gateways, and the installed ones among them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use console::Style;
-use gatebench_model::Blame;
-use gatebench_model::gateway::Support;
-use gatebench_testbed::{Catalogue, DriverError, Folder, FoundBinary, Origin};
+use gatebench_model::gateway::{Feature, Support};
+use gatebench_model::{Blame, Policy};
+use gatebench_testbed::DriverError;
+use gatebench_testbed::gateway::{Catalogue, Folder, FoundBinary, Origin};
 use serde_json::{Value, json};
 
 use crate::commands::values::launcher;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// A gateway, and its program where this machine has it.
+/// A gateway, with its program if this machine has it.
 pub struct Listed {
     folder: Folder,
     program: Result<FoundBinary, DriverError>,
@@ -22,14 +23,22 @@ pub struct Listed {
 /// Looks for every gateway.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Listed>, Failure> {
     let launcher = launcher()?;
-    let folders = catalogue.list()?;
-    Ok(folders
-        .into_iter()
-        .map(|folder| Listed {
-            program: folder.find_binary(&launcher),
-            folder,
-        })
-        .collect())
+    let listed = |folder: Folder| Listed {
+        program: folder.find_binary(&launcher),
+        folder,
+    };
+    Ok(catalogue.list()?.into_iter().map(listed).collect())
+}
+
+/// A feature that the gateway has, with its means and the parts that it lacks.
+fn feature_in_words(word: &str, feature: &Feature) -> String {
+    let script = (feature.support() == Support::Script).then(|| "script".to_owned());
+    let lacks = feature.without().iter().map(|part| format!("no {part}"));
+    let notes = Vec::from_iter(script.into_iter().chain(lacks));
+    match notes.is_empty() {
+        true => word.to_owned(),
+        false => format!("{word} ({})", notes.join(", ")),
+    }
 }
 
 fn is_this_program(path: &Path) -> bool {
@@ -38,13 +47,9 @@ fn is_this_program(path: &Path) -> bool {
 
 /// The gateways, two lines each.
 pub fn lines(listed: &[Listed], paths: bool) -> String {
-    let widest = listed
-        .iter()
-        .map(|it| it.folder.spec.gateway.chars().count())
-        .max()
-        .unwrap_or(0);
+    let widest = terminal::widest(listed.iter().map(|it| &*it.folder.spec.gateway));
     let lines = listed.iter().map(|it| it.lines(widest, paths));
-    lines.collect::<Vec<_>>().join("\n")
+    Vec::from_iter(lines).join("\n")
 }
 
 impl Listed {
@@ -62,11 +67,7 @@ impl Listed {
             }
         };
         let run = self.proven_in_words();
-        let path = if paths {
-            format!("  ({})", self.path())
-        } else {
-            String::new()
-        };
+        let path = super::in_brackets(&self.path(), paths);
         let indent = widest + 6;
         let column = |text: &str| terminal::column(text, terminal::WIDTH, indent);
         let below = |text: &str| format!("\n{:indent$}{}", "", column(text));
@@ -74,66 +75,51 @@ impl Listed {
             "  {mark} {:<widest$}  {} {state}{run}{path}",
             spec.gateway, spec.title
         );
-        text.push_str(&below(&self.policies_in_words()));
+        text.push_str(&below(&self.features_in_words()));
         if let Some(remedy) = remedy {
             text.push_str(&below(&format!("→ {remedy}")));
         }
         text
     }
 
-    fn policies_in_words(&self) -> String {
+    fn features_in_words(&self) -> String {
         let spec = &self.folder.spec;
-        let policies = &spec.policies;
-        if policies.is_empty() {
+        if spec.claimed().next().is_none() {
             return "proxy only, no policies".into();
         }
         let found = self.program.as_ref().ok();
         let missing = found.map(|found| self.missing(found)).unwrap_or_default();
-        let there = policies
-            .iter()
-            .filter(|(kind, _)| !missing.contains_key(kind.as_str()));
-        let words = there.map(|(kind, support)| match support {
-            Support::Native => kind.clone(),
-            Support::Script => format!("{kind} (script)"),
+        let words = spec.claimed().map(|(word, feature)| {
+            let missing = missing.get(word).map(|why| format!("not {word} ({why})"));
+            missing.unwrap_or_else(|| feature_in_words(word, feature))
         });
-        let speaks = spec.transport.iter().cloned();
-        let lacks = spec.lacks.iter().map(|part| format!("not {part}"));
-        let absent = missing.iter();
-        let absent = absent.map(|(name, why)| format!("not {name} ({why})"));
-        words
-            .chain(speaks)
-            .chain(lacks)
-            .chain(absent)
-            .collect::<Vec<_>>()
-            .join(", ")
+        Vec::from_iter(words).join(", ")
     }
 
-    /// What there is to say of the versions that the project has run; nothing where it has run the one that is here.
+    /// The versions that the project has run, in words; nothing if it has run the installed one.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());
-        match &self.folder.spec.proven_with[..] {
+        match &self.folder.spec.proven()[..] {
             _ if !self.is_run() => ", not yet run by the project".into(),
             versions if unproven => format!(", proven with {} only", versions.join(", ")),
             _ => String::new(),
         }
     }
 
-    /// Whether the project has run it. The reference gateway is the project's own.
+    /// Reports whether the project has run it. The reference gateway is the project's own.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
-        let own = self
-            .program
-            .as_ref()
-            .is_ok_and(|found| is_this_program(&found.path));
-        !spec.proven_with.is_empty() || own || self.folder.origin != Origin::Embedded
+        let program = self.program.as_ref();
+        let own = program.is_ok_and(|found| is_this_program(&found.path));
+        !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// What is missing that policies need beyond the program, and how it is installed.
+    /// The missing parts that features need besides the program, each with how to install it.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
-        let extras = self.folder.spec.extras.iter();
+        let extras = self.folder.spec.extras().into_iter();
         extras
-            .filter_map(|(name, extra)| Some((name.as_str(), found.lacks(name, extra)?)))
+            .filter_map(|(name, extra)| Some((name, found.lacks(name, extra)?)))
             .collect()
     }
 
@@ -149,6 +135,11 @@ impl Listed {
         let spec = &self.folder.spec;
         let found = self.program.as_ref().ok();
         let problem = self.program.as_ref().err();
+        let policies = spec.claimed();
+        let policies = policies.filter(|(word, _)| Policy::KINDS.contains(word));
+        let policies: BTreeMap<&str, Support> = policies
+            .map(|(kind, feature)| (kind, feature.support()))
+            .collect();
         json!({
             "name": spec.gateway,
             "title": spec.title,
@@ -159,13 +150,10 @@ impl Listed {
             "problem": problem.map(ToString::to_string),
             "remedy": problem.map(DriverError::remedy),
             "install": self.folder.install_hint(),
-            "policies": spec.policies,
+            "features": spec.features,
+            "policies": policies,
             "extras_missing": found.map(|found| self.missing(found)),
-            "lacks": spec.lacks,
-            "unused": spec.unused,
-            "without": spec.without,
-            "transport": spec.transport,
-            "proven_with": spec.proven_with,
+            "proven_with": spec.proven(),
             "not_yet_run": !self.is_run(),
             "version_proven": found.map(|found| self.folder.unproven(&found.version).is_none()),
             "notes": spec.notes,

@@ -1,18 +1,25 @@
-//! The gateways as a page: docs/GATEWAYS.md. It says the same on every machine.
+//! The gateways as a page: docs/guide/GATEWAYS.md. The page is the same on every machine.
 
 use std::fmt::Write as _;
 
-use gatebench_model::gateway::{GatewayFolder, Support};
+use gatebench_model::gateway::{Feature, GatewayFolder, Support};
 use gatebench_model::load::{CONFIGURE, WEIGHTS};
+use gatebench_model::needs::RELOAD;
 use gatebench_model::{Policy, Transport};
-use gatebench_testbed::Folder;
+use gatebench_testbed::gateway::Folder;
+
+use crate::terminal;
+
+/// The columns of a line, and those before the text of an item of a list.
+const WIDTH: usize = 100;
+const INDENT: usize = 2;
 
 const HEAD: &str = "\
 # Gateways
 
 <!-- Written by `gatebench list gateways --markdown`; edit the folders under gateways/ instead. -->
 
-Each gateway is a folder under [gateways/](../gateways), which states how to find, install, start
+Each gateway is a folder under [gateways/](../../gateways), which states how to find, install, start
 and stop it, and contains its policies as templates of its own configuration ([how to add
 one](ADD-A-GATEWAY.md)). All gateways get the same settings: one worker per core, connections kept
 open on both sides, no retries, no access log, no buffering to disk. The notes below name the
@@ -21,7 +28,7 @@ differences that remain. `gatebench list gateways` shows which gateways this mac
 this page.
 ";
 
-/// The page.
+/// Renders GATEWAYS.md from the folders of all gateways.
 pub fn page(folders: &[Folder]) -> String {
     let mut page = format!("{HEAD}\n## List of gateways\n\n");
     page.push_str("| gateway | name | proven with | installed by |\n|---|---|---|---|\n");
@@ -57,10 +64,11 @@ fn proven_with(spec: &GatewayFolder) -> String {
     if spec.binary.names == [env!("CARGO_PKG_NAME")] {
         return "the same program".into();
     }
-    if spec.proven_with.is_empty() {
+    let proven = spec.proven();
+    if proven.is_empty() {
         return "*not yet run*".into();
     }
-    spec.proven_with.join(", ")
+    proven.join(", ")
 }
 
 fn means(spec: &GatewayFolder) -> String {
@@ -83,7 +91,7 @@ fn means(spec: &GatewayFolder) -> String {
     }
 }
 
-/// What each gateway does by its own means.
+/// The policies that each gateway enforces by itself.
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
@@ -95,35 +103,44 @@ fn policies(folders: &[Folder]) -> String {
          policies list the protocols apart from plain HTTP/1.1, `failover` to another target,\n\
          the changes that the gateway accepts while it runs (`reload`: it reloads its files;\n\
          `configure`: it gets other routes; `weights`: its targets get other weights), its own\n\
-         `metrics`, and an `admin` interface that changes a single route.\n\n",
+         `metrics`, an `admin` interface that changes a single route, and its `access_log`.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
     let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));
     let _ = writeln!(text, "|---|{}", ":-:|".repeat(folders.len()));
-    for kind in Policy::KINDS {
-        text.push_str(&row(kind, folders, |spec| policy_mark(spec, kind)));
-    }
-    for kind in Transport::KINDS.into_iter().chain(["failover"]) {
-        let has = |spec: &GatewayFolder| told(spec, kind, spec.has(kind));
-        text.push_str(&row(kind, folders, has));
-    }
-    for action in ["reload", CONFIGURE, WEIGHTS] {
-        let can = |spec: &GatewayFolder| told(spec, action, spec.actions.contains_key(action));
-        text.push_str(&row(action, folders, can));
-    }
-    for kind in ["metrics", "admin"] {
-        let has = |spec: &GatewayFolder| told(spec, kind, spec.has(kind));
-        text.push_str(&row(kind, folders, has));
+    let others = [
+        "failover",
+        RELOAD,
+        CONFIGURE,
+        WEIGHTS,
+        "metrics",
+        "admin",
+        "access_log",
+    ];
+    for word in Policy::KINDS
+        .into_iter()
+        .chain(Transport::KINDS)
+        .chain(others)
+    {
+        text.push_str(&row(word, folders, |spec| mark(spec, word)));
     }
     text
 }
 
-/// The mark of what a gateway has or has not.
-fn told(spec: &GatewayFolder, word: &str, has: bool) -> &'static str {
-    match (has, spec.unused.iter().any(|unused| unused == word)) {
-        (true, _) => "●",
-        (false, true) => "·",
-        (false, false) => " ",
+/// The mark of a feature.
+fn mark(spec: &GatewayFolder, word: &str) -> &'static str {
+    match spec
+        .features
+        .get(word)
+        .map(|it| (it.support(), it.without()))
+    {
+        Some((Support::Native, [])) => "●",
+        Some((Support::Native, _)) => "◐",
+        Some((Support::Script, [])) => "○",
+        Some((Support::Script, _)) => "◔",
+        Some((Support::Unused, _)) => "·",
+        _ if spec.has(word) => "●",
+        _ => " ",
     }
 }
 
@@ -132,27 +149,34 @@ fn row(kind: &str, folders: &[Folder], mark: impl Fn(&GatewayFolder) -> &'static
     format!("| {kind} | {} |\n", marks.join(" | "))
 }
 
-fn policy_mark(spec: &GatewayFolder, kind: &str) -> &'static str {
-    let part_of = |part: &String| part.split_once('.').is_some_and(|(of, _)| of == kind);
-    match (spec.policies.get(kind), spec.lacks.iter().any(part_of)) {
-        (Some(Support::Native), false) => "●",
-        (Some(Support::Native), true) => "◐",
-        (Some(Support::Script), false) => "○",
-        (Some(Support::Script), true) => "◔",
-        (None, _) => told(spec, kind, false),
-    }
-}
-
 fn about(spec: &GatewayFolder) -> String {
     let mut text = format!("\n### {}\n\n", spec.title);
+    let means = spec
+        .features
+        .iter()
+        .filter_map(|(word, feature)| means_of(word, feature));
+    let means = Vec::from_iter(means).join(", ");
+    if !means.is_empty() {
+        text.push_str(&item(&format!("Features, by: {means}.")));
+    }
     for note in &spec.notes {
-        let _ = writeln!(text, "- {}", note.trim());
+        text.push_str(&item(note));
     }
-    for (word, why) in &spec.without {
-        let _ = writeln!(text, "- No {word}: {}", why.trim());
+    for (word, feature) in &spec.features {
+        let why = feature
+            .explanation()
+            .filter(|_| feature.support() == Support::Unsupported);
+        if let Some(why) = why {
+            text.push_str(&item(&format!("No {word}: {why}.")));
+        }
     }
-    if !spec.lacks.is_empty() {
-        let _ = writeln!(text, "- It lacks {}.", spec.lacks.join(", "));
+    let lacks = spec.features.iter().flat_map(|(word, feature)| {
+        let parts = feature.without().iter();
+        parts.map(move |part| format!("{word}.{part}"))
+    });
+    let lacks = Vec::from_iter(lacks).join(", ");
+    if !lacks.is_empty() {
+        text.push_str(&item(&format!("It lacks {lacks}.")));
     }
     let version = match (&spec.binary.version_min, &spec.binary.version_below) {
         (Some(min), Some(below)) => Some(format!("from {min}, below {below}")),
@@ -161,7 +185,21 @@ fn about(spec: &GatewayFolder) -> String {
         (None, None) => None,
     };
     if let Some(version) = version {
-        let _ = writeln!(text, "- Versions that the templates fit: {version}.");
+        text.push_str(&item(&format!(
+            "Versions that the templates fit: {version}."
+        )));
     }
     text
+}
+
+/// The means by which a gateway has a feature.
+fn means_of(word: &str, feature: &Feature) -> Option<String> {
+    let means = feature.explanation()?;
+    let is_there = [Support::Native, Support::Script].contains(&feature.support());
+    is_there.then(|| format!("{word} ({means})"))
+}
+
+/// An item of a list, wrapped.
+fn item(text: &str) -> String {
+    format!("- {}\n", terminal::column(text.trim(), WIDTH, INDENT))
 }

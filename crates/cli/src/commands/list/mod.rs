@@ -3,8 +3,10 @@
 mod gateways;
 mod markdown;
 
+use std::collections::BTreeSet;
+
 use clap::{Args, ValueEnum};
-use gatebench_model::{Published, Suite};
+use gatebench_model::{LoadProfile, Published, Scenario, Suite};
 use gatebench_runner::{Listed, Source};
 use serde_json::{Value, json};
 
@@ -34,7 +36,7 @@ pub struct List {
     overlay: Overlay,
 }
 
-/// What can be listed.
+/// The kinds that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ListedKind {
     /// Gateways, with their installed version, their policies and how to install them
@@ -54,6 +56,7 @@ struct Entry {
     name: String,
     title: String,
     path: String,
+    folder: String,
 }
 
 impl Entry {
@@ -62,6 +65,7 @@ impl Entry {
             name: name.into(),
             title: title.into(),
             path: source.to_string(),
+            folder: source.folder(),
         }
     }
 
@@ -70,20 +74,19 @@ impl Entry {
     }
 }
 
-/// A suite, and whether it repeats a document.
+/// A suite; its title states whether it repeats a document.
 fn suite(one: &Listed<Suite>) -> Entry {
     let Suite { suite, title, .. } = &one.document;
     match one.document.as_published {
         None => Entry::new(suite, title, &one.source),
-        Some(_) => Entry::new(
-            suite,
-            &format!("{title} (also --as-published)"),
-            &one.source,
-        ),
+        Some(_) => {
+            let title = format!("{title} (also --as-published)");
+            Entry::new(suite, &title, &one.source)
+        }
     }
 }
 
-/// A published document, and where it was published.
+/// A published document with its source.
 fn published(one: &Listed<Published>) -> Entry {
     let Published {
         published, title, ..
@@ -95,7 +98,7 @@ fn published(one: &Listed<Published>) -> Entry {
 }
 
 impl List {
-    /// Lists it.
+    /// Prints the list.
     pub fn run(self) -> Result<Exit, Failure> {
         if self.markdown {
             return self.page();
@@ -135,7 +138,7 @@ impl List {
         Ok(Exit::Fine)
     }
 
-    /// What there is of a kind, as lines and as JSON.
+    /// The entries of a kind, as lines and as JSON.
     fn section(&self, kind: ListedKind) -> Result<(String, Value), Failure> {
         if kind == ListedKind::Gateways {
             let listed = gateways::all(&self.overlay.catalogue())?;
@@ -152,42 +155,43 @@ impl List {
         Ok(match kind {
             ListedKind::Gateways => Vec::new(),
             ListedKind::Scenarios => {
-                let all = library.scenarios()?;
-                all.iter()
-                    .map(|one| Entry::new(&one.document.scenario, &one.document.title, &one.source))
-                    .collect()
+                let entry = |one: &Listed<Scenario>| {
+                    Entry::new(&one.document.scenario, &one.document.title, &one.source)
+                };
+                library.scenarios()?.iter().map(entry).collect()
             }
-            ListedKind::Suites => {
-                let all = library.suites()?;
-                all.iter().map(suite).collect()
-            }
+            ListedKind::Suites => library.suites()?.iter().map(suite).collect(),
             ListedKind::Loads => {
-                let all = library.loads()?;
-                all.iter()
-                    .map(|one| Entry::new(&one.document.profile, &one.document.title, &one.source))
-                    .collect()
+                let entry = |one: &Listed<LoadProfile>| {
+                    Entry::new(&one.document.profile, &one.document.title, &one.source)
+                };
+                library.loads()?.iter().map(entry).collect()
             }
-            ListedKind::Published => {
-                let all = library.published()?;
-                all.iter().map(published).collect()
-            }
+            ListedKind::Published => library.published()?.iter().map(published).collect(),
         })
     }
 
+    /// The entries below the folders that they are in, each with its title.
     fn lines(&self, entries: &[Entry]) -> String {
-        let widest = entries
-            .iter()
-            .map(|entry| entry.name.chars().count())
-            .max()
-            .unwrap_or(0);
-        let lines = entries.iter().map(|entry| {
-            let path = if self.paths {
-                format!("  ({})", entry.path)
-            } else {
-                String::new()
-            };
-            format!("  {:<widest$}  {}{path}", entry.name, entry.title)
-        });
-        lines.collect::<Vec<_>>().join("\n")
+        let widest = terminal::widest(entries.iter().map(|it| &*it.name));
+        let folders: BTreeSet<&str> = entries.iter().map(|it| it.folder.as_str()).collect();
+        let mut lines = Vec::new();
+        for folder in folders {
+            lines.push(format!("  {folder}/"));
+            for entry in entries.iter().filter(|it| it.folder == folder) {
+                let path = in_brackets(&entry.path, self.paths);
+                let Entry { name, title, .. } = entry;
+                lines.push(format!("    {name:<widest$}  {title}{path}"));
+            }
+        }
+        lines.join("\n")
+    }
+}
+
+/// A path behind an entry; nothing if paths are not shown.
+fn in_brackets(path: &str, is_shown: bool) -> String {
+    match is_shown {
+        true => format!("  ({path})"),
+        false => String::new(),
     }
 }

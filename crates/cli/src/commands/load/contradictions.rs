@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use gatebench_analysis::format::grouped;
 use gatebench_model::HumanDuration;
+use gatebench_report::format::grouped;
 
 use super::Load;
 use crate::failure::Failure;
 
-/// What `--alpn` and ALPN call HTTP/2.
+/// The name of HTTP/2 in ALPN and `--alpn`.
 const HTTP2: &str = "h2";
 
 impl Load {
-    /// The first contradiction, where there is one.
+    /// Returns the first contradiction as an error.
     pub(super) fn refuse_contradictions(&self) -> Result<(), Failure> {
         let found = [
             self.thresholds_without_checks(),
@@ -37,7 +37,7 @@ impl Load {
         })
     }
 
-    /// The server would take the offer, and then be spoken to in HTTP/1.1.
+    /// The server would accept the offer and then receive HTTP/1.1.
     fn http2_only_offered(&self) -> Option<Failure> {
         let offered = self.tls.alpn.iter().any(|protocol| protocol == HTTP2);
         (offered && !self.connection.handshakes).then(|| {
@@ -50,13 +50,11 @@ impl Load {
     }
 
     fn no_timeout(&self) -> Option<Failure> {
-        self.shape.timeout.0.is_zero().then(|| {
-            Failure::words(
-                "--timeout",
-                "no response can arrive in no time",
-                "write at least 1ms",
-            )
-        })
+        self.shape
+            .timeout
+            .0
+            .is_zero()
+            .then(|| Failure::words("--timeout", "the timeout is zero", "write at least 1ms"))
     }
 
     fn warm_up_of_requests(&self) -> Option<Failure> {

@@ -1,35 +1,24 @@
 //! Room for the connections among the open descriptors.
 
 use gatebench_model::Shape;
-use gatebench_runner::allow_descriptors;
+use gatebench_runner::{allow_descriptors, connections_max};
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Descriptors besides those of the connections: event loops, files, standard streams.
+/// Descriptors in addition to those of the connections: event loops, files, standard streams.
 const BESIDES: u64 = 64;
 
 /// Raises the limit on descriptors as far as the connections of a load need it.
 pub fn allow(shape: &Shape) -> Result<(), Failure> {
     let needed = u64::from(connections_max(shape)) + BESIDES;
-    allow_descriptors(needed).map_err(|allowed| Failure::Said {
-        culprit: "environment".into(),
-        what: format!(
-            "the load needs {needed} open descriptors, but a process may have {allowed} here"
-        ),
-        remedy: format!(
-            "raise the limit (as root: ulimit -Hn {needed}), or use fewer connections with -c"
-        ),
-        exit: Exit::Environment,
+    allow_descriptors(needed).map_err(|allowed| {
+        Failure::environment(
+            format!(
+                "the load needs {needed} open descriptors, but a process may have {allowed} here"
+            ),
+            format!(
+                "raise the limit (as root: ulimit -Hn {needed}), or use fewer connections with -c"
+            ),
+        )
     })
-}
-
-fn connections_max(shape: &Shape) -> u32 {
-    match shape {
-        Shape::Closed(closed) => {
-            let stages = closed.stages.iter().map(|stage| stage.connections);
-            stages.fold(closed.connections, u32::max)
-        }
-        Shape::Open(open) => open.connections_max,
-    }
 }

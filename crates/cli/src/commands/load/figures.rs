@@ -1,11 +1,11 @@
-//! What a load came to, in figures: worked out once, and then printed, judged and written as JSON.
+//! The figures of a load: computed once, and then printed, judged and written as JSON.
 
 use gatebench_engine::{Class, Counts, Metric, Outcome, Recording, Recordings, RouteRecord};
 use gatebench_model::bound::Clock;
 use gatebench_stats::is_trustworthy;
 use hdrhistogram::Counter;
 
-/// Percentiles that are shown, where enough samples lie beyond them, with their words in JSON.
+/// The percentiles to show if enough samples lie beyond them, with their keys in JSON.
 pub const PERCENTILES: [(f64, &str); 7] = [
     (50.0, "p50"),
     (75.0, "p75"),
@@ -20,8 +20,8 @@ pub const PERCENTILES: [(f64, &str); 7] = [
 pub struct Figures<'a> {
     /// Where they come from.
     pub outcome: &'a Outcome,
-    /// From the intended send to the last byte, of everything that was sent: a request without an
-    /// answer counts with the time until that was known.
+    /// From the intended send to the last byte, of everything that was sent. A request without a
+    /// response counts with the time until it failed.
     pub response: Times,
     /// From the actual send to the last byte.
     pub service: Times,
@@ -29,7 +29,7 @@ pub struct Figures<'a> {
     pub lateness: Times,
     /// Length of the measured window, seconds.
     pub window_s: f64,
-    /// Whether there are checks.
+    /// True if there are checks.
     pub checked: bool,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Figures<'a> {
         &self.outcome.counts
     }
 
-    /// Answers per second of the measured window.
+    /// Responses per second of the measured window.
     pub fn rate_per_second(&self) -> f64 {
         self.per_second(self.counts().completed_in_window)
     }
@@ -75,37 +75,38 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// Requests that ended, with an answer or without.
+    /// Requests that ended, with or without a response.
     pub fn ended(&self) -> u64 {
         self.counts().completed + self.unanswered()
     }
 
-    /// Requests without an answer.
+    /// Requests without a response.
     pub fn unanswered(&self) -> u64 {
         self.counts().errors.iter().sum()
     }
 
-    /// Requests without a good answer. Good is what passes the checks; where there are none, any
+    /// Requests without a good response: one that passes the checks or, without checks, has a
     /// status below 400.
     pub fn failed(&self) -> u64 {
-        self.unanswered() + self.bad_answers()
+        self.unanswered() + self.bad_responses()
     }
 
-    /// Answers that are not good.
-    pub fn bad_answers(&self) -> u64 {
+    /// Responses that are not good.
+    pub fn bad_responses(&self) -> u64 {
         if self.checked {
-            return self.counts().answers_failing_checks;
+            return self.counts().responses_failing_checks;
         }
         let bad = [Class::ClientError, Class::ServerError, Class::Failed];
-        bad.into_iter().map(|class| self.answers(class)).sum()
+        bad.into_iter().map(|class| self.responses(class)).sum()
     }
 
-    /// Answers of a class.
-    pub fn answers(&self, class: Class) -> u64 {
+    /// Responses of a class.
+    pub fn responses(&self, class: Class) -> u64 {
         self.counts().by_class[class as usize]
     }
 
-    /// Each check in words with the answers that failed it; what several requests share is counted once.
+    /// Each check in words with the responses that failed it; checks that requests share are added
+    /// up.
     pub fn failed_checks(&self) -> Vec<(&str, u64)> {
         let mut found: Vec<(&str, u64)> = Vec::new();
         for (text, failed) in self.outcome.checks.iter().zip(&self.counts().checks_failed) {
@@ -117,15 +118,11 @@ impl<'a> Figures<'a> {
         found
     }
 
-    /// The requests by name, where there are several.
+    /// The requests by name, if there are several.
     pub fn routes(&self) -> impl Iterator<Item = (&str, &RouteRecord)> {
         let groups = self.outcome.groups.iter();
-        groups.flat_map(|group| {
-            group
-                .routes
-                .iter()
-                .map(|(name, route)| (name.as_str(), route))
-        })
+        let routes = groups.flat_map(|group| &group.routes);
+        routes.map(|(name, route)| (name.as_str(), route))
     }
 
     /// CPU time of the workers in the measured window, nanoseconds.
@@ -133,10 +130,10 @@ impl<'a> Figures<'a> {
         self.outcome.workers.iter().map(|it| it.cpu_ns).sum()
     }
 
-    /// CPU time of the workers per answer, nanoseconds.
+    /// CPU time of the workers per response, nanoseconds.
     pub fn cpu_ns_per_request(&self) -> Option<f64> {
-        let answers = self.counts().completed_in_window;
-        (answers > 0).then(|| self.cpu_ns() as f64 / answers as f64)
+        let responses = self.counts().completed_in_window;
+        (responses > 0).then(|| self.cpu_ns() as f64 / responses as f64)
     }
 
     /// Share of their cores that the workers used.
@@ -157,6 +154,14 @@ impl<'a> Figures<'a> {
         } else {
             0.0
         }
+    }
+}
+
+/// The word for a class. Statuses outside 200 to 599 are in the load generator's class of failures.
+pub fn class_word(class: Class) -> &'static str {
+    match class {
+        Class::Failed => "other",
+        class => class.as_str(),
     }
 }
 
@@ -187,12 +192,12 @@ impl<C: Counter> Times<C> {
         Self(Some(recording.clone()))
     }
 
-    /// What was recorded, unless that is nothing.
+    /// The recording, unless it is empty.
     pub fn recording(&self) -> Option<&Recording<C>> {
         self.0.as_ref().filter(|it| !it.histogram.is_empty())
     }
 
-    /// How many there are.
+    /// The number of times.
     pub fn count(&self) -> u64 {
         self.recording().map_or(0, |it| it.histogram.len())
     }
@@ -213,7 +218,7 @@ impl<C: Counter> Times<C> {
         self.recording().map(|it| it.max_ns)
     }
 
-    /// A percentile in 0 to 100, nanoseconds; none where fewer than ten samples lie beyond it.
+    /// A percentile in 0 to 100, nanoseconds; none if fewer than ten samples lie beyond it.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let recording = self.recording()?;
         is_trustworthy(percentile, recording.histogram.len()).then(|| {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use gatebench_engine::ProxyProtocol;
-use gatebench_model::load::{Spread, Think};
+use gatebench_model::load::Think;
 use gatebench_model::{Bound, Bounds, Check, HumanDuration};
 use gatebench_net::tls::Version;
 
@@ -15,9 +15,9 @@ use super::values::data::PickWord;
 use super::values::number::whole;
 use super::values::resolve::Resolve;
 use super::values::stage::{self, Stage};
-use crate::commands::values::{BackendWord, Cores};
+use crate::commands::values::{BackendWord, Cores, SpreadWord, rate};
 
-/// How much is sent, and when.
+/// The amount of requests and their schedule.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ShapeFlags {
@@ -60,34 +60,7 @@ pub struct ShapeFlags {
     pub timeout: HumanDuration,
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    let found = text.parse::<f64>().ok();
-    found
-        .filter(|rate| (0.001..=1e8).contains(rate))
-        .ok_or_else(|| {
-            format!("'{text}' is not a rate: write requests per second, for example 2000 or 0.5")
-        })
-}
-
-/// How arrivals are spread, as the command line calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SpreadWord {
-    /// Evenly spaced
-    Uniform,
-    /// A Poisson process
-    Poisson,
-}
-
-impl From<SpreadWord> for Spread {
-    fn from(word: SpreadWord) -> Self {
-        match word {
-            SpreadWord::Uniform => Self::Uniform,
-            SpreadWord::Poisson => Self::Poisson,
-        }
-    }
-}
-
-/// What is sent, and what must come back.
+/// The requests, and the checks of their responses.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Request")]
 pub struct RequestFlags {
@@ -145,7 +118,7 @@ fn user(text: &str) -> Result<String, String> {
         .ok_or_else(|| "write NAME:PASSWORD".into())
 }
 
-/// How connections are made.
+/// The number of connections, and their use.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionFlags {
@@ -181,7 +154,7 @@ pub struct ConnectionFlags {
 }
 
 impl ConnectionFlags {
-    /// What is spoken, as ALPN calls it; `none` where connections are only made.
+    /// The protocol by its name in ALPN; `none` if connections are only opened.
     pub fn protocol(&self) -> &'static str {
         match (self.handshakes, self.http2) {
             (true, _) => NO_PROTOCOL,
@@ -190,7 +163,7 @@ impl ConnectionFlags {
         }
     }
 
-    /// What is not the ordinary way, in words that begin with a comma.
+    /// The differences from plain HTTP/1.1, in words that begin with a comma.
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if self.http2 {
@@ -279,7 +252,7 @@ impl TlsFlags {
     }
 }
 
-/// How the engine works.
+/// The load generator.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load generator")]
 pub struct EngineFlags {
@@ -290,20 +263,20 @@ pub struct EngineFlags {
     /// Use this event loop [default: io_uring if the kernel allows it, otherwise epoll]
     #[arg(long)]
     pub backend: Option<BackendWord>,
-    /// Seed of all random choices
+    /// Seed for all random choices
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
 }
 
 impl EngineFlags {
-    /// How many workers run: one for each core.
+    /// The number of workers: one for each core.
     pub fn workers(&self) -> u32 {
         let cores = self.cores.as_ref().map_or(0, |cores| cores.0.len());
         u32::try_from(cores).unwrap_or(u32::MAX).max(1)
     }
 }
 
-/// What is said.
+/// The printed results and the files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {

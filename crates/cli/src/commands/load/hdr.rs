@@ -55,12 +55,12 @@ impl HdrFile {
 }
 
 fn failure(path: &Path, error: &str) -> Failure {
-    Failure::Said {
-        culprit: format!("--hdr {}", path.display()),
-        what: format!("cannot write it: {error}"),
-        remedy: "name a file in a writable directory, on a disk with free space".into(),
-        exit: Exit::Environment,
-    }
+    let (culprit, what) = (
+        format!("--hdr {}", path.display()),
+        format!("cannot write it: {error}"),
+    );
+    let remedy = "name a file in a writable directory, on a disk with free space";
+    Failure::said(Exit::Environment, culprit, what, remedy)
 }
 
 /// The log under way.
@@ -71,10 +71,10 @@ pub struct HdrLog<'a> {
     error: Option<String>,
 }
 
-/// A second that some workers have told of.
+/// A second that some workers have reported.
 #[derive(Default)]
 struct Second {
-    told: usize,
+    workers: usize,
     recordings: BTreeMap<Metric, Recording>,
 }
 
@@ -82,7 +82,7 @@ impl HdrLog<'_> {
     /// Adds a second of one worker. A mistake is kept for the end: it does not stop the load.
     pub fn add(&mut self, interval: &Interval) {
         let second = self.open.entry(interval.second).or_default();
-        second.told += 1;
+        second.workers += 1;
         for (metric, _, recording) in interval
             .recordings()
             .filter(|(metric, ..)| METRICS.contains(metric))
@@ -101,10 +101,10 @@ impl HdrLog<'_> {
 
     fn is_first_complete(&self) -> bool {
         let first = self.open.first_key_value();
-        first.is_some_and(|(_, second)| second.told >= self.workers)
+        first.is_some_and(|(_, second)| second.workers >= self.workers)
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     pub fn end(mut self) -> Result<(), String> {
         while !self.open.is_empty() {
             self.write_first();

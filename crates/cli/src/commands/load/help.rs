@@ -1,6 +1,6 @@
-//! What `gatebench load --help` ends with.
+//! The end of `gatebench load --help`.
 
-/// Examples, and what the exit code says.
+/// Examples, and the meaning of the exit code.
 pub const EXAMPLES: &str = "\
 Examples:
   gatebench load http://127.0.0.1:8080/ping                      50 connections for 10 s
@@ -23,4 +23,4 @@ Exit code:
   4    no response arrived
   130  interrupted; the results so far are printed
 
-docs/COMING-FROM.md translates the options of wrk, oha, k6, ab, hey and vegeta.";
+docs/guide/COMING-FROM.md translates the options of wrk, oha, k6, ab, hey and vegeta.";

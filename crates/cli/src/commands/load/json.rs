@@ -6,7 +6,7 @@ use gatebench_engine::{Class, ErrorKind, Metric, Recording, RouteRecord};
 use hdrhistogram::Counter;
 use serde_json::{Map, Value, json};
 
-use super::figures::{Figures, PERCENTILES, Times};
+use super::figures::{Figures, PERCENTILES, Times, class_word};
 use super::results::Results;
 
 /// Grows when a field changes its meaning or goes.
@@ -75,7 +75,8 @@ fn engine(results: &Results<'_>) -> Value {
     })
 }
 
-/// Mean, least, greatest and percentiles; a percentile with fewer than ten samples beyond it is null.
+/// Mean, least, greatest and percentiles; a percentile with fewer than ten samples beyond it is
+/// null.
 fn times<C: Counter>(times: &Times<C>) -> Value {
     let mut object = Map::new();
     object.insert("count".into(), times.count().into());
@@ -105,17 +106,9 @@ fn errors(counts: &[u64]) -> Value {
 
 fn statuses(counts: &[u64]) -> Value {
     let classes = Class::ALL.into_iter().zip(counts);
-    let answers = classes.filter(|(class, count)| *class != Class::Failed || **count > 0);
-    // What is no status from 200 to 599 stands in the engine's class of failures.
-    let word = |class: Class| match class {
-        Class::Failed => "other",
-        class => class.as_str(),
-    };
-    Value::Object(
-        answers
-            .map(|(class, count)| (word(class).to_owned(), (*count).into()))
-            .collect(),
-    )
+    let responses = classes.filter(|(class, count)| *class != Class::Failed || **count > 0);
+    let responses = responses.map(|(class, count)| (class_word(class).to_owned(), (*count).into()));
+    Value::Object(responses.collect())
 }
 
 fn checks(figures: &Figures<'_>) -> Value {
@@ -128,8 +121,8 @@ fn checks(figures: &Figures<'_>) -> Value {
         .iter()
         .map(|(text, failed)| json!({"check": text, "failed": failed}));
     json!({
-        "passed": counts.completed - counts.answers_failing_checks,
-        "failed": counts.answers_failing_checks,
+        "passed": counts.completed - counts.responses_failing_checks,
+        "failed": counts.responses_failing_checks,
         "each": each.collect::<Vec<_>>(),
     })
 }
@@ -142,7 +135,7 @@ fn thresholds(results: &Results<'_>) -> Value {
     judged.collect()
 }
 
-/// Answers by status, as in `{"200": 17}`.
+/// Responses by status, as in `{"200": 17}`.
 fn status_codes(statuses: &BTreeMap<u16, u64>) -> Value {
     let codes = statuses
         .iter()
@@ -158,7 +151,7 @@ fn routes(figures: &Figures<'_>) -> Value {
             "completed": route.completed,
             "errors": errors(&route.errors),
             "status": statuses(&route.by_class),
-            "answers_failing_checks": route.answers_failing_checks,
+            "answers_failing_checks": route.responses_failing_checks,
             "response_time_ns": times(&Times::of_recording(&route.response)),
         })
     });

@@ -1,10 +1,10 @@
 //! The judgement of a load against its bounds.
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{grouped, quantity, three_figures};
 use gatebench_engine::Class;
 use gatebench_model::Bound;
 use gatebench_model::bound::{Counted, Quantity, Statistic, samples_needed};
+use gatebench_report::Unit;
+use gatebench_report::format::{grouped, quantity, three_figures};
 
 use super::figures::{Figures, Times};
 
@@ -22,8 +22,8 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Judges a load. A quantity of which nothing was measured does not keep its bound, whichever way
-    /// that points.
+    /// Judges a load. A quantity of which nothing was measured does not keep its bound, whichever
+    /// way that points.
     pub fn of(bound: &Bound, figures: &Figures<'_>, open: bool) -> Self {
         let (value, words) = match measure(bound.quantity, figures, open) {
             Ok(value) => (Some(value), in_words(bound.quantity, value)),
@@ -93,13 +93,13 @@ fn counted(what: Counted, figures: &Figures<'_>) -> (u64, u64) {
         Counted::Requests => (figures.ended(), figures.ended()),
         Counted::Errors => (figures.failed(), figures.ended()),
         Counted::Checks => (
-            counts.completed - counts.answers_failing_checks,
+            counts.completed - counts.responses_failing_checks,
             counts.completed,
         ),
         Counted::Dropped => (counts.dropped, counts.intended),
         Counted::Status(digit) => {
             let class = Class::of(u16::from(digit) * 100);
-            (figures.answers(class), counts.completed)
+            (figures.responses(class), counts.completed)
         }
     }
 }

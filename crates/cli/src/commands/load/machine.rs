@@ -1,4 +1,4 @@
-//! Whether this machine has what the flags name: cores and local addresses.
+//! Checks that this machine has the cores and local addresses that the flags name.
 
 use std::net::{IpAddr, UdpSocket};
 use std::thread;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Refuses cores that no worker can be pinned to. It is tried, because only the kernel knows.
 pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     let cores = cores.to_vec();
-    // A thread of its own, because this one must stay where it may run.
+    // Another thread, because this one must keep its affinity.
     let tried = thread::spawn(move || {
         cores.into_iter().try_for_each(|core| {
             pin_to_core(core).map_err(|source| WorkersError::Core { core, source })
@@ -27,19 +27,19 @@ pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
 /// Refuses source addresses that are not this machine's.
 pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
     for source in sources {
-        // Nothing is sent: the kernel only says whether the address is its own.
-        UdpSocket::bind((*source, 0)).map_err(|error| Failure::Said {
-            culprit: "--source".into(),
-            what: format!("cannot connect from {source}: {error}"),
-            remedy: "give an address of this machine (see `ip address`), or add it: `ip address add ADDRESS/32 dev lo`"
-                .into(),
-            exit: Exit::Environment,
+        // Nothing is sent: the kernel only checks whether the address is local.
+        UdpSocket::bind((*source, 0)).map_err(|error| {
+            let what = format!("cannot connect from {source}: {error}");
+            let remedy = "use an address of this machine (see `ip address`), or add it: \
+                          `ip address add ADDRESS/32 dev lo`";
+            Failure::said(Exit::Environment, "--source", what, remedy)
         })?;
     }
     Ok(())
 }
 
-/// Whether each worker may watch its core all the time: the machine has more cores than there are workers.
+/// Reports whether each worker may poll without sleeping, because the machine has more cores than
+/// workers.
 pub fn has_cores_to_spare(workers: usize) -> bool {
     let limits = EnvironmentFacts::read().limits.cgroup_cpu;
     let cores = Cores {
@@ -60,8 +60,8 @@ struct Cores {
 }
 
 impl Cores {
-    /// Cores that only others may use count, since the others run there. CPU time that is limited, however,
-    /// is not to be spent on waiting.
+    /// Cores that only others may use count, since the others run there. CPU time that is limited,
+    /// however, is not to be spent on waiting.
     fn are_spared_by(&self, workers: usize) -> bool {
         let used_by_all = if self.is_time_limited {
             self.allowed

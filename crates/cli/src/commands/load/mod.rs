@@ -12,6 +12,7 @@ mod live;
 mod machine;
 mod results;
 mod screen;
+mod sending;
 mod shape;
 mod target;
 mod validity;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use clap::Args;
 use gatebench_engine::{ConnectError, Control, DataError, DataSet, EngineError, Group, Outcome};
 use gatebench_net::tls::{CertificateFault, SessionError};
+use gatebench_runner::outputs::{LoadFeed, Outputs, Seconds};
 
 use self::figures::Figures;
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
@@ -32,6 +34,7 @@ use self::live::{Outlook, Seen, Watch};
 use self::results::Results;
 use self::shape::Timing;
 use self::target::Asked;
+use crate::commands::outputs::OutputArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{reports, signals, terminal};
@@ -58,12 +61,15 @@ pub struct Load {
     engine: EngineFlags,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    outputs: OutputArgs,
 }
 
 impl Load {
-    /// Loads, prints what came of it, and draws the exit code from it.
+    /// Runs the load, prints the results and returns the exit code.
     pub fn run(self) -> Result<Exit, Failure> {
         self.refuse_contradictions()?;
+        let outputs = sending::settings(&self.outputs)?;
         let mut asked = target::asked(&self.urls, &self.request)?;
         asked.unix_socket = self.connection.unix_socket.is_some();
         let timing = self.shape.timing(&self.connection, self.engine.workers())?;
@@ -72,7 +78,8 @@ impl Load {
         machine::refuse_foreign_sources(&self.connection.sources)?;
         descriptors::allow(&timing.shape)?;
         let outlook = self.outlook(&asked, &timing);
-        let (outcome, seen) = self.conduct(&load, &outlook, &asked)?;
+        let outputs = sending::start(&outputs, &load.cores)?;
+        let (outcome, seen) = self.conduct(&load, &outlook, &asked, outputs.as_ref())?;
         let results = self.results(&asked, &timing, &outcome, seen, &load.cores);
         self.print(&results)?;
         Ok(verdict::of(&results, self.request.bounds()))
@@ -92,7 +99,7 @@ impl Load {
             data: Arc::new(self.data()?),
             warm_up: timing.warm_up,
             measure: timing.measure,
-            // Whatever was sent either comes back or times out.
+            // Every request either gets a response or times out.
             drain: self.shape.timeout.0,
             cores: self.engine.cores.clone().unwrap_or_default().0,
             backend: self.engine.backend.map(Into::into),
@@ -126,12 +133,13 @@ impl Load {
         }
     }
 
-    /// Runs the load with a display beside it, until its end or a signal.
+    /// Runs the load with a display until its end or a signal.
     fn conduct(
         &self,
         load: &gatebench_engine::Load,
         outlook: &Outlook,
         asked: &Asked,
+        outputs: Option<&Outputs>,
     ) -> Result<(Outcome, Seen), Failure> {
         let workers = load.cores.len().max(1);
         let control = Arc::new(Control::new(workers));
@@ -145,13 +153,22 @@ impl Load {
             .transpose()?;
         let mut log = file.as_mut().map(|file| file.begin(workers)).transpose()?;
         let watch = Watch::new(&control, outlook, &load.cores);
-        let (outcome, seen) = watch.beside(self.output.quiet, || {
-            gatebench_engine::run(load, &control, |_, interval| {
-                watch.hear(interval);
-                if let Some(log) = &mut log {
-                    log.add(interval);
-                }
-            })
+        let (outcome, seen) = sending::during(outputs, || {
+            let feed = outputs.map(|it| LoadFeed::alone(it, &asked.host, &load.groups));
+            let mut seconds = feed.map(|it| Seconds::new(it, workers));
+            let ran = watch.during(self.output.quiet, || {
+                gatebench_engine::run(load, &control, |worker, interval| {
+                    watch.add(interval);
+                    if let Some(log) = &mut log {
+                        log.add(interval);
+                    }
+                    if let Some((seconds, window)) = seconds.as_mut().zip(watch.window_ns()) {
+                        seconds.take(worker, interval, window);
+                    }
+                })
+            });
+            seconds.into_iter().for_each(Seconds::close);
+            ran
         });
         let written = log.map_or(Ok(()), hdr::HdrLog::end);
         let kept = file.map_or(Ok(()), |file| file.finish(written));
@@ -212,20 +229,15 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
     match error {
         EngineError::Unreachable { address, reason } => {
             let (what, remedy) = remedied(&reason, asked);
-            Failure::Said {
-                culprit: format!("target {origin}"),
-                what: format!("cannot connect to {address}: {what}"),
-                remedy,
-                exit: Exit::Environment,
-            }
+            let what = format!("cannot connect to {address}: {what}");
+            Failure::said(Exit::Environment, format!("target {origin}"), what, remedy)
         }
         EngineError::Data(error) => unable_to_fill(&error),
-        EngineError::Environment(error) => Failure::Said {
-            culprit: "engine".into(),
-            what: format!("cannot run here: {error}"),
-            remedy: "try --backend epoll; `gatebench doctor` shows what this machine lacks".into(),
-            exit: Exit::Environment,
-        },
+        EngineError::Environment(error) => {
+            let remedy = "try --backend epoll; `gatebench doctor` shows what this machine lacks";
+            let what = format!("cannot run here: {error}");
+            Failure::said(Exit::Environment, "load generator", what, remedy)
+        }
     }
 }
 

@@ -6,33 +6,33 @@ use super::figures::Figures;
 use super::judged::Judged;
 use super::validity::Caution;
 
-/// What is spoken where connections are only made.
+/// The protocol if connections are only opened.
 pub const NO_PROTOCOL: &str = "none";
 
-/// What is printed of a load.
+/// The results of a load.
 pub struct Results<'a> {
     /// The URL, or the host of several.
     pub target: String,
     /// The load in words.
     pub load: String,
-    /// What was spoken, as ALPN calls it.
+    /// The protocol by its name in ALPN.
     pub protocol: &'static str,
-    /// Whether arrivals come by the clock.
+    /// True if requests are sent at a rate.
     pub open: bool,
-    /// Cores of the workers; none where they are not pinned.
+    /// Cores of the workers; none if they are not pinned.
     pub cores: &'a [usize],
     /// All figures.
     pub figures: Figures<'a>,
-    /// What the machine did meanwhile.
+    /// The state of the machine during the load.
     pub machine: MachineFacts,
-    /// What limits the figures.
+    /// The limits of the figures.
     pub cautions: Vec<Caution>,
     /// The thresholds.
     pub judged: Vec<Judged>,
 }
 
 impl Results<'_> {
-    /// Whether anything was sent: else connections were only made.
+    /// Reports whether requests were sent; otherwise connections were only opened.
     pub fn sends_requests(&self) -> bool {
         self.protocol != NO_PROTOCOL
     }
@@ -43,7 +43,7 @@ impl Results<'_> {
         self.machine.steal_ns as f64 / available_ns.max(1) as f64
     }
 
-    /// What was counted.
+    /// The unit of counts.
     pub fn unit(&self) -> &'static str {
         if self.sends_requests() {
             "request"

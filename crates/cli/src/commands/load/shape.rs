@@ -1,27 +1,27 @@
-//! From flags to the shape of the load.
+//! Makes the shape of the load from the flags.
 
 use std::time::Duration;
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{counted, grouped, quantity, three_figures};
 use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Spread};
 use gatebench_model::{HumanDuration, Shape};
+use gatebench_report::Unit;
+use gatebench_report::format::{counted, grouped, quantity, three_figures};
 
 use super::flags::{ConnectionFlags, ShapeFlags};
 use super::values::stage::Stage;
 use crate::failure::Failure;
 
-/// Connections of a closed load: as hey and oha have.
+/// Connections of a closed load, as in hey and oha.
 const CONNECTIONS: u32 = 50;
-/// Connections of an open load: enough for a target that stalls for a second, as far as a target of
-/// ordinary limits takes them.
+/// The fewest and the most connections of an open load. They suffice for a target that stalls for a
+/// second, unless it exceeds the usual limits of connections.
 const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
 const DURATION: HumanDuration = HumanDuration::from_millis(10_000);
 const WARM_UP: HumanDuration = HumanDuration::from_millis(1_000);
-/// What a number of requests may take where nobody says it.
+/// The time limit of a number of requests if no flag gives one.
 const DURATION_OF_REQUESTS: HumanDuration = HumanDuration::from_millis(24 * 3_600_000);
 
-/// When what is sent.
+/// The schedule of a load.
 #[derive(Debug, PartialEq)]
 pub struct Timing {
     /// Closed or open.
@@ -33,7 +33,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Whether the clock sends requests.
+    /// Reports whether requests are sent at a rate.
     pub fn is_open(&self) -> bool {
         matches!(self.shape, Shape::Open(_))
     }
@@ -89,7 +89,7 @@ fn closed_in_words(closed: &Closed) -> String {
     words + &connecting(closed.connections, closed.connections_per_second)
 }
 
-/// How long connections take to be made that are made at a rate.
+/// The time that it takes to open connections at a rate.
 fn connecting(connections: u32, per_second: Option<f64>) -> String {
     per_second.map_or(String::new(), |rate| {
         let took = Duration::from_secs_f64(f64::from(connections) / rate);
@@ -130,7 +130,7 @@ fn open_in_words(open: &Open, handshakes: bool) -> String {
 }
 
 impl ShapeFlags {
-    /// The load that the flags ask for; each worker has a connection at least.
+    /// The load of the flags, with at least one connection for each worker.
     pub fn timing(&self, connections: &ConnectionFlags, workers: u32) -> Result<Timing, Failure> {
         let shape = match self.rate {
             Some(rate) => Shape::Open(self.open(rate, connections, workers)),
@@ -140,7 +140,7 @@ impl ShapeFlags {
         if measure.0.is_zero() {
             return Err(Failure::words(
                 "--duration",
-                "nothing can be measured in no time",
+                "the duration is zero",
                 "write at least 1ms",
             ));
         }
@@ -228,7 +228,7 @@ impl ShapeFlags {
         }
     }
 
-    /// As many as can have a second's arrivals in flight.
+    /// The number of connections that carry the arrivals of one second.
     fn connections_at(&self, rate: f64, streams: u32) -> u32 {
         let rates = self.stages.iter().map(|stage| stage.target);
         let highest = rates.chain(self.ramp_to).fold(rate, f64::max);

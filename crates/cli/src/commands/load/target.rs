@@ -1,4 +1,4 @@
-//! From flags to where requests go and what they are.
+//! Makes the target and its requests from the flags.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -17,14 +17,14 @@ use super::values::{check, data, header, resolve, template};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What the URLs and the flags of a request say.
+/// The requests of the URLs and flags.
 #[derive(Debug)]
 pub struct Asked {
     /// The one place of all URLs.
     pub site: Site,
     /// Value of the Host header.
     pub host: String,
-    /// Whether the URLs are reached through a Unix socket.
+    /// True if the URLs are reached through a Unix socket.
     pub unix_socket: bool,
     /// One for each URL.
     pub requests: Vec<Request>,
@@ -53,15 +53,12 @@ pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
     })?;
     if let Some(user) = &flags.user {
         let value = format!("Basic {}", STANDARD.encode(user));
-        if headers
-            .fields
-            .insert("Authorization".into(), value)
-            .is_some()
-        {
+        let earlier = headers.fields.insert("Authorization".into(), value);
+        if earlier.is_some() {
             return Err(Failure::words(
                 "--user",
-                "there already is an Authorization header",
-                "use only one of them",
+                "a header Authorization is also given",
+                "omit --user or -H Authorization",
             ));
         }
     }
@@ -92,10 +89,7 @@ pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
         ..Request::new(method.clone(), path)
     };
     let requests = paths.into_iter().map(request).collect();
-    let host = headers
-        .host
-        .clone()
-        .unwrap_or_else(|| site.authority.clone());
+    let host = headers.host.unwrap_or_else(|| site.authority.clone());
     Ok(Asked {
         site,
         host,
@@ -213,14 +207,12 @@ fn peer(site: &Site, connections: &ConnectionFlags) -> Result<Peer, Failure> {
             format!("write {}:{}:ADDRESS", site.host, site.port),
         ));
     }
-    let address = resolve::address(site, &connections.resolve).map_err(|reason| Failure::Said {
-        culprit: format!("target {}", site.host),
-        what: format!("cannot find its address: {reason}"),
-        remedy: format!(
-            "check the name, or give its address: --resolve {}:{}:ADDRESS",
-            site.host, site.port
-        ),
-        exit: Exit::Environment,
+    let address = resolve::address(site, &connections.resolve).map_err(|reason| {
+        let (host, port) = (&site.host, site.port);
+        let what = format!("cannot find its address: {reason}");
+        let remedy =
+            format!("check the name, or give its address: --resolve {host}:{port}:ADDRESS");
+        Failure::said(Exit::Environment, format!("target {host}"), what, remedy)
     })?;
     if let Some(source) = connections
         .sources
@@ -259,12 +251,12 @@ fn tls_context(
             _ => Exit::WrongWords,
         };
         let place = error.place().map_or(String::new(), |it| format!("{it}: "));
-        Failure::Said {
-            culprit: "TLS".into(),
-            what: format!("{place}{}", error.what()),
-            remedy: error.remedy().into(),
+        Failure::said(
             exit,
-        }
+            "TLS",
+            format!("{place}{}", error.what()),
+            error.remedy(),
+        )
     })
 }
 
@@ -293,7 +285,8 @@ fn settings(
             .iter()
             .map(|word| word.clone().into_bytes())
             .collect(),
-        // A resumed handshake costs the server a fraction of a full one: their mixture is no figure.
+        // A resumed handshake costs the server a fraction of a full one: their mixture is no
+        // figure.
         resumption: !(flags.no_resumption || connections.handshakes),
         ..ClientSettings::default()
     };

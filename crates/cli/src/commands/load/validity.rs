@@ -1,8 +1,8 @@
-//! The limits of what a load says: the engine, the machine, the schedule, a silence of the target.
+//! The limits of a load's figures: the engine, the machine, the schedule, a silence of the target.
 
-use gatebench_analysis::findings::{Gate, Reason};
 use gatebench_model::Shape;
 use gatebench_runner::judge_outcome;
+use gatebench_studies::common::facts::{Gate, Reason};
 use serde_json::Value;
 
 use super::figures::Figures;
@@ -20,7 +20,6 @@ pub struct Caution {
     pub word: String,
     /// The sentence.
     pub message: String,
-    /// The remedy.
     pub remedy: String,
 }
 
@@ -43,7 +42,7 @@ impl From<Reason> for Caution {
     }
 }
 
-/// Returns everything that limits a load: what the gates of a run find, and silences.
+/// Returns everything that limits a load: the findings of the gates of a run, and silences.
 pub fn cautions(figures: &Figures<'_>, seen: &Seen, shape: &Shape) -> Vec<Caution> {
     let reasons = judge_outcome(figures.outcome, shape, &seen.machine);
     let is_open = matches!(shape, Shape::Open(_));
@@ -55,11 +54,11 @@ pub fn cautions(figures: &Figures<'_>, seen: &Seen, shape: &Shape) -> Vec<Cautio
         .collect()
 }
 
-/// A mean over the window hides that the target stood still in it.
+/// A mean over the window hides a pause of the target.
 fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Caution> {
     let longest_ns = silences.iter().map(Silence::length_ns).max()? as f64;
     let (quickest_ns, slowest_ns) = (figures.response.min_ns()?, figures.response.max_ns()?);
-    // Answers that all take long come seldom, and where nobody waited nothing was due.
+    // If all responses are slow, silences are normal; if no request waited, none was due.
     let stands_out = quickest_ns as f64 <= longest_ns / 2.0;
     let kept_waiting = slowest_ns as f64 >= longest_ns / 2.0;
     let due = figures.per_second(figures.counts().intended) * longest_ns / 1e9;

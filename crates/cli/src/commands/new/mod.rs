@@ -4,25 +4,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use gatebench_testbed::gateway::Catalogue;
 
+use crate::commands::values::launcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-const SPEC: &str = include_str!("gateway.yaml");
-const TEMPLATE: &str = include_str!("gateway.conf");
-
-/// Where the part of the folder begins that an image takes the place of, and where it ends.
-const WITHOUT_IMAGE: &str = "# Optional: the container image";
-const INSTALL: &str = "\n# How to install the program";
-
 const EXAMPLES: &str = "\
 Examples:
   gatebench new gateway mine && gatebench check gateway ./mine
+  gatebench new gateway mine --like haproxy
   gatebench new gateway mine --container docker.io/me/mygw:2.1";
 
-/// Create a gateway folder with comments, to fill in
+/// Create a gateway folder: a plain proxy that works, to change step by step
 #[derive(Debug, Args)]
 pub struct New {
     #[command(subcommand)]
@@ -34,19 +30,22 @@ enum What {
     Gateway(NewGateway),
 }
 
-/// Create a gateway folder with comments, to fill in
+/// Create a gateway folder: a plain proxy that works, to change step by step
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct NewGateway {
     /// The name of the gateway and its folder: lower-case letters, digits and hyphens
     name: String,
+    /// The gateway that the plain proxy uses [default: the one that is installed]
+    #[arg(long, value_enum)]
+    like: Option<Like>,
     /// Run the gateway from this container image of docker or podman
     #[arg(long, value_name = "IMAGE:TAG", value_parser = image)]
     container: Option<String>,
 }
 
 impl New {
-    /// Writes it.
+    /// Writes the folder.
     pub fn run(self) -> Result<Exit, Failure> {
         let What::Gateway(gateway) = self.what;
         gateway.run()
@@ -56,12 +55,17 @@ impl New {
 impl NewGateway {
     fn run(self) -> Result<Exit, Failure> {
         let name = &self.name;
+        let like = match self.like {
+            Some(like) => like,
+            None => installed()?,
+        };
+        let (spec, template) = like.files();
         let spec = match &self.container {
-            None => SPEC.to_owned(),
-            Some(image) => in_image(SPEC, image),
+            None => spec.to_owned(),
+            Some(image) => in_image(like, image),
         };
         let spec = spec.replace("NAME", name);
-        // The same rules that read it later: a name may be wrong.
+        // Only the name can be wrong.
         gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec).map_err(
             |_| {
                 Failure::words(
@@ -72,39 +76,71 @@ impl NewGateway {
             },
         )?;
         let folder = PathBuf::from(name);
-        let template = format!("{name}.conf");
+        let config = format!("{name}.conf");
         fs::create_dir(&folder).map_err(|error| cannot(&folder, &error))?;
-        for (file, text) in [
-            ("gateway.yaml", spec),
-            (&template, TEMPLATE.replace("NAME", name)),
-        ] {
+        for (file, text) in [("gateway.yaml", spec), (&config, template.to_owned())] {
             let path = folder.join(file);
             fs::write(&path, text).map_err(|error| cannot(&path, &error))?;
         }
+        let like = like.name();
         terminal::say(&format!(
-            "{name}/gateway.yaml    how to find, start and stop the gateway, and its policies\n\
-             {name}/{template}    a template of its configuration\n\n\
-             Fill in both files, then run `gatebench check gateway ./{name}` to test them."
+            "{name}/gateway.yaml    how to find, start and stop the gateway, and its features\n\
+             {name}/{config}    a template of its configuration\n\n\
+             It is a plain proxy by {like}: `gatebench check gateway ./{name}` proves it. Change one \
+             thing at a time."
         ))?;
         Ok(Exit::Fine)
     }
 }
 
-/// The same folder for a gateway that is in an image: what is commented out for others is filled in.
-fn in_image(spec: &str, image: &str) -> String {
-    let (before, rest) = spec.split_once(WITHOUT_IMAGE).unwrap_or((spec, ""));
-    let after = rest.split_once(INSTALL).map_or("", |(_, after)| after);
-    format!(
-        "{before}\
-         # The image, which gatebench does not pull, and the program in it that `binary` refers to; the entrypoint\n\
-         # of the image does not run. The container shares the network of this machine and has {{{{ work }}}} at the\n\
-         # same path. It is used if no program of `binary.names` is on PATH.\n\
-         container:\n  image: {image}\n  program: /usr/bin/NAME\n{INSTALL}{after}"
-    )
-    .replace("other: \"put NAME on PATH\"", &format!("other: \"podman pull {image}\""))
+/// The gateway of a plain proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Like {
+    Nginx,
+    Haproxy,
 }
 
-/// Refuses what would not be an image's name in a line of YAML.
+impl Like {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx",
+            Self::Haproxy => "haproxy",
+        }
+    }
+
+    /// Its gateway.yaml and the template of its configuration.
+    fn files(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Nginx => (include_str!("nginx.yaml"), include_str!("nginx.conf")),
+            Self::Haproxy => (include_str!("haproxy.yaml"), include_str!("haproxy.conf")),
+        }
+    }
+}
+
+/// The first that this machine has; nginx if it has none.
+fn installed() -> Result<Like, Failure> {
+    let launcher = launcher()?;
+    let catalogue = Catalogue::default();
+    let is_here = |like: &Like| {
+        let folder = catalogue.resolve(like.name());
+        folder.is_ok_and(|folder| folder.find_binary(&launcher).is_ok())
+    };
+    let found = Like::value_variants().iter().copied().find(is_here);
+    Ok(found.unwrap_or(Like::Nginx))
+}
+
+/// Returns the same folder for a gateway in an image.
+fn in_image(like: Like, image: &str) -> String {
+    let container = format!(
+        "# gatebench does not pull the image. The program in it is `binary`; its entrypoint does not run.\n\
+         container: {{image: \"{image}\", program: /usr/sbin/NAME}}\nfiles:"
+    );
+    let own = format!("[{}]", like.name());
+    let spec = like.files().0.replacen(&own, "[NAME]", 1);
+    spec.replacen("files:", &container, 1)
+}
+
+/// Rejects a word that is not the name of an image in a line of YAML.
 fn image(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     let name = word.rsplit('/').next().unwrap_or_default();
@@ -127,7 +163,7 @@ fn cannot(path: &Path, error: &io::Error) -> Failure {
             "change to a directory that you can write to",
         )
     };
-    Failure::words(&path.display().to_string(), what, remedy)
+    Failure::words(path.display().to_string(), what, remedy)
 }
 
 #[cfg(test)]
@@ -135,19 +171,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_filled_in_and_the_folder_stays_one() {
-        let spec = in_image(SPEC, "localhost/mygw:2").replace("NAME", "mine");
-        let folder =
-            gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec)
-                .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
-        let container = folder.container.unwrap_or_else(|| panic!("{spec}"));
-        assert_eq!(container.image, "localhost/mygw:2");
-        assert_eq!(
-            folder.install.other.as_deref(),
-            Some("podman pull localhost/mygw:2")
-        );
-        assert!(spec.contains("{{ work }} at the"), "{spec}");
-        assert!(!spec.contains("# container:"), "{spec}");
+    fn a_folder_is_short_and_an_image_is_part_of_it() {
+        for like in Like::value_variants() {
+            let (spec, template) = like.files();
+            let lines = spec.lines().count() + template.lines().count();
+            assert!(lines <= 60, "{like:?} has {lines} lines");
+            let spec = in_image(*like, "localhost/mygw:2").replace("NAME", "mine");
+            let folder =
+                gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec)
+                    .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
+            let container = folder.container.unwrap_or_else(|| panic!("{spec}"));
+            assert_eq!(container.image, "localhost/mygw:2");
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Runs a plan with a display, and reports what it came to.
+//! Runs a plan with a display, and reports the results.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use gatebench_analysis::Findings;
 use gatebench_runner::{Interrupt, RunRequest, RunSummary, RunnerError};
 use gatebench_store::StoreError;
+use gatebench_studies::Findings;
+use gatebench_studies::common::facts::Decision;
 
 use super::{display, verdict};
 use crate::exit::Exit;
@@ -15,19 +16,51 @@ use crate::{reports, signals, terminal};
 
 /// A run that is over.
 pub struct Conducted {
-    /// What it says.
     pub findings: Findings,
-    /// What it means where no verdict was asked for.
+    /// The exit code without a verdict.
     pub exit: Exit,
 }
 
-/// Runs the plan, and reports what it came to, also when it did not come to its end.
-pub fn to_its_end(request: &RunRequest, json: bool) -> Result<Conducted, Failure> {
+impl Conducted {
+    /// States the decision of the run's study, unless the output is JSON, and returns the exit code
+    /// that follows from it.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub fn decided(&self, is_json: bool) -> Result<Exit, Failure> {
+        let Some(facts) = self.findings.study.facts() else {
+            return Ok(self.exit);
+        };
+        for words in facts.decided().iter().filter(|_| !is_json) {
+            terminal::say(&format!("\n{words}"))?;
+        }
+        Ok(match (self.exit, facts.decision()) {
+            // Harm is certain even if the machine disturbed the latency.
+            (Exit::Fine | Exit::Inconclusive, Some(Decision::Worse)) => Exit::CheckFailed,
+            (Exit::Fine, Some(Decision::Open)) => Exit::Inconclusive,
+            (exit, _) => exit,
+        })
+    }
+}
+
+/// The output of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The first screen, if the run has one.
+    Brief,
+    /// All figures and notes.
+    Full,
+    /// The findings as JSON.
+    Json,
+}
+
+/// Runs the plan and reports the results, also if the run ends early.
+pub fn to_its_end(request: &RunRequest, output: Output) -> Result<Conducted, Failure> {
     match conduct(request)? {
-        Ok(_) => report(&request.out, json),
+        Ok(_) => report(&request.out, output),
         Err(error) if has_trials(&error, &request.out) => {
-            // Why the run could not go on matters more than a report that could not be written.
-            let _ = report(&request.out, json);
+            // The error that ended the run matters more than a report that cannot be written.
+            let _ = report(&request.out, output);
             Err(error.into())
         }
         Err(error) => Err(error.into()),
@@ -44,17 +77,21 @@ fn conduct(request: &RunRequest) -> Result<Result<RunSummary, RunnerError>, Fail
     Ok(gatebench_runner::run(request, &interrupt, &*display))
 }
 
-/// Writes the report's files, prints the report, and draws the exit code from it.
-fn report(dir: &Path, json: bool) -> Result<Conducted, Failure> {
+/// Writes the report's files, prints the report and returns the exit code.
+fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
     let findings = reports::findings(dir)?;
-    // Said before it is written: a disk that is full shall not hide what was found.
-    if json {
-        terminal::say_data(gatebench_report::json::render(&findings).trim_end())?;
-    } else {
-        terminal::say(&format!("\n{}\n", reports::for_terminal(&findings)))?;
+    // The report is printed before it is written, because the disk may be full.
+    match output {
+        Output::Json => {
+            terminal::say_data(gatebench_report::json::render(&findings).trim_end())?;
+        }
+        Output::Brief | Output::Full => {
+            let text = reports::for_terminal(&findings, output == Output::Brief);
+            terminal::say(&format!("\n{text}\n"))?;
+        }
     }
     let page = reports::write(dir, &findings, Readers::All)?;
-    if !json {
+    if output != Output::Json {
         terminal::say(&page.display().to_string())?;
     }
     let (exit, complaints) = verdict::of(dir, &findings)?;
@@ -68,8 +105,8 @@ fn report(dir: &Path, json: bool) -> Result<Conducted, Failure> {
     Ok(Conducted { findings, exit })
 }
 
-/// Whether there are trials of this run to report on: its directory may never have been made, or be
-/// somebody else's.
+/// Reports whether the directory has trials of this run. It may not exist, or belong to another
+/// run.
 fn has_trials(error: &RunnerError, dir: &Path) -> bool {
     let refused = matches!(
         error,

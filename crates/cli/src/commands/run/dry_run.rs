@@ -1,17 +1,23 @@
 //! `--dry-run`: the plan, before anything starts.
 
-use gatebench_analysis::loads;
-use gatebench_model::group::{Group, divide};
-use gatebench_model::load::Spread;
-use gatebench_model::{Capacity, Phase, Plan, Scenario, Shares, Study, Trial, Variant};
-use gatebench_runner::Prepared;
+use std::collections::BTreeSet;
+use std::path::Path;
 
-use super::display::progress_text::{clock, length_in_words, trials};
+use gatebench_import::Change;
+use gatebench_model::group::{Group, divide};
+use gatebench_model::{Phase, Plan, Scenario, Trial, Variant};
+use gatebench_report::format::counted;
+use gatebench_runner::outputs::Target;
+use gatebench_runner::{Prepared, own_config};
+use gatebench_studies::common::loads;
+use gatebench_studies::further_loads;
+
+use super::display::progress_text::{clock, length_in_words};
 use crate::failure::Failure;
 use crate::terminal;
 
 /// Prints every trial in order, with its cores and expected duration.
-pub fn print(prepared: &Prepared, json: bool) -> Result<(), Failure> {
+pub fn print(prepared: &Prepared, outputs: &[Target], json: bool) -> Result<(), Failure> {
     for warning in &prepared.warnings {
         terminal::complain(&format!("warning: {warning}"));
     }
@@ -19,10 +25,36 @@ pub fn print(prepared: &Prepared, json: bool) -> Result<(), Failure> {
         let plan = serde_json::to_value(&prepared.plan).unwrap_or_default();
         return terminal::say_data(&format!("{plan:#}"));
     }
-    terminal::say(&in_words(prepared))
+    terminal::say(&in_words(prepared, outputs))?;
+    differences(prepared)
 }
 
-fn in_words(prepared: &Prepared) -> String {
+/// Prints the lines of the user's configurations that differ in a trial.
+fn differences(prepared: &Prepared) -> Result<(), Failure> {
+    let setups = prepared.plan.variants.iter().filter_map(Variant::setup);
+    let files: BTreeSet<&String> = setups.filter_map(|setup| setup.config.as_ref()).collect();
+    for file in files {
+        let Some(own) = own_config(Path::new(file))? else {
+            continue;
+        };
+        terminal::say(&format!("\ndiff     {file}, which is not changed"))?;
+        for change in &own.changes {
+            let Change {
+                file,
+                line,
+                before,
+                after,
+                why,
+            } = change;
+            let after = if after.is_empty() { "(removed)" } else { after };
+            let before = if before.is_empty() { "(added)" } else { before };
+            terminal::say(&format!("{file}:{line}: {why}\n- {before}\n+ {after}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
     let plan = &prepared.plan;
     let mut lines = vec![format!("{}: {}", plan.suite, plan.title), String::new()];
     for (label, gateway) in &prepared.gateways {
@@ -32,33 +64,34 @@ fn in_words(prepared: &Prepared) -> String {
             gateway.binary.place()
         ));
     }
-    lines.extend(length_in_words(plan).map(|words| terminal::wrapped(&words, terminal::WIDTH, 9)));
+    lines.extend(length_in_words(plan).map(wrapped));
     lines.extend(loads(plan));
-    lines.extend(further_loads(&plan.study));
+    lines.extend(further_loads(&plan.study).map(wrapped));
     lines.extend(plan.scenarios.iter().flat_map(|it| groups(it, plan)));
     lines.push(format!(
-        "order    seed {}, {} {}",
+        "order    seed {}, {}",
         plan.seed,
-        plan.blocks,
-        if plan.blocks == 1 { "block" } else { "blocks" }
+        counted(plan.blocks.into(), "block")
     ));
-    lines.push(terminal::wrapped(
-        &format!("cores    {}", plan.placement.note),
-        terminal::WIDTH,
-        9,
-    ));
+    lines.push(wrapped(format!("cores    {}", plan.placement.note)));
+    lines.extend(outputs.iter().map(|it| format!("output   {it}")));
     lines.push(String::new());
     lines.extend(table(plan));
     lines.push(String::new());
     lines.push(format!(
         "{}, about {}",
-        trials(plan.trials.len() as u32),
+        counted(plan.trials.len() as u64, "trial"),
         clock(plan.expected_duration())
     ));
     lines.join("\n")
 }
 
-/// The common load, and under the names of their scenarios those of their own.
+/// A line under its name, wrapped.
+fn wrapped(words: String) -> String {
+    terminal::wrapped(&words, terminal::WIDTH, 9)
+}
+
+/// The common load, and the loads of single scenarios with their names.
 fn loads(plan: &Plan) -> Vec<String> {
     let line = |phase: &Phase| {
         let shape = loads::in_words(&phase.shape);
@@ -78,74 +111,22 @@ fn loads(plan: &Plan) -> Vec<String> {
     common.chain(own).collect()
 }
 
-/// The loads that the study adds to those.
-fn further_loads(study: &Study) -> Option<String> {
-    match study {
-        Study::Measure(Some(at)) => Some(shares(at)),
-        Study::Capacity(capacity) => Some(search(capacity)),
-        _ => None,
-    }
-}
-
-/// What a search tries after that.
-fn search(capacity: &Capacity) -> String {
-    let most = capacity
-        .rate_max_per_second
-        .map_or_else(String::new, |rate| format!(", at most {rate}/s"));
-    terminal::wrapped(
-        &format!(
-            "search   the rate sustained with {}, in steps of {} with {}{most}; the outcome of each step sets \
-             the next rate",
-            capacity.objective,
-            capacity.step,
-            arrivals(capacity.arrivals)
-        ),
-        terminal::WIDTH,
-        9,
-    )
-}
-
-/// The loads that follow, at shares of each gateway's saturation.
-fn shares(shares: &Shares) -> String {
-    let each: Vec<String> = shares.percents.iter().map(|it| format!("{it} %")).collect();
-    let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());
-    terminal::wrapped(
-        &format!(
-            "shares   {} connections find each gateway's saturation, then open loads offer {} of it with {}; \
-             each {warm_up} s of warm-up, {measure} s measured",
-            shares.connections,
-            each.join(", "),
-            arrivals(shares.arrivals)
-        ),
-        terminal::WIDTH,
-        9,
-    )
-}
-
-fn arrivals(spread: Spread) -> &'static str {
-    match spread {
-        Spread::Poisson => "Poisson arrivals",
-        Spread::Uniform => "uniform arrivals",
-    }
-}
-
 /// Groups of a scenario that are listed; the others are counted.
 const GROUPS_MAX: usize = 8;
 
-/// The groups of a scenario with their parts of each load; nothing where it has but one.
+/// The groups of a scenario with their parts of each load; nothing for a single group.
 fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let groups = scenario.groups();
     if groups.len() < 2 {
         return Vec::new();
     }
     let shown = &groups[..groups.len().min(GROUPS_MAX)];
-    let names = shown.iter().map(|group| group.name.chars().count());
-    let width = names.max().unwrap_or(0);
+    let width = terminal::widest(shown.iter().map(|group| &*group.name));
     let parts: Vec<_> = plan
         .load_of(&scenario.scenario)
         .phases
         .iter()
-        // A load that is too small for them was refused, but for a script, which has no need of it.
+        // Only a load that is replaced by a script may be too small for the groups.
         .filter_map(|phase| Some((&phase.name, divide(&phase.shape, &groups).ok()?)))
         .collect();
     let line = |(index, group): (usize, &Group)| {
@@ -166,28 +147,14 @@ fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
 }
 
 fn table(plan: &Plan) -> Vec<String> {
-    let widest = |of: fn(&Trial) -> &str| {
-        plan.trials
-            .iter()
-            .map(|trial| of(trial).chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let scenario = widest(|trial| &trial.scenario).max("scenario".len());
-    let variant = widest(|trial| &trial.variant).max("variant".len());
-    let row = |cells: [&str; 8]| {
-        let [
-            number,
-            block,
-            scenario_name,
-            variant_name,
-            gateway,
-            engine,
-            upstream,
-            takes,
-        ] = cells;
+    let widest =
+        |head, of: fn(&Trial) -> &str| terminal::widest(plan.trials.iter().map(of).chain([head]));
+    let scenario = widest("scenario", |trial| &trial.scenario);
+    let variant = widest("variant", |trial| &trial.variant);
+    let row = |it: [&str; 8]| {
         format!(
-            "{number:>5}  {block:>5}  {scenario_name:<scenario$}  {variant_name:<variant$}  {gateway:>7}  {engine:>6}  {upstream:>8}  {takes:>6}"
+            "{:>5}  {:>5}  {:<scenario$}  {:<variant$}  {:>7}  {:>6}  {:>8}  {:>6}",
+            it[0], it[1], it[2], it[3], it[4], it[5], it[6], it[7]
         )
     };
     let mut lines = vec![row([
@@ -217,9 +184,5 @@ fn cores(cores: &[usize]) -> String {
     if cores.is_empty() {
         return "any".into();
     }
-    cores
-        .iter()
-        .map(usize::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+    Vec::from_iter(cores.iter().map(usize::to_string)).join(",")
 }

@@ -1,4 +1,4 @@
-//! What every command that measures takes and does alike.
+//! The options and steps that all measuring commands share.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,12 @@ use gatebench_gateway::library_versions;
 use gatebench_model::HumanDuration;
 use gatebench_runner::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 
-use super::conduct::{self, Conducted};
+pub use super::conduct::Conducted;
+use super::conduct::{self, Output};
 use super::{dry_run, out};
+use crate::commands::outputs::OutputArgs;
 use crate::commands::values::{BackendWord, Overlay, launcher};
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Options of every command that measures.
@@ -20,40 +23,65 @@ pub struct Measuring {
     #[arg(long)]
     backend: Option<BackendWord>,
     /// Write the run to this directory [default: ./gatebench-runs/NAME-TIME]
-    #[arg(long, alias = "out", value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// Print the plan and exit
     #[arg(long)]
     pub dry_run: bool,
     /// Print the findings as JSON; with --dry-run, print the plan
     #[arg(long)]
     pub json: bool,
+    /// Print all figures and notes, not only the first screen
+    #[arg(long, conflicts_with = "json")]
+    pub verbose: bool,
     #[command(flatten)]
     pub overlay: Overlay,
+    #[command(flatten)]
+    outputs: OutputArgs,
 }
 
 impl Measuring {
-    /// Plans what was selected, or what is missing of the run in a directory, runs it within the
-    /// budget, and reports the result. Returns none if only the plan was asked for.
+    /// Plans the selection, or the missing trials of the run in a directory, runs them within the
+    /// budget, reports the result, and returns the exit code. With `--dry-run`, prints the plan.
     ///
     /// # Errors
-    /// Whatever the plan cannot be made of, and what ended the run.
+    /// The plan cannot be made, or an error ended the run.
     pub fn run(
         &self,
         selection: &Selection,
         resume: Option<&Path>,
         budget: Option<HumanDuration>,
+    ) -> Result<Exit, Failure> {
+        let conducted = self.conducted(selection, resume, budget)?;
+        conducted.map_or(Ok(Exit::Fine), |it| it.decided(self.json))
+    }
+
+    /// As [`Measuring::run`], and returns the run; none with `--dry-run`.
+    pub fn conducted(
+        &self,
+        selection: &Selection,
+        resume: Option<&Path>,
+        budget: Option<HumanDuration>,
     ) -> Result<Option<Conducted>, Failure> {
+        self.check_outputs()?;
         let prepared = self.prepare(selection, resume)?;
         let mut request = self.request(prepared, resume)?;
         request.budget = budget.map(|budget| budget.0);
         self.conduct(&request)
     }
 
-    /// Plans what was selected, or what is missing of the run in a directory.
+    /// Reports a mistake in an output, before anything is built or planned.
     ///
     /// # Errors
-    /// Whatever the plan cannot be made of.
+    /// An output is not valid.
+    pub fn check_outputs(&self) -> Result<(), Failure> {
+        self.outputs.settings().map(drop)
+    }
+
+    /// Plans the selection, or the missing trials of the run in a directory.
+    ///
+    /// # Errors
+    /// The plan cannot be made.
     pub fn prepare(
         &self,
         selection: &Selection,
@@ -66,40 +94,73 @@ impl Measuring {
         })
     }
 
-    /// How the plan is run: in the directory that is resumed, the one that was named, or a new one.
+    /// The request to run the plan in the directory that is resumed, the named one, or a new one.
     ///
     /// # Errors
-    /// The program does not know where it is itself.
+    /// The path of the running program cannot be read.
     pub fn request(
         &self,
         prepared: Prepared,
         resume: Option<&Path>,
     ) -> Result<RunRequest, Failure> {
-        let named = resume.or(self.dir.as_deref()).map(Path::to_path_buf);
+        if resume.is_some() {
+            self.refuse_dir_of_resumed()?;
+        }
+        let dir = self.dir()?;
+        let named = resume.or(dir.as_deref()).map(Path::to_path_buf);
         Ok(RunRequest {
+            outputs: self.outputs.settings()?,
             out: named.unwrap_or_else(|| out::default_dir(&prepared.plan.suite)),
             resume: resume.is_some(),
-            launcher: launcher()?,
             command_line: std::env::args().collect(),
             backend: self.backend.map(Into::into),
             budget: None,
             libraries: library_versions()
                 .into_iter()
                 .map(|(name, version)| (name.to_owned(), version))
+                .chain([("gatebench".to_owned(), crate::VERSION.to_owned())])
                 .collect(),
             prepared,
         })
     }
 
-    /// Runs the plan and reports what it came to; nothing where only the plan was asked for, which is printed.
+    /// The named run directory.
     ///
     /// # Errors
-    /// What ended the run, after what was measured has been reported.
+    /// It is the name of an output.
+    pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
+        match &self.dir {
+            Some(dir) => Ok(Some(dir.clone())),
+            None => self.outputs.dir(),
+        }
+    }
+
+    /// Refuses the earlier form of --dir for a run that has its directory.
+    fn refuse_dir_of_resumed(&self) -> Result<(), Failure> {
+        match self.outputs.dir()? {
+            None => Ok(()),
+            Some(dir) => Err(Failure::words(
+                format!("--out {}", dir.display()),
+                "a resumed run has its directory",
+                "omit it",
+            )),
+        }
+    }
+
+    /// Runs the plan and reports the results. With `--dry-run`, prints the plan and returns none.
+    ///
+    /// # Errors
+    /// The error that ended the run, after the measured part has been reported.
     pub fn conduct(&self, request: &RunRequest) -> Result<Option<Conducted>, Failure> {
         if self.dry_run {
-            dry_run::print(&request.prepared, self.json)?;
+            dry_run::print(&request.prepared, &request.outputs.targets, self.json)?;
             return Ok(None);
         }
-        conduct::to_its_end(request, self.json).map(Some)
+        let output = match (self.json, self.verbose) {
+            (true, _) => Output::Json,
+            (false, true) => Output::Full,
+            (false, false) => Output::Brief,
+        };
+        conduct::to_its_end(request, output).map(Some)
     }
 }

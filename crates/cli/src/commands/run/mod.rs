@@ -14,7 +14,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gatebench_model::{Elsewhere, Length};
-use gatebench_runner::{Attach, GeneratorChoice, Selection, StudyChoice};
+use gatebench_runner::{Attach, GeneratorChoice, Selection};
+use gatebench_studies::measure::plan::MeasureChoice;
 
 use self::measuring::Measuring;
 use super::values::EngineWord;
@@ -30,6 +31,7 @@ Examples:
   gatebench run soap --as-published --dry-run     with the document's own ramps, users and hours
   gatebench run proxy-json --gateway nginx --gateway-cpus 0.5,1,2
   gatebench run proxy-json --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
+  gatebench run --config /etc/nginx/nginx.conf --dry-run     the file's routes; what is replaced
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
@@ -48,8 +50,9 @@ change the exit code, because a run gives no verdict.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
-    /// A suite or scenarios, by name (see `gatebench list`) or file [default: tour]
-    #[arg(value_name = "SUITE|FILE")]
+    /// A suite or scenarios, by name (see `gatebench list`), file or imported folder [default:
+    /// tour]
+    #[arg(value_name = "SUITE|FILE|DIR")]
     words: Vec<String>,
     /// Measure this gateway instead of the suite's: a name, NAME@VERSION, NAME@/PREFIX, a folder,
     /// or `all` installed gateways (repeatable)
@@ -74,14 +77,14 @@ pub struct Run {
     /// the suite's number]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Seed of the random order
+    /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Take minutes: at most 3 blocks, with phases of at most 2 s; the default for suites that
-    /// repeat a document
+    /// Shorten the run to minutes: at most 3 blocks, phases of at most 2 s (the default for suites
+    /// that repeat a document)
     #[arg(long, conflicts_with_all = ["smoke", "as_published"])]
     quick: bool,
-    /// Take seconds: verify that everything works, without measuring. In one block, one user of
+    /// Verify in seconds that everything works, without measuring: one block, in which one user of
     /// each group sends each request once
     #[arg(long, conflicts_with = "as_published")]
     smoke: bool,
@@ -89,11 +92,11 @@ pub struct Run {
     /// list suites`), and send no header of gatebench
     #[arg(long)]
     as_published: bool,
-    /// Leave out the trials without a gateway, and the suite's null gateway
+    /// Omit the trials without a gateway, and the suite's null gateway
     #[arg(long, alias = "no-floor")]
     no_direct: bool,
-    /// Also measure the null gateway, which only copies bytes: subtract its added latency to get a
-    /// gateway's own
+    /// Also measure the null gateway, which only copies bytes; subtract its added latency to get
+    /// that of a gateway
     #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
     null: bool,
     /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from idling
@@ -117,9 +120,11 @@ pub struct Run {
     /// address of the ssh connection]
     #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
     upstream_address: Option<IpAddr>,
-    /// Use this configuration for the named gateway instead of the rendered one; it may contain
-    /// placeholders such as {{ listeners[0].port }} (repeatable; each file is a variant)
-    #[arg(long = "config", value_name = "FILE", requires = "gateways")]
+    /// Measure your own configuration: nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml,
+    /// or a template of the gateway's folder. Ports, addresses and paths of files are replaced, the
+    /// file is not changed (repeatable; each file is a variant) [default gateway: the one that
+    /// reads the file; default scenario: the file's routes]
+    #[arg(long = "config", value_name = "FILE", conflicts_with = "attach")]
     configs: Vec<String>,
     /// Send the load with this generator; external ones measure less, and the report states what is
     /// missing
@@ -142,15 +147,15 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs it, and reports what it came to, also when it did not come to its end.
+    /// Runs it and reports the results, also if the run ends early.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let conducted = self.measuring.run(&self.selection()?, resume, None)?;
+        let conducted = self.measuring.conducted(&self.selection()?, resume, None)?;
         Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
     fn selection(&self) -> Result<Selection, Failure> {
-        Ok(Selection {
+        let selection = Selection {
             words: self.words.clone(),
             gateways: self.gateways.clone(),
             scenarios: self.scenarios.clone(),
@@ -159,7 +164,9 @@ impl Run {
             keep_awake: self.keep_awake,
             attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),
             load: self.load.clone(),
-            study: StudyChoice::Measure(self.at.clone()),
+            study: Box::new(MeasureChoice {
+                percents: self.at.clone(),
+            }),
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
@@ -172,20 +179,21 @@ impl Run {
             length: self.length(),
             engine: self.engine()?,
             ..Selection::default()
-        })
+        };
+        Ok(selection.completed()?)
     }
 
     fn length(&self) -> Length {
-        let asked = [
+        let lengths = [
             (self.quick, Length::Quick),
             (self.smoke, Length::Smoke),
             (self.as_published, Length::AsPublished),
         ];
-        let asked = asked.into_iter().find(|(is_asked, _)| *is_asked);
-        asked.map_or(Length::Full, |(_, length)| length)
+        let given = lengths.into_iter().find(|(is_given, _)| *is_given);
+        given.map_or(Length::Full, |(_, length)| length)
     }
 
-    /// An external load generator instead of gatebench's own engine.
+    /// The external load generator, if one is chosen.
     fn engine(&self) -> Result<Option<GeneratorChoice>, Failure> {
         let Some(generator) = self.engine.generator() else {
             return match self.script {

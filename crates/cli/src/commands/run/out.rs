@@ -1,4 +1,4 @@
-//! Where a run goes that was given no directory.
+//! The default directory of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 const FOLDER: &str = "gatebench-runs";
 
-/// `gatebench-runs/SUITE-20260102T030405Z`; with a number where that exists.
+/// `gatebench-runs/SUITE-20260102T030405Z`, with a number if that exists.
 pub fn default_dir(suite: &str) -> PathBuf {
     let name = format!("{suite}-{}", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     free(&Path::new(FOLDER).join(name))

@@ -3,7 +3,9 @@
 use gatebench_model::Limits;
 use gatebench_model::setup::MILLIS_PER_CPU;
 
-/// The kernel takes no less than a millisecond of each period of 100.
+use crate::commands::values::in_units;
+
+/// The kernel accepts at least one millisecond of each period of 100 ms.
 const CPU_MILLIS_MIN: u32 = 10;
 /// More than the largest machines have.
 const CPUS_MAX: f64 = 4_096.0;
@@ -23,21 +25,11 @@ pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
 
 /// Reads an amount of memory, `256M`, in binary units.
 pub(super) fn bytes(word: &str) -> Result<u64, String> {
-    let wrong = || "write a size with a unit, for example 256M or 1G".to_owned();
-    let digits = word
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(word.len());
-    let shift = match word[digits..].to_ascii_lowercase().as_str() {
-        "k" | "kib" => 10,
-        "m" | "mib" => 20,
-        "g" | "gib" => 30,
-        _ => return Err(wrong()),
-    };
-    let count: u64 = word[..digits].parse().map_err(|_| wrong())?;
-    count
-        .checked_mul(1 << shift)
+    let word = word.to_ascii_lowercase();
+    let word = word.strip_suffix("ib").unwrap_or(&word);
+    in_units(word, &[("g", 30), ("m", 20), ("k", 10)])
         .filter(|bytes| *bytes > 0)
-        .ok_or_else(wrong)
+        .ok_or_else(|| "write a size with a unit, for example 256M or 1G".into())
 }
 
 /// Each number of CPUs with each amount of memory.
@@ -54,7 +46,7 @@ pub(super) fn all(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     sizes.filter(|limits| !limits.is_none()).collect()
 }
 
-/// Each of several; no limit where there is none.
+/// Each amount; a single none if there are no amounts.
 fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
     if amounts.is_empty() {
         vec![None]
@@ -84,9 +76,10 @@ mod tests {
     #[test]
     fn every_number_of_cpus_has_every_amount_of_memory() {
         assert!(all(&[], &[]).is_empty());
-        let told = |sizes: Vec<Limits>| sizes.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(told(all(&[500, 1_000], &[])), ["0.5 CPU", "1 CPU"]);
-        assert_eq!(told(all(&[500], &[1 << 20])), ["0.5 CPU and 1 MiB"]);
-        assert_eq!(told(all(&[], &[1 << 20])), ["1 MiB"]);
+        let written =
+            |sizes: Vec<Limits>| sizes.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(written(all(&[500, 1_000], &[])), ["0.5 CPU", "1 CPU"]);
+        assert_eq!(written(all(&[500], &[1 << 20])), ["0.5 CPU and 1 MiB"]);
+        assert_eq!(written(all(&[], &[1 << 20])), ["1 MiB"]);
     }
 }

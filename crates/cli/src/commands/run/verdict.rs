@@ -1,18 +1,19 @@
-//! What a run means for the exit code, and what has to be said about it.
+//! The exit code of a run, and its complaints.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{Gate, Reason, TrialFindings, Validity};
 use gatebench_model::{Culprit, Plan, Trial, Variant};
+use gatebench_report::Validity;
 use gatebench_store::{Outcome, Run, Status};
+use gatebench_studies::Findings;
+use gatebench_studies::common::facts::{Gate, Reason, TrialFindings};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The exit code of the run in `dir`, and what completed trials have against a gateway; failed ones
-/// have been told as they ended.
+/// The exit code of the run in `dir`, and the complaints about gateways in completed trials. Failed
+/// trials were reported when they ended.
 pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failure> {
     let run = Run::open(dir)?;
     let mut complaints = complaints(findings, &run.manifest().plan);
@@ -25,7 +26,7 @@ pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failu
             Outcome::Failed { culprit, .. } => Some(Exit::of(culprit)),
             _ => None,
         });
-    // What somebody can correct in a gateway comes before what the machine could not do.
+    // A fault that can be corrected in a gateway comes before one of the machine.
     let worst = failed
         .chain(complaints.iter().map(Failure::exit))
         .min_by_key(|exit| exit.code());
@@ -38,7 +39,7 @@ pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failu
     Ok((exit, complaints))
 }
 
-/// Whether a trial that failed was tried again, and was completed then.
+/// Reports whether a failed trial was repeated and then completed.
 fn succeeded_later(run: &Run, failed: &Trial) -> bool {
     let first = failed.again.unwrap_or(failed.number);
     let records = run.trials().iter().map(|trial| &trial.record);
@@ -47,7 +48,8 @@ fn succeeded_later(run: &Run, failed: &Trial) -> bool {
         .any(|record| record.outcome == Outcome::Completed)
 }
 
-/// The exit code where nobody failed: fine, unless gateways were measured and no trial of them counts.
+/// Returns the exit code of a run without a failure: success, unless gateways were measured and no
+/// trial of them is valid.
 fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
     let measured = findings.trials.iter().filter(|trial| {
         trial.outcome == "completed" && plan.variant(&trial.variant) != Some(&Variant::Direct)
@@ -78,7 +80,8 @@ fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
         .collect()
 }
 
-/// One complaint for each scenario, variant, phase and threshold of a user's script that does not hold.
+/// One complaint for each scenario, variant, phase and threshold of a user's script that does not
+/// hold.
 fn thresholds(run: &Run) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
     let mut complaints = Vec::new();
@@ -90,15 +93,13 @@ fn thresholds(run: &Run) -> Vec<Failure> {
                 .flat_map(|external| external.thresholds.iter().filter(|(_, held)| !**held));
             for (threshold, _) in crossed {
                 if seen.insert((&trial.scenario, &trial.variant, &phase.name, threshold)) {
-                    complaints.push(Failure::Said {
-                        culprit: "the script".into(),
-                        what: format!(
-                            "its threshold '{threshold}' failed for {} (trial {}, {})",
-                            trial.variant, trial.number, trial.scenario
-                        ),
-                        remedy: "read the figures in the trial's trial.json".into(),
-                        exit: Exit::CheckFailed,
-                    });
+                    let what = format!(
+                        "its threshold '{threshold}' failed for {} (trial {}, {})",
+                        trial.variant, trial.number, trial.scenario
+                    );
+                    let remedy = "read the figures in the trial's trial.json";
+                    let complaint = Failure::said(Exit::CheckFailed, "the script", what, remedy);
+                    complaints.push(complaint);
                 }
             }
         }
@@ -106,7 +107,7 @@ fn thresholds(run: &Run) -> Vec<Failure> {
     complaints
 }
 
-/// Whether somebody did not do what he should, as opposed to a trial that cannot be relied upon.
+/// Reports whether the reason is a fault of a gateway or upstream, not an unreliable trial.
 fn is_a_failure(reason: &Reason) -> bool {
     let gate = reason.gate;
     reason.validity == Validity::Invalid

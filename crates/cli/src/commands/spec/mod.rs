@@ -31,7 +31,6 @@ and reports the results next to each other.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Spec {
-    /// The action
     #[command(subcommand)]
     action: Action,
 }
@@ -43,7 +42,7 @@ enum Action {
 }
 
 impl Spec {
-    /// Does it.
+    /// Runs the action.
     pub fn run(self) -> Result<Exit, Failure> {
         match self.action {
             Action::Run(command) => command.run(),
@@ -72,12 +71,12 @@ impl ListSpecifications {
     fn run(self) -> Result<Exit, Failure> {
         let all = chosen(&[], &self.tags, &self.overlay.scenarios())?;
         if self.json {
-            let entries = all.iter().map(|Listed { document, source }| {
+            let entries = all.iter().map(|it| {
                 json!({
-                    "name": document.specification,
-                    "title": document.title,
-                    "tags": document.tags,
-                    "path": source.to_string(),
+                    "name": it.document.specification,
+                    "title": it.document.title,
+                    "tags": it.document.tags,
+                    "path": it.source.to_string(),
                 })
             });
             terminal::say_data(&format!("{:#}", entries.collect::<Value>()))?;
@@ -93,8 +92,8 @@ impl ListSpecifications {
     }
 }
 
-/// The specifications of these names or files, or every one that is known, of which those are taken that have one of
-/// the tags. The mistakes of all files are reported at once.
+/// The specifications of these names or files, or every one that is known, of which those are taken
+/// that have one of the tags. The mistakes of all files are reported at once.
 fn chosen(
     words: &[String],
     tags: &[String],
@@ -112,7 +111,7 @@ fn chosen(
     all.retain(|it| it.document.tags.iter().any(|tag| tags.contains(tag)));
     if all.is_empty() {
         return Err(Failure::words(
-            &format!("--tags {}", tags.join(",")),
+            format!("--tags {}", tags.join(",")),
             "no specification has one of these tags",
             format!("use one of {}", Vec::from_iter(known).join(", ")),
         ));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use gatebench_model::{Length, Specification};
-use gatebench_runner::{GeneratorChoice, Listed, Prepared, Selection, StudyChoice};
+use gatebench_runner::{GeneratorChoice, Listed, Prepared, Selection};
 
 use super::chosen;
 use crate::commands::ab::sides::{Side, commits};
@@ -55,7 +55,7 @@ pub struct RunSpecifications {
     /// Repeat everything N times, each with fresh processes [default: 1]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Seed of the random order
+    /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Give each gateway N cores and N workers [default: 1]
@@ -74,9 +74,11 @@ pub struct RunSpecifications {
 impl RunSpecifications {
     /// Runs them one after the other.
     pub fn run(self) -> Result<Exit, Failure> {
+        self.measuring.check_outputs()?;
         let specifications = chosen(&self.words, &self.tags, &self.measuring.overlay.scenarios())?;
         let versions = self.versions()?;
-        // Every plan is made before the first one starts, so that a mistake in the last is told at once.
+        // Every plan is made before the first run starts, so that a mistake in the last one is
+        // reported first.
         let plans = specifications
             .into_iter()
             .map(|it| self.prepare(it, &versions))
@@ -120,7 +122,7 @@ impl RunSpecifications {
         let selection = Selection {
             gateways: versions.iter().map(|side| side.word.clone()).collect(),
             labels: BTreeMap::from_iter(labels),
-            study: StudyChoice::Versions(specification),
+            specification: Some(specification),
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
@@ -144,7 +146,7 @@ impl RunSpecifications {
             terminal::say(&format!("\n── {name}: {}", prepared.plan.title))?;
         }
         let mut request = self.measuring.request(prepared, None)?;
-        if several && self.measuring.dir.is_some() {
+        if several && self.measuring.dir()?.is_some() {
             request.out.push(&name);
         }
         let conducted = self.measuring.conduct(&request)?;
@@ -152,7 +154,7 @@ impl RunSpecifications {
     }
 }
 
-/// Returns the exit code of several runs. A failure that somebody can correct comes before one of
+/// Returns the exit code of several runs. A failure that can be corrected comes before one of
 /// the machine.
 fn worst(exits: impl IntoIterator<Item = Exit>) -> Exit {
     let bad = exits.into_iter().filter(|exit| *exit != Exit::Fine);

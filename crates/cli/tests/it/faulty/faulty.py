@@ -1,12 +1,12 @@
-"""A small proxy for tests that misbehaves as it is told.
+"""A small proxy for tests that misbehaves as its arguments say.
 
 honest               passes everything on
 wrong-bytes:N        from request N on, changes the last byte of the body
-hang:N               from request N on, never answers
+hang:N               from request N on, never responds
 refuse:WORDS         refuses its configuration with WORDS
 exit:WORDS           says WORDS and ends as soon as it is started
 crash:S              crashes S seconds after the load's first request
-broken:WORDS         says WORDS on standard error and never answers, except that it is ready
+broken:WORDS         says WORDS on standard error and never responds, except that it is ready
 late-limit:MS        refuses /limited from the third request on, and begins to count MS after it listens
 socket:PATH          also listens on a Unix socket at PATH
 deaf                 does not hear that it is to stop

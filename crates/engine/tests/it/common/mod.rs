@@ -1,6 +1,34 @@
-//! What several suites of the engine need.
+//! Helpers for several suites of the engine.
 
+use std::time::Duration;
+
+use gatebench_engine::{Group, Load, Target};
+use gatebench_model::{Order, Request, Shape};
 use gatebench_net::{Backend, choose};
+
+/// A load of one group that sends one request and has no warm-up.
+pub fn load(target: Target, request: Request, shape: Shape, measure: Duration) -> Load {
+    let group = Group {
+        name: "all".into(),
+        target,
+        requests: vec![request],
+        order: Order::default(),
+        shape,
+        timeout: Duration::from_secs(5),
+    };
+    Load {
+        groups: vec![group],
+        data: Default::default(),
+        warm_up: Duration::ZERO,
+        measure,
+        drain: Duration::from_secs(5),
+        cores: Vec::new(),
+        backend: None,
+        trace_tag: None,
+        spin: false,
+        seed: 1,
+    }
+}
 
 /// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
 pub fn backends() -> Vec<Backend> {

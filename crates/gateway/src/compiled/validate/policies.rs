@@ -1,4 +1,4 @@
-//! What policies of the right form may still get wrong.
+//! Checks the meaning of policies whose form is right.
 
 use gatebench_config::HumanDuration;
 use gatebench_model::policy::{
@@ -8,8 +8,7 @@ use gatebench_model::policy::{
 use super::Mistakes;
 use crate::message::is_token;
 
-/// Fields that no edit may touch: without them, or with others, nobody knows where a message ends or for
-/// whom it is.
+/// Fields that no edit may change: they determine the end and the recipient of a message.
 const FRAMING: [&str; 7] = [
     "host",
     "connection",
@@ -20,28 +19,32 @@ const FRAMING: [&str; 7] = [
     "expect",
 ];
 
+fn is_framing(name: &str) -> bool {
+    FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field))
+}
+
 impl Mistakes {
-    /// What a policy cannot say of itself when it is compiled.
+    /// Adds the mistakes of a policy that compiling it does not find.
     pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
-        let at = format!("{at}/{}", policy.kind());
         match policy {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
-            Policy::ConsumerHeader(tells) => self.consumer_header(&at, &tells.header),
+            Policy::ConsumerHeader(policy) => self.consumer_header(at, &policy.header),
             Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => self.add(
                 format!("{at}/name"),
-                "a parameter without a name; write for example \"api_key\"",
+                "a parameter without a name",
+                "write for example \"api_key\"",
             ),
             Policy::RateLimit(limit) => {
-                self.rate_limit(&at, limit.window, limit.per, limit.header.as_deref());
+                self.rate_limit(at, limit.window, limit.per, limit.header.as_deref());
             }
             Policy::RedisRateLimit(limit) => {
-                self.rate_limit(&at, limit.window, limit.per, limit.header.as_deref());
-                self.redis(&at, limit);
+                self.rate_limit(at, limit.window, limit.per, limit.header.as_deref());
+                self.redis(at, limit);
             }
             Policy::RequestHeaders(edits) | Policy::ResponseHeaders(edits) => {
-                self.header_edits(&at, edits);
+                self.header_edits(at, edits);
             }
-            Policy::Mock(mock) => self.mock(&at, mock),
+            Policy::Mock(mock) => self.mock(at, mock),
             Policy::ApiKeyQuery(_)
             | Policy::BasicAuth(_)
             | Policy::Openapi(_)
@@ -56,27 +59,25 @@ impl Mistakes {
 
     fn header(&mut self, at: String, name: &str) {
         if !is_token(name) {
-            let message =
-                format!("\"{name}\" is not a field name; write for example \"X-Api-Key\"");
-            self.add(at, message);
+            let message = format!("\"{name}\" is not a field name");
+            self.add(at, message, "write for example \"X-Api-Key\"");
         }
     }
 
     fn consumer_header(&mut self, at: &str, name: &str) {
-        if FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field)) {
-            self.add(
-                format!("{at}/header"),
-                format!("\"{name}\" frames the message; write for example \"X-Consumer\""),
-            );
+        let at = format!("{at}/header");
+        if is_framing(name) {
+            let message = format!("\"{name}\" frames the message");
+            self.add(&at, message, "write for example \"X-Consumer\"");
         }
-        self.header(format!("{at}/header"), name);
+        self.header(at, name);
     }
 
     fn redis(&mut self, at: &str, limit: &RedisRateLimitPolicy) {
         for (name, span) in [("interval", limit.interval), ("timeout", limit.timeout)] {
             if span.as_nanos() == 0 {
-                let message = "this is no time at all; write for example \"100ms\"";
-                self.add(format!("{at}/{name}"), message);
+                let remedy = "write for example \"100ms\"";
+                self.add(format!("{at}/{name}"), "this time is zero", remedy);
             }
         }
     }
@@ -89,20 +90,20 @@ impl Mistakes {
         header: Option<&str>,
     ) {
         if window.as_nanos() == 0 {
-            self.add(
-                format!("{at}/window"),
-                "a window of nothing; write for example \"1m\"",
-            );
+            let remedy = "write for example \"1m\"";
+            self.add(format!("{at}/window"), "the window is zero", remedy);
         }
         match (per, header) {
             (RateLimitKey::Header, Some(name)) => self.header(format!("{at}/header"), name),
             (RateLimitKey::Header, None) => self.add(
                 at,
-                "`per: header` does not say which; add for example \"header\": \"X-Client\"",
+                "`per: header` does not say which header",
+                "add for example \"header\": \"X-Client\"",
             ),
             (_, Some(_)) => self.add(
                 format!("{at}/header"),
-                "the header is not counted by; remove it, or write \"per\": \"header\"",
+                "the limit does not count by this header",
+                "remove it, or write \"per\": \"header\"",
             ),
             (_, None) => {}
         }
@@ -117,45 +118,39 @@ impl Mistakes {
         let renamed = edits.rename.iter().flat_map(|(from, to)| [from, to]);
         for name in names.chain(renamed) {
             if !is_token(name) {
-                self.add(
-                    at,
-                    format!("\"{name}\" is not a field name; write for example \"X-Mine\""),
-                );
-            } else if FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field)) {
-                self.add(
-                    at,
-                    format!("\"{name}\" frames the message; remove the edit"),
-                );
+                let message = format!("\"{name}\" is not a field name");
+                self.add(at, message, "write for example \"X-Mine\"");
+            } else if is_framing(name) {
+                let message = format!("\"{name}\" frames the message");
+                self.add(at, message, "remove the edit");
             }
         }
         for value in edits.set.values().chain(edits.add.values()) {
             let is_value = |byte: u8| matches!(byte, b'\t' | b' '..=b'~');
             if value.trim() != value || !value.bytes().all(is_value) {
-                self.add(
-                    at,
-                    format!(
-                        "{value:?} cannot be the value of a field; write visible ASCII on one line"
-                    ),
-                );
+                let message = format!("{value:?} cannot be the value of a field");
+                self.add(at, message, "write visible ASCII on one line");
             }
         }
     }
 
     fn mock(&mut self, at: &str, mock: &MockPolicy) {
         if !(200..=599).contains(&mock.status) {
-            self.add(format!("{at}/status"), "the status is not from 200 to 599");
+            let message = "the status is not from 200 to 599";
+            self.add(format!("{at}/status"), message, "write for example 200");
         }
         let content_type = &mock.content_type;
         if content_type.is_empty() || content_type.bytes().any(|byte| byte.is_ascii_control()) {
-            let message = "this is not a content type; write for example \"text/plain\"";
-            self.add(format!("{at}/content_type"), message);
+            let remedy = "write for example \"text/plain\"";
+            self.add(
+                format!("{at}/content_type"),
+                "this is not a content type",
+                remedy,
+            );
         }
         if matches!(mock.status, 204 | 304) && !mock.body.is_empty() {
-            let message = format!(
-                "an answer with status {} has no body; write \"\"",
-                mock.status
-            );
-            self.add(format!("{at}/body"), message);
+            let message = format!("a response with status {} has no body", mock.status);
+            self.add(format!("{at}/body"), message, "write \"\"");
         }
     }
 }

@@ -3,9 +3,9 @@
 use gatebench_model::policy::JsonEdits;
 use serde_json::Value;
 
-use crate::config::Mistake;
+use crate::config::ConfigError;
 
-/// What concerns the members or items of one value.
+/// The edits of the members or items of one value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
     pub(super) places: Vec<Place>,
@@ -18,7 +18,7 @@ pub(super) struct Place {
     pub(super) name: String,
     /// The name as JSON, with quotes.
     pub(super) quoted: Vec<u8>,
-    /// What the name is in an array (RFC 6901 section 4).
+    /// The meaning of the name in an array (RFC 6901 section 4).
     pub(super) index: Option<Index>,
     pub(super) edit: Edit,
 }
@@ -30,7 +30,7 @@ pub(super) enum Index {
     End,
 }
 
-/// What is done there; values are JSON.
+/// An edit; values are JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Edit {
     Remove,
@@ -40,62 +40,49 @@ pub(super) enum Edit {
     Inside(Plan),
 }
 
-/// So many places of one value are noted as seen.
+/// The number of places of one value that can be noted as seen: one for each bit of a `u64`.
 const PLACES_MAX: usize = 64;
 
 impl Plan {
     /// Compiles edits.
-    pub(crate) fn new(edits: &JsonEdits) -> Result<Self, Vec<Mistake>> {
+    pub(crate) fn new(edits: &JsonEdits) -> Result<Self, Vec<ConfigError>> {
         let mut plan = Self::default();
-        let mut mistakes = Vec::new();
         let json = |value: &Value| value.to_string().into_bytes();
-        let removes = edits.remove.iter().map(|at| (at, Edit::Remove));
-        let renames = edits.rename.iter().map(|(at, to)| {
+        let rename = |to: &String| {
             let quoted = json(&Value::from(to.as_str()));
-            (
-                at,
-                Edit::Rename {
-                    to: to.clone(),
-                    quoted,
-                },
-            )
-        });
-        let adds = edits
-            .add
-            .iter()
-            .map(|(at, value)| (at, Edit::Add(json(value))));
-        let defaults = edits
-            .default
-            .iter()
-            .map(|(at, value)| (at, Edit::Default(json(value))));
-        for (pointer, edit) in removes.chain(renames).chain(adds).chain(defaults) {
-            if let Err(message) = plan.put(pointer, edit) {
-                mistakes.push((String::new(), message));
-            }
-        }
-        if mistakes.is_empty() {
-            Ok(plan)
-        } else {
-            Err(mistakes)
-        }
+            let to = to.clone();
+            Edit::Rename { to, quoted }
+        };
+        let removes = edits.remove.iter().map(|at| (at, Edit::Remove));
+        let renames = edits.rename.iter().map(|(at, to)| (at, rename(to)));
+        let adds = edits.add.iter();
+        let adds = adds.map(|(at, value)| (at, Edit::Add(json(value))));
+        let defaults = edits.default.iter();
+        let defaults = defaults.map(|(at, value)| (at, Edit::Default(json(value))));
+        let all = removes.chain(renames).chain(adds).chain(defaults);
+        let mistakes = all.filter_map(|(pointer, edit)| plan.put(pointer, edit).err());
+        ConfigError::unless(mistakes.collect(), ())?;
+        Ok(plan)
     }
 
-    fn put(&mut self, pointer: &str, edit: Edit) -> Result<(), String> {
+    fn put(&mut self, pointer: &str, edit: Edit) -> Result<(), ConfigError> {
         let is_escaped = |after: &str| after.starts_with(['0', '1']);
         let path = pointer.strip_prefix('/');
         let path = path.filter(|path| path.split('~').skip(1).all(is_escaped));
         let Some(path) = path else {
-            return Err(format!(
-                "\"{pointer}\" does not name a member or an item; write a JSON Pointer, as in \"/name\""
-            ));
+            let message = format!("\"{pointer}\" does not name a member or an item");
+            let remedy = "write a JSON Pointer, as in \"/name\"";
+            return Err(ConfigError::new(message, remedy));
         };
         let tokens: Vec<String> = path
             .split('/')
             .map(|token| token.replace("~1", "/").replace("~0", "~"))
             .collect();
         let (last, parents) = tokens.split_last().expect("a split has a part");
-        let clash =
-            || format!("two edits concern \"{pointer}\" or what is in it; keep one of them");
+        let clash = || {
+            let message = format!("two edits concern \"{pointer}\" or what is in it");
+            ConfigError::new(message, "keep one of them")
+        };
         let mut plan = self;
         for token in parents {
             let at = plan.place(token, || Edit::Inside(Self::default()))?;
@@ -110,9 +97,8 @@ impl Plan {
         if let Edit::Rename { to, .. } = &edit {
             let same = |place: &Place| matches!(&place.edit, Edit::Rename { to: other, .. } if other == to);
             if plan.places.iter().any(same) {
-                return Err(format!(
-                    "two members get the name \"{to}\"; keep one of them"
-                ));
+                let message = format!("two members get the name \"{to}\"");
+                return Err(ConfigError::new(message, "keep one of them"));
             }
             plan.has_renames = true;
         }
@@ -120,15 +106,20 @@ impl Plan {
         Ok(())
     }
 
-    /// The number of the place of that name; a new one where there is none.
-    fn place(&mut self, name: &str, edit: impl FnOnce() -> Edit) -> Result<usize, String> {
+    /// Returns the number of the place of that name.
+    pub(super) fn number(&self, name: &[u8]) -> Option<usize> {
+        let mut places = self.places.iter();
+        places.position(|place| place.name.as_bytes() == name)
+    }
+
+    /// The number of the place of that name; a new place if there is none.
+    fn place(&mut self, name: &str, edit: impl FnOnce() -> Edit) -> Result<usize, ConfigError> {
         if let Some(at) = self.places.iter().position(|place| place.name == name) {
             return Ok(at);
         }
         if self.places.len() == PLACES_MAX {
-            return Err(format!(
-                "more than {PLACES_MAX} edits in one object; make two policies of them"
-            ));
+            let message = format!("more than {PLACES_MAX} edits in one object");
+            return Err(ConfigError::new(message, "make two policies of them"));
         }
         self.places.push(Place {
             name: name.to_owned(),
@@ -140,7 +131,8 @@ impl Plan {
     }
 }
 
-/// What a token names in an array: digits without a leading zero, or the place after the last item.
+/// Returns the place that a token names in an array: digits without a leading zero, or the place
+/// after the last item.
 fn index(token: &str) -> Option<Index> {
     let is_number =
         token == "0" || !token.starts_with('0') && token.bytes().all(|b| b.is_ascii_digit());

@@ -1,14 +1,14 @@
-//! A strict reader of JSON (RFC 8259) that keeps nothing: it answers where a value ends.
+//! A strict reader of JSON (RFC 8259) that keeps nothing: it returns where a value ends.
 
 /// Arrays and objects inside one another.
 pub(super) const DEPTH_MAX: usize = 128;
 
-/// The text is not JSON, is nested deeper than 128, or has a member twice that is to be edited; the place
-/// is a byte of the text.
+/// The text is not JSON, is nested deeper than 128, or contains an edited member twice. The place
+/// is an offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotJson {
     /// Where, in bytes from the start.
-    #[cfg_attr(not(test), allow(dead_code, reason = "tests tell the place"))]
+    #[cfg_attr(not(test), allow(dead_code, reason = "tests state the place"))]
     pub(crate) at: usize,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the value that begins at `at`; `depth` is how deep it lies.
+/// The end of the value that begins at `at`; `depth` is its depth of nesting.
 pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
     match text.get(at) {
         Some(b'"') => string(text, at),
@@ -114,7 +114,7 @@ fn array(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
     Ok(items.at)
 }
 
-/// A member of an object: where it and its parts lie.
+/// The positions of a member of an object and of its parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     /// The name, with its quotes.
@@ -126,14 +126,14 @@ pub(super) struct Member {
 /// The members of an object or the items of an array, one after the other.
 pub(super) struct Parts<'t> {
     text: &'t [u8],
-    /// After what has been read.
+    /// The position after the bytes read so far.
     pub(super) at: usize,
     depth: usize,
     is_first: bool,
 }
 
 impl<'t> Parts<'t> {
-    /// Those of the object or array whose bracket is at `at`.
+    /// Begins with the object or array whose bracket is at `at`.
     pub(super) fn open(text: &'t [u8], at: usize, depth: usize) -> Result<Self, NotJson> {
         if depth >= DEPTH_MAX {
             return Err(NotJson { at });
@@ -166,7 +166,7 @@ impl<'t> Parts<'t> {
         }))
     }
 
-    /// Where the next item of an array lies.
+    /// Returns the range of the next item of an array.
     pub(super) fn next_item(&mut self) -> Result<Option<(usize, usize)>, NotJson> {
         let text = self.text;
         let Some(start) = next_start(text, &mut self.at, &mut self.is_first, b']')? else {
@@ -178,7 +178,8 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// Where the next member or item begins, after its comma; none at the closing bracket, which is taken.
+/// Returns the start of the next member or item, after its comma; none at the closing bracket,
+/// which is consumed.
 fn next_start(
     text: &[u8],
     at: &mut usize,

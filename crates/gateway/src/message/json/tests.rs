@@ -20,41 +20,43 @@ fn good(edits: Value, text: &str) -> String {
 }
 
 #[test]
-fn each_edit_does_its_work() {
+fn each_edit_applies() {
     let text = r#"{"a": 1, "b": {"c": [1, 2]}, "d": null}"#;
-    assert_eq!(
-        good(json!({"remove": ["/a"]}), text),
-        r#"{ "b": {"c": [1, 2]}, "d": null}"#
-    );
-    assert_eq!(good(json!({"remove": ["/d", "/b"]}), text), r#"{"a": 1}"#);
-    assert_eq!(
-        good(json!({"rename": {"/a": "z"}}), text),
-        r#"{"z": 1, "b": {"c": [1, 2]}, "d": null}"#
-    );
-    assert_eq!(
-        good(json!({"add": {"/a": 7, "/e": "x"}}), text),
-        r#"{"a": 7, "b": {"c": [1, 2]}, "d": null,"e":"x"}"#
-    );
-    assert_eq!(
-        good(json!({"default": {"/d": 7, "/e": true}}), text),
-        r#"{"a": 1, "b": {"c": [1, 2]}, "d": null,"e":true}"#
-    );
-    assert_eq!(
-        good(json!({"remove": ["/b/c/0"]}), text),
-        r#"{"a": 1, "b": {"c": [ 2]}, "d": null}"#
-    );
-    assert_eq!(
-        good(json!({"add": {"/b/x": []}}), text),
-        r#"{"a": 1, "b": {"c": [1, 2],"x":[]}, "d": null}"#
-    );
-    assert_eq!(
-        good(json!({"default": {"/Hello": "World"}}), "{}"),
-        r#"{"Hello":"World"}"#
-    );
+    for (edits, expected) in [
+        (
+            json!({"remove": ["/a"]}),
+            r#"{ "b": {"c": [1, 2]}, "d": null}"#,
+        ),
+        (json!({"remove": ["/d", "/b"]}), r#"{"a": 1}"#),
+        (
+            json!({"rename": {"/a": "z"}}),
+            r#"{"z": 1, "b": {"c": [1, 2]}, "d": null}"#,
+        ),
+        (
+            json!({"add": {"/a": 7, "/e": "x"}}),
+            r#"{"a": 7, "b": {"c": [1, 2]}, "d": null,"e":"x"}"#,
+        ),
+        (
+            json!({"default": {"/d": 7, "/e": true}}),
+            r#"{"a": 1, "b": {"c": [1, 2]}, "d": null,"e":true}"#,
+        ),
+        (
+            json!({"remove": ["/b/c/0"]}),
+            r#"{"a": 1, "b": {"c": [ 2]}, "d": null}"#,
+        ),
+        (
+            json!({"add": {"/b/x": []}}),
+            r#"{"a": 1, "b": {"c": [1, 2],"x":[]}, "d": null}"#,
+        ),
+    ] {
+        assert_eq!(good(edits, text), expected);
+    }
+    let edits = json!({"default": {"/Hello": "World"}});
+    assert_eq!(good(edits, "{}"), r#"{"Hello":"World"}"#);
 }
 
 #[test]
-fn what_is_not_there_is_left() {
+fn edits_of_absent_members_change_nothing() {
     let text = r#"{"a": 1, "b": [1]}"#;
     for edits in [
         json!({"remove": ["/x", "/a/x", "/b/1", "/b/00", "/b/-"]}),
@@ -69,7 +71,7 @@ fn what_is_not_there_is_left() {
 }
 
 #[test]
-fn items_are_put_before_and_after() {
+fn items_are_inserted_before_and_after() {
     let text = "[1,2]";
     assert_eq!(good(json!({"add": {"/0": 0}}), text), "[0,1,2]");
     assert_eq!(good(json!({"add": {"/1": 0, "/-": 9}}), text), "[1,0,2,9]");
@@ -79,63 +81,60 @@ fn items_are_put_before_and_after() {
 }
 
 #[test]
-fn a_renamed_member_takes_the_place_of_another() {
-    let rename = || json!({"rename": {"/a": "b"}});
-    assert_eq!(good(rename(), r#"{"a":1,"b":2}"#), r#"{"b":1}"#);
-    assert_eq!(good(rename(), r#"{"b":2,"a":1}"#), r#"{"b":1}"#);
-    assert_eq!(good(rename(), r#"{"b":2}"#), r#"{"b":2}"#);
-    assert_eq!(
-        good(
-            json!({"rename": {"/a": "b", "/b": "a"}}),
-            r#"{"a":1,"b":2}"#
-        ),
-        r#"{"b":1,"a":2}"#
-    );
-    assert_eq!(
-        good(
-            json!({"rename": {"/a": "b"}, "default": {"/b": 9}}),
-            r#"{"a":1}"#
-        ),
-        r#"{"b":1}"#
-    );
-    assert_eq!(
-        good(json!({"rename": {"/a": "a"}}), r#"{"a":1}"#),
-        r#"{"a":1}"#
-    );
+fn a_renamed_member_replaces_another() {
+    let rename = json!({"rename": {"/a": "b"}});
+    let swap = json!({"rename": {"/a": "b", "/b": "a"}});
+    let with_default = json!({"rename": {"/a": "b"}, "default": {"/b": 9}});
+    let to_itself = json!({"rename": {"/a": "a"}});
+    for (edits, text, expected) in [
+        (&rename, r#"{"a":1,"b":2}"#, r#"{"b":1}"#),
+        (&rename, r#"{"b":2,"a":1}"#, r#"{"b":1}"#),
+        (&rename, r#"{"b":2}"#, r#"{"b":2}"#),
+        (&swap, r#"{"a":1,"b":2}"#, r#"{"b":1,"a":2}"#),
+        (&with_default, r#"{"a":1}"#, r#"{"b":1}"#),
+        (&to_itself, r#"{"a":1}"#, r#"{"a":1}"#),
+    ] {
+        assert_eq!(good(edits.clone(), text), expected);
+    }
 }
 
 #[test]
-fn names_are_what_they_mean_and_not_how_they_are_written() {
-    assert_eq!(
-        good(json!({"remove": ["/a\"b"]}), r#"{"a\"b":1,"c":2}"#),
-        r#"{"c":2}"#
-    );
-    assert_eq!(
-        good(json!({"remove": ["/ä"]}), r#"{"\u00e4":1,"c":2}"#),
-        r#"{"c":2}"#
-    );
-    assert_eq!(
-        good(json!({"remove": ["/a~1b", "/~0"]}), r#"{"a/b":1,"~":2}"#),
-        "{}"
-    );
-    assert_eq!(
-        good(json!({"rename": {"/a": "\n"}}), r#"{"a":1}"#),
-        r#"{"\n":1}"#
-    );
-    assert_eq!(
-        good(json!({"remove": ["/x"]}), r#"{"\ud800":1}"#),
-        r#"{"\ud800":1}"#
-    );
+fn escaped_names_match_by_meaning() {
+    for (edits, text, expected) in [
+        (
+            json!({"remove": ["/a\"b"]}),
+            r#"{"a\"b":1,"c":2}"#,
+            r#"{"c":2}"#,
+        ),
+        (
+            json!({"remove": ["/ä"]}),
+            r#"{"\u00e4":1,"c":2}"#,
+            r#"{"c":2}"#,
+        ),
+        (
+            json!({"remove": ["/a~1b", "/~0"]}),
+            r#"{"a/b":1,"~":2}"#,
+            "{}",
+        ),
+        (json!({"rename": {"/a": "\n"}}), r#"{"a":1}"#, r#"{"\n":1}"#),
+        (
+            json!({"remove": ["/x"]}),
+            r#"{"\ud800":1}"#,
+            r#"{"\ud800":1}"#,
+        ),
+    ] {
+        assert_eq!(good(edits, text), expected);
+    }
 }
 
 #[test]
-fn numbers_and_duplicates_stay_as_they_are() {
+fn numbers_and_duplicates_are_unchanged() {
     let text = r#"{"n": 1.000000000000000000000000001e400, "a": 1, "a": 2}"#;
     assert_eq!(good(json!({"remove": ["/x"]}), text), text);
 }
 
 #[test]
-fn a_member_that_is_edited_is_there_once() {
+fn an_edited_member_occurs_once() {
     let twice = r#"{"a": 1, "b": 2, "\u0061": 3}"#;
     for edits in [
         json!({"remove": ["/a"]}),
@@ -152,7 +151,7 @@ fn a_member_that_is_edited_is_there_once() {
 }
 
 #[test]
-fn what_is_not_json_is_an_error() {
+fn invalid_json_is_an_error() {
     for text in [
         "",
         " ",
@@ -196,7 +195,7 @@ fn what_is_not_json_is_an_error() {
 }
 
 #[test]
-fn edits_that_contradict_one_another_are_refused() {
+fn contradictory_edits_are_refused() {
     for edits in [
         json!({"remove": [""]}),
         json!({"remove": ["a"]}),
@@ -318,7 +317,7 @@ fn edits() -> impl Strategy<Value = JsonEdits> {
 
 proptest! {
     #[test]
-    fn the_text_is_edited_as_a_tree_would_be(document in document(), edits in edits(), is_pretty: bool) {
+    fn text_edits_equal_tree_edits(document in document(), edits in edits(), is_pretty: bool) {
         if let Ok(plan) = Plan::new(&edits) {
             let text = if is_pretty { serde_json::to_string_pretty(&document).unwrap() } else { document.to_string() };
             let mut out = Vec::new();
@@ -329,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn it_takes_for_json_what_serde_takes(text in "[\\[\\]{}:,\"0-9eE+. truefalsn\\\\u-]{0,12}") {
+    fn it_accepts_the_json_that_serde_accepts(text in "[\\[\\]{}:,\"0-9eE+. truefalsn\\\\u-]{0,12}") {
         let plan = plan(json!({"remove": ["/a"], "rename": {"/b": "c"}}));
         let taken = edit(&plan, text.as_bytes(), &mut Vec::new()).is_ok();
         // serde reads numbers into f64 and refuses those beyond; half surrogate pairs too.
@@ -338,7 +337,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_makes_it_panic(text in proptest::collection::vec(any::<u8>(), 0..60), edits in edits()) {
+    fn no_input_panics(text in proptest::collection::vec(any::<u8>(), 0..60), edits in edits()) {
         if let Ok(plan) = Plan::new(&edits) {
             let _ = edit(&plan, &text, &mut Vec::new());
         }

@@ -1,10 +1,11 @@
 //! Tokens that one worker has verified, by their exact bytes.
 //!
-//! Whether a token is good depends on its bytes, on the policy, which does not change, and on the time. The
-//! same bytes are therefore good again until the token expires: a token that is found here costs a hash
-//! and a comparison, and is neither parsed nor verified. Time is the monotonic clock's; so that a
-//! step of the wall clock is followed, nothing is believed for longer than a minute. A worker keeps 1024
-//! tokens per policy, of at most 8 KiB each; only tokens that were verified get in, and the oldest leaves.
+//! The validity of a token depends on its bytes, on the policy, which does not change, and on the
+//! time. The same bytes are therefore good again until the token expires: a token that is found
+//! here costs a hash and a comparison, and is neither parsed nor verified. Time is the monotonic
+//! clock's; so that a step of the wall clock is followed, nothing is believed for longer than a
+//! minute. A worker keeps 1024 tokens per policy, of at most 8 KiB each; only tokens that were
+//! verified get in, and the oldest leaves.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -14,7 +15,7 @@ use crate::policy::credential_store::equal_in_constant_time;
 /// Tokens kept.
 const TOKENS_MAX: usize = 1024;
 
-/// How long a verification is believed, in nanoseconds.
+/// The time that a verification stays valid, in nanoseconds.
 const BELIEVED_NS: u64 = 60_000_000_000;
 
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ struct Entry {
 }
 
 impl Cache {
-    /// The consumer whom a good token names, if the token is known to be good.
+    /// The consumer that a valid token names, if the cache contains the token.
     pub(crate) fn find(&self, token: &[u8], now_ns: u64) -> Option<Option<u32>> {
         let entry = self.by_hash.get(&self.secret.hash_one(token))?;
         (now_ns < entry.until_ns && equal_in_constant_time(&entry.token, token))
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_believed_until_it_expires_and_for_a_minute_at_most() {
+    fn a_token_is_cached_until_it_expires_and_at_most_a_minute() {
         let mut cache = Cache::default();
         cache.keep(b"short", Some(1), 1000, 500);
         cache.keep(b"long", None, 1000, u64::MAX);
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_leaves() {
+    fn the_oldest_token_is_evicted() {
         let mut cache = Cache::default();
         for number in 0..=TOKENS_MAX {
             cache.keep(number.to_string().as_bytes(), None, 0, 10);

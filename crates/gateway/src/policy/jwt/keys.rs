@@ -9,7 +9,7 @@ use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use serde_json::Value;
 
 use super::token::Token;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 
 /// A key, ready.
 #[derive(Debug)]
@@ -25,17 +25,17 @@ enum Material {
 }
 
 /// The keys of a policy.
-pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<Mistake>> {
+pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<ConfigError>> {
     let written = policy
         .keys
         .iter()
         .enumerate()
-        .map(|(at, key)| from_setting(key).map_err(|message| (format!("/keys/{at}"), message)));
+        .map(|(at, key)| from_setting(key).map_err(|wrong| wrong.below(format!("/keys/{at}"))));
     let sets = policy.jwks.iter().flat_map(|set| set.get("keys"));
     let members = sets.flat_map(|keys| keys.as_array().into_iter().flatten());
     let in_set = members.enumerate().filter_map(|(at, key)| {
         let key = from_jwk(key).transpose()?;
-        Some(key.map_err(|message| (format!("/jwks/keys/{at}"), message)))
+        Some(key.map_err(|wrong| wrong.below(format!("/jwks/keys/{at}"))))
     });
     let mut good = Vec::new();
     let mut mistakes = Vec::new();
@@ -46,19 +46,13 @@ pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<Mistake>> {
         }
     }
     if good.is_empty() && mistakes.is_empty() {
-        mistakes.push((
-            String::new(),
-            "no key for HS256 or RS256, so no token could ever be good; add one to `keys` or `jwks`".into(),
-        ));
+        let message = "no key for HS256 or RS256, so no token could ever be good";
+        mistakes.push(ConfigError::new(message, "add one to `keys` or `jwks`"));
     }
-    if mistakes.is_empty() {
-        Ok(good)
-    } else {
-        Err(mistakes)
-    }
+    ConfigError::unless(mistakes, good)
 }
 
-fn from_setting(key: &JwtKey) -> Result<Key, String> {
+fn from_setting(key: &JwtKey) -> Result<Key, ConfigError> {
     match key {
         JwtKey::Hs256(key) => symmetric(key.secret.as_bytes(), key.id.clone()),
         JwtKey::Rs256(key) => {
@@ -67,21 +61,24 @@ fn from_setting(key: &JwtKey) -> Result<Key, String> {
                     NoRsaKey::NoPem => "write it from -----BEGIN PUBLIC KEY----- on, as `openssl pkey -pubout` prints it",
                     NoRsaKey::OtherKey => "write one, as `openssl rsa -pubout` prints it",
                 };
-                format!("{wrong}; {remedy}")
+                ConfigError::new(wrong.to_string(), remedy)
             })?;
             rsa(n, e, key.id.clone())
         }
     }
 }
 
-/// A JSON Web Key (RFC 7517, RFC 7518 section 6); nothing for one that is of another kind, or not for signatures: sets are
-/// published with keys for everybody, and a reader leaves out those that are not for it (RFC 7517 section 5).
-fn from_jwk(jwk: &Value) -> Result<Option<Key>, String> {
+/// Reads a JSON Web Key (RFC 7517, RFC 7518 section 6). Returns `None` for a key of another kind or
+/// purpose: a published set may contain keys for other readers, and a reader skips unsuitable keys
+/// (RFC 7517 section 5).
+fn from_jwk(jwk: &Value) -> Result<Option<Key>, ConfigError> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let bytes = |name: &str| {
-        text(name)
-            .and_then(|value| URL_SAFE_NO_PAD.decode(value).ok())
-            .ok_or_else(|| format!("`{name}` is not there in Base64url without padding; add it"))
+        let decoded = text(name).and_then(|value| URL_SAFE_NO_PAD.decode(value).ok());
+        decoded.ok_or_else(|| {
+            let message = format!("`{name}` is missing or not in Base64url without padding");
+            ConfigError::new(message, "add it")
+        })
     };
     let id = text("kid").map(str::to_owned);
     let fits = |algorithm: &str| {
@@ -91,49 +88,43 @@ fn from_jwk(jwk: &Value) -> Result<Option<Key>, String> {
         Some("oct") if fits("HS256") => symmetric(&bytes("k")?, id).map(Some),
         Some("RSA") if fits("RS256") => rsa(bytes("n")?, bytes("e")?, id).map(Some),
         Some(_) => Ok(None),
-        None => {
-            Err("this is no key, as it has no `kty`; remove it, or write {kty: oct, k: ...}".into())
-        }
+        None => Err(ConfigError::new(
+            "this is not a key, because it has no `kty`",
+            "remove it, or write {kty: oct, k: ...}",
+        )),
     }
 }
 
-fn symmetric(secret: &[u8], id: Option<String>) -> Result<Key, String> {
+fn symmetric(secret: &[u8], id: Option<String>) -> Result<Key, ConfigError> {
     if secret.len() < 32 {
-        return Err(
-            "the secret has less than 32 bytes, which RFC 7518 asks for; write a longer one".into(),
-        );
+        let message = "the secret has fewer than the 32 bytes that RFC 7518 requires";
+        return Err(ConfigError::new(message, "write a longer one"));
     }
     let material = Material::Hs256(hmac::Key::new(hmac::HMAC_SHA256, secret));
     Ok(Key { id, material })
 }
 
-fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, String> {
-    // The length in bits, without the zero bytes before the first one that is set.
-    let significant = n.iter().skip_while(|&&byte| byte == 0);
-    let bytes = significant.clone().count();
-    let bits = bytes * 8
-        - significant
-            .take(1)
-            .map(|byte| byte.leading_zeros() as usize)
-            .sum::<usize>();
-    if !(2048..=8192).contains(&bits) {
-        return Err(format!(
-            "an RSA key of {bits} bits; write one of 2048 to 8192 bits"
-        ));
-    }
+fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
+    // Leading zero bytes do not count.
     let strip = |mut number: Vec<u8>| {
         let zeros = number.iter().take_while(|&&byte| byte == 0).count();
         number.drain(..zeros);
         number
     };
     let (n, e) = (strip(n), strip(e));
+    let zero_bits = n.first().map_or(0, |byte| byte.leading_zeros() as usize);
+    let bits = n.len() * 8 - zero_bits;
+    if !(2048..=8192).contains(&bits) {
+        let message = format!("an RSA key of {bits} bits");
+        return Err(ConfigError::new(message, "write one of 2048 to 8192 bits"));
+    }
     let material = Material::Rs256(RsaPublicKeyComponents { n, e });
     Ok(Key { id, material })
 }
 
 impl Key {
-    /// Whether this key signed the token. The algorithm is the key's: the token must only agree, so that
-    /// none can choose a weaker one (RFC 8725 section 3.1).
+    /// Reports whether this key signed the token. The algorithm is the key's: the token must only
+    /// agree, so that none can choose a weaker one (RFC 8725 section 3.1).
     pub(crate) fn signed(&self, token: &Token<'_>) -> bool {
         if let (Some(id), Some(named)) = (&self.id, &token.header.kid)
             && id != named

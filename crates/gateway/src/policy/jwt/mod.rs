@@ -1,4 +1,4 @@
-//! Signed tokens (RFC 7519) with HS256 and RS256: whether one is good, and whom it names.
+//! Signed tokens (RFC 7519) with HS256 and RS256: their validity, and the consumers that they name.
 
 mod cache;
 mod keys;
@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use gatebench_model::policy::JwtPolicy;
 
 use super::consumers::Consumers;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 pub(crate) use cache::Cache;
 use keys::Key;
 use token::{Claims, Token};
@@ -30,12 +30,12 @@ pub(crate) struct Verifier {
 pub(crate) struct Good {
     /// The consumer whose name is the token's `sub`.
     pub(crate) consumer: Option<u32>,
-    /// For how long it is good, in nanoseconds.
+    /// The time for which it stays valid, in nanoseconds.
     pub(crate) left_ns: u64,
 }
 
 impl Verifier {
-    pub(crate) fn new(policy: &JwtPolicy, cache: usize) -> Result<Self, Vec<Mistake>> {
+    pub(crate) fn new(policy: &JwtPolicy, cache: usize) -> Result<Self, Vec<ConfigError>> {
         Ok(Self {
             keys: keys::keys(policy)?,
             issuer: policy.issuer.clone(),
@@ -45,7 +45,8 @@ impl Verifier {
         })
     }
 
-    /// Whether a token is good: known to be, or verified now. `Ok` with the consumer, if any.
+    /// Reports whether a token is good: known to be, or verified now. `Ok` with the consumer, if
+    /// any.
     pub(crate) fn judge(
         &self,
         token: &[u8],
@@ -61,7 +62,7 @@ impl Verifier {
         Some(good.consumer)
     }
 
-    /// Verifies a token at a time, in seconds since 1970: first who signed it, then what it says.
+    /// Verifies a token at a time, in seconds since 1970: first its signature, then its claims.
     fn verify(&self, token: &[u8], consumers: &Consumers, now_s: f64) -> Option<Good> {
         let token = Token::parse(token)?;
         if !self.keys.iter().any(|key| key.signed(&token)) {
@@ -89,7 +90,7 @@ impl Verifier {
         })
     }
 
-    /// How long a token is good from now on; none where it is not.
+    /// Returns the time for which a token stays valid; none if it is invalid.
     fn left_ns(&self, claims: &Claims, now_s: f64) -> Option<u64> {
         if claims.nbf.is_some_and(|nbf| nbf > now_s + self.leeway_s) {
             return None;

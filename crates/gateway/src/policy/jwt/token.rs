@@ -1,4 +1,4 @@
-//! A token in its parts (RFC 7515 section 3.1), and what they say.
+//! The parts of a token (RFC 7515 section 3.1) and their contents.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 /// Longer tokens are refused unread.
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
-/// A token taken apart; nothing of it has been verified.
+/// A token split into its parts. Nothing in it has been verified.
 #[derive(Debug)]
 pub(crate) struct Token<'t> {
-    /// What was signed: header and payload as they were sent, with the dot between.
+    /// The bytes that were signed: header and payload as they were sent, with the dot between.
     pub(crate) signed: &'t [u8],
     pub(crate) header: Header,
     payload: &'t [u8],
@@ -24,12 +24,12 @@ pub(crate) struct Header {
     pub(crate) alg: String,
     #[serde(default)]
     pub(crate) kid: Option<String>,
-    /// What the reader must understand: nothing that is not understood here.
+    /// Extensions that the reader must understand. This reader understands none.
     #[serde(default)]
     crit: Option<serde::de::IgnoredAny>,
 }
 
-/// The claims (RFC 7519 section 4.1), as far as they matter here. One that is there twice is refused.
+/// The claims (RFC 7519 section 4.1) that the gateway uses. A duplicate claim is refused.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Claims {
     #[serde(default)]
@@ -45,7 +45,7 @@ pub(crate) struct Claims {
     pub(crate) nbf: Option<f64>,
 }
 
-/// Whom a token is meant for.
+/// The audience of a token.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Audience {
@@ -63,7 +63,7 @@ impl Audience {
 }
 
 impl<'t> Token<'t> {
-    /// Takes a token apart; none where it has not the form of one.
+    /// Splits a token into its parts; `None` if it does not have the form of a token.
     pub(crate) fn parse(token: &'t [u8]) -> Option<Self> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;

@@ -1,37 +1,38 @@
-//! Bounds the bytes that a connection holds for its client, and decides which requests wait beyond the bound.
+//! Bounds the bytes that a connection holds for its client, and decides which requests wait beyond
+//! the bound.
 //!
-//! Two kinds of bytes count together. Bodies that policies want whole are kept until they are. Responses
-//! are unread as long as the client has not taken them: queued at their streams, behind its windows, and
-//! on their way into its socket. The sum has one bound.
+//! Two kinds of bytes count together. Bodies that policies want whole are kept until they are.
+//! Responses are unread as long as the client has not taken them: queued at their streams, behind
+//! its windows, and on their way into its socket. The sum has one bound.
 //!
-//! Beyond the bound, only the body of the oldest request is read further, so that this request can end. If the
-//! client leaves more unread than one body may have, it is behind, and everything that would add to that stops:
-//! new requests are put off; responses that are partly unread, or that policies will want whole, are not read
-//! from their upstreams; and a body is read further only if no older response is unread. The unread bytes
-//! shrink only as the client reads, so a client that is behind must take each next byte within the time that
-//! an idle one has. A client that reads slowly gets everything; one that does not read gets GOAWAY.
+//! Beyond the bound, only the body of the oldest request is read further, so that this request can
+//! end. If the client leaves more unread than one body may have, it is behind, and everything that
+//! would add to that stops: new requests are put off; responses that are partly unread, or that
+//! policies will want whole, are not read from their upstreams; and a body is read further only if
+//! no older response is unread. The unread bytes shrink only as the client reads, so a client that
+//! is behind must take each next byte within the time that an idle one has. A client that reads
+//! slowly gets everything; one that does not read gets GOAWAY.
 
+use gatebench_net::Io;
 use gatebench_net::http2::{ErrorCode, StreamId};
-use gatebench_net::{ConnMap, Io};
 
 use super::Multiplexed;
 use super::stream::Stream;
 use crate::compiled::Limits;
 use crate::proxy::client::{Exchange, Fate, Phase};
 use crate::proxy::exchange::Core;
-use crate::proxy::origin::Origin;
 
-/// Bytes that lie at one stream, or at all streams of a connection.
+/// Bytes held for one stream, or for all streams of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Held {
-    /// Of bodies that are kept until they are whole.
+    /// Bytes of bodies that are kept until they are whole.
     pub(super) kept: usize,
-    /// Of responses that the connection has not made frames of.
+    /// Bytes of responses that the connection has not put into frames.
     pub(super) queued: usize,
 }
 
 impl Held {
-    /// Returns what lies at a stream.
+    /// Returns the bytes held for a stream.
     pub(super) fn of(exchange: &Exchange) -> Self {
         Self {
             kept: exchange.kept_bytes(),
@@ -39,7 +40,7 @@ impl Held {
         }
     }
 
-    /// Counts that `now` lies at a stream instead of `before`.
+    /// Counts `now` bytes for a stream instead of `before`.
     pub(super) fn change(&mut self, before: Self, now: Self) {
         self.kept = self.kept + now.kept - before.kept;
         self.queued = self.queued + now.queued - before.queued;
@@ -49,9 +50,9 @@ impl Held {
 /// The bounds of one connection, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// Of everything.
+    /// The bound of all bytes.
     all: usize,
-    /// Of what may lie unread however much is held.
+    /// The bytes that may be unread regardless of the sum.
     unread: usize,
 }
 
@@ -69,7 +70,7 @@ impl Bounds {
         held.kept + held.queued + sent > self.all
     }
 
-    /// Reports whether that is because of what the client leaves unread.
+    /// Reports whether bytes that the client leaves unread are the cause.
     fn is_behind(self, held: Held, sent: usize) -> bool {
         held.queued + sent > self.unread && self.is_full(held, sent)
     }
@@ -82,7 +83,7 @@ fn oldest<'s>(streams: impl Iterator<Item = &'s Stream>) -> Option<u32> {
 }
 
 impl Multiplexed {
-    /// Returns the bytes that lie behind the client's windows or are queued for its socket.
+    /// Returns the bytes that wait for the client's windows or are queued for its socket.
     fn sent_unread(&self) -> usize {
         self.server.unsent_bytes_of_all() + self.outbox.pending_bytes()
     }
@@ -97,31 +98,28 @@ impl Multiplexed {
         Bounds::new(limits).is_full(self.held, self.sent_unread())
     }
 
-    /// Makes streams that would hold more wait while too much is held, and lets them go on when there is room.
-    pub(super) fn share_memory<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    /// Pauses streams that would hold more while too much is held, and resumes them when there is
+    /// room.
+    pub(super) fn share_memory<I: Io>(&mut self, core: &mut Core<I>) {
         if !self.was_full && !self.is_full(&core.limits) {
             return;
         }
-        self.hold_back(origins, core);
-        self.take_up(origins, core);
-        // A stream that waits is looked at again, even if one that went on has made room meanwhile.
+        self.hold_back(core);
+        self.take_up(core);
+        // A paused stream is checked again, even if a resumed one has used the room meanwhile.
         let mut streams = self.streams.iter();
         let waits = streams.any(|it| it.id.is_some() && it.client.exchange.is_crowded);
         self.was_full = waits || self.is_full(&core.limits);
     }
 
-    /// Makes each stream that serves a request wait, or lets it go on.
-    fn hold_back<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    /// Pauses or resumes each stream that serves a request.
+    fn hold_back<I: Io>(&mut self, core: &mut Core<I>) {
         let bounds = Bounds::new(&core.limits);
         let sent = self.sent_unread();
         let oldest = self.oldest_keeper(&core.limits);
         for (slot, stream) in (0..).zip(&mut self.streams) {
             let Some(id) = stream.id else { continue };
-            // Each stream that goes on may use up the room, so this is computed for each.
+            // Each resumed stream may use up the room, so this is computed for each.
             let is_behind = bounds.is_behind(self.held, sent);
             let exchange = &stream.client.exchange;
             let waits = match exchange.phase {
@@ -129,22 +127,22 @@ impl Multiplexed {
                     Some(id.number()) != oldest && bounds.is_full(self.held, sent)
                 }
                 Phase::Local(_) => is_behind,
-                // A response that is passed on at once goes on as fast as the client reads it.
+                // A response that is forwarded at once proceeds as fast as the client reads it.
                 Phase::Relaying => {
                     let is_unread = stream.held.queued > 0 || self.server.unsent_bytes(id) > 0;
-                    is_behind && (is_unread || exchange.may_keep_answer())
+                    is_behind && (is_unread || exchange.may_keep_response())
                 }
                 _ => false,
             };
             if waits != exchange.is_crowded {
-                stream.crowd(waits, origins, core);
+                stream.crowd(waits, core);
                 stream.count(&mut self.held);
                 self.stirred.push(slot);
             }
         }
     }
 
-    /// Returns the number of the request whose body is read further however much is held.
+    /// Returns the number of the request whose body is always read further.
     fn oldest_keeper(&self, limits: &Limits) -> Option<u32> {
         let keepers = self.streams.iter().filter(|stream| stream.held.kept > 0);
         let keeper = oldest(keepers)?;
@@ -160,7 +158,7 @@ impl Multiplexed {
     }
 
     /// Begins requests that were put off, as far as there is room.
-    fn take_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    fn take_up<I: Io>(&mut self, core: &mut Core<I>) {
         while !self.is_behind(&core.limits) {
             let streams = (0_u32..).zip(&mut self.streams);
             let put_off = streams.filter(|(_, stream)| stream.is_put_off);
@@ -168,16 +166,17 @@ impl Multiplexed {
             let Some((slot, stream)) = oldest else {
                 return;
             };
-            stream.take_up(origins, core);
+            stream.take_up(core);
             stream.count(&mut self.held);
             self.stirred.push(slot);
         }
     }
 
-    /// Starts the deadline of a client when it falls behind, and restarts it whenever the client takes bytes.
+    /// Starts the deadline of a client when it falls behind, and restarts it whenever the client
+    /// takes bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
-        // What has left for its socket; other frames are no progress, so this may only grow.
+        // Bytes that were sent to the socket. Other frames are no progress, so this may only grow.
         let pending = self.outbox.pending_bytes() as u64;
         let taken = self.server.sent_bytes().saturating_sub(pending);
         if is_behind && self.behind_at.is_none_or(|before| taken > before) {
@@ -192,14 +191,10 @@ impl Multiplexed {
     }
 
     /// Ends the connection of a client that was behind and took nothing until its deadline.
-    pub(super) fn turn_out<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Fate {
+    pub(super) fn turn_out<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let code = ErrorCode::ENHANCE_YOUR_CALM;
         self.server.give_up(code, self.outbox.queue());
-        self.end(origins, core);
-        self.settle(origins, core)
+        self.end(core);
+        self.settle(core)
     }
 }

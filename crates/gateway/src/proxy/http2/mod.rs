@@ -1,13 +1,14 @@
 //! A client's connection of HTTP/2.
 //!
-//! Each stream is a [`Client`] whose connection is memory: its request is given to it as HTTP/1.1, and what
-//! it answers is read as HTTP/1.1 and becomes frames. So everything that a request goes through is the
-//! same code for both protocols, at the price of a head that is written and read once more each way; who
-//! speaks HTTP/1.1 pays nothing for it.
+//! Each stream is a [`Client`] whose connection is memory: it receives its request as HTTP/1.1, and
+//! its response is read as HTTP/1.1 and becomes frames. All other code serves both protocols. The
+//! price is a head that is written and read once more in each direction; clients of HTTP/1.1 do not
+//! pay it.
 //!
-//! A stream that does not get on (its upstream takes no more, or a policy wants it whole) is held back by
-//! its own window; the others go on. What a connection holds for its client has a bound: bodies that policies
-//! want whole, of requests and of responses, and responses that the client does not read ([`memory`]).
+//! A stalled stream (its upstream accepts no more, or a policy needs the whole body) is paused by
+//! its own window; the others continue. The memory that a connection holds for its client is
+//! bounded: bodies that policies need whole, of requests and of responses, and responses that the
+//! client does not read ([`memory`]).
 
 mod memory;
 mod stream;
@@ -15,30 +16,30 @@ mod translate;
 
 use gatebench_net::http2::{Block, ErrorCode, Event, Limits, Server, Settings, StreamId};
 use gatebench_net::timers::Deadline;
-use gatebench_net::{ConnId, ConnMap, Io, Outbox};
+use gatebench_net::{ConnId, Io, Outbox};
 
 use crate::client_ref::ClientRef;
 use crate::proxy::client::{Client, Fate};
 use crate::proxy::exchange::{Core, PENDING_BYTES_MAX};
-use crate::proxy::origin::Origin;
 use memory::Held;
 use stream::Stream;
 
-/// Requests that one connection has under way at once.
+/// The largest number of concurrent requests on one connection.
 const STREAMS_MAX: u32 = 128;
 
-/// Requests that a client may cancel, or make us cancel, beyond those that ended as they should: all
-/// that it may have under way. Each may have opened a connection to an upstream, whose queue of
+/// Requests that a client may cancel, or make us cancel, beyond those that ended as they should:
+/// all that it may have under way. Each may have opened a connection to an upstream, whose queue of
 /// connections to accept others need too.
 const RESETS_MAX: u32 = STREAMS_MAX;
 
 /// Bytes that a client may send on a stream before they are taken.
 const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
 
-/// Bytes of an answer that may wait for a client's window beyond what the stream itself keeps.
+/// Bytes of a response that may wait for a client's window in addition to those that the stream
+/// keeps.
 const UNSENT_BYTES_MAX: usize = 64 * 1024;
 
-/// How long a connection lives on after its last word, for the client to read it.
+/// The time that a connection stays open after its last frame, for the client to read it.
 const LINGER_NS: u64 = 1_000_000_000;
 
 /// A connection and its streams.
@@ -51,15 +52,16 @@ pub(crate) struct Multiplexed {
     streams: Vec<Stream>,
     /// Slots with something to say, perhaps.
     stirred: Vec<u32>,
-    /// Those that wait until what is queued has left.
+    /// Slots that wait until queued bytes have left.
     crowded: Vec<u32>,
-    /// What lies at all streams.
+    /// The bytes held for all streams.
     held: Held,
     /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
-    /// The bytes of bodies that the client had taken when its time began, while it leaves too much unread.
+    /// The bytes of bodies that the client had taken when its time began, while it leaves too much
+    /// unread.
     behind_at: Option<u64>,
-    /// Memory of answers' heads.
+    /// Memory of responses' heads.
     block: Block,
     deadline: Deadline,
     state: State,
@@ -109,12 +111,6 @@ impl Multiplexed {
     }
 
     /// The client of a slot with a request under way.
-    pub(crate) fn client(&self, slot: u32) -> Option<&Client> {
-        let stream = self.streams.get(slot as usize)?;
-        stream.id.is_some().then_some(&stream.client)
-    }
-
-    /// As [`Self::client`].
     pub(crate) fn client_mut(&mut self, slot: u32) -> Option<&mut Client> {
         let stream = self.streams.get_mut(slot as usize)?;
         stream.id.is_some().then_some(&mut stream.client)
@@ -127,25 +123,23 @@ impl Multiplexed {
     }
 
     /// Bytes have come.
-    pub(crate) fn received<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-        bytes: &[u8],
-    ) -> Fate {
+    pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if self.state == State::Open {
-            self.read(origins, core, bytes);
+            self.read(core, bytes);
             // A window may have grown.
             for slot in 0..self.streams.len() as u32 {
-                if self.client_mut(slot).is_some_and(Client::has_answer_queued) {
+                if self
+                    .client_mut(slot)
+                    .is_some_and(Client::has_response_queued)
+                {
                     self.stirred.push(slot);
                 }
             }
         }
-        self.settle(origins, core)
+        self.settle(core)
     }
 
-    fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>, bytes: &[u8]) {
+    fn read<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) {
         let mut input = bytes;
         loop {
             // One receive may ask for more than there is room for.
@@ -155,14 +149,14 @@ impl Multiplexed {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
                 // GOAWAY says why; it is queued.
-                Err(_) => return self.end(origins, core),
+                Err(_) => return self.end(core),
             };
             let id = match event {
                 Event::Head { stream, .. }
                 | Event::Body { stream, .. }
                 | Event::End { stream }
                 | Event::Reset { stream, .. } => stream,
-                // Trailers are not passed on. A client that goes away waits for its answers.
+                // Trailers are not passed on. A client that goes away waits for its responses.
                 Event::Informational { .. }
                 | Event::Trailers { .. }
                 | Event::Settings
@@ -170,20 +164,20 @@ impl Multiplexed {
             };
             let stream = slot_of(&mut self.streams, self.id, id, core);
             if is_behind && stream.id == Some(id) {
-                stream.brake(origins, core);
+                stream.brake(core);
             }
             match event {
                 Event::Head { head, .. } => {
-                    stream.begin(id, &head, is_behind, origins, core);
+                    stream.begin(id, &head, is_behind, core);
                     if self.behind_at.is_none() {
                         self.deadline.clear();
                     }
                 }
                 Event::Body { bytes, .. } if stream.id == Some(id) => {
-                    stream.take_body(bytes, origins, core);
+                    stream.take_body(bytes, core);
                 }
-                Event::End { .. } if stream.id == Some(id) => stream.end_request(origins, core),
-                Event::Reset { .. } if stream.id == Some(id) => stream.give_up(origins, core),
+                Event::End { .. } if stream.id == Some(id) => stream.end_request(core),
+                Event::Reset { .. } if stream.id == Some(id) => stream.give_up(core),
                 _ => continue,
             }
             stream.count(&mut self.held);
@@ -191,50 +185,41 @@ impl Multiplexed {
         }
     }
 
-    /// Lets the client of a stream do something.
+    /// Runs an action on the client of a stream.
     pub(crate) fn with_stream<I: Io>(
         &mut self,
         slot: u32,
-        origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
-        act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+        act: impl FnOnce(&mut Client, &mut Core<I>) -> Fate,
     ) -> Fate {
         if let Some(stream) = self.streams.get_mut(slot as usize)
             && stream.id.is_some()
         {
-            stream.fate = act(&mut stream.client, origins, core);
+            stream.fate = act(&mut stream.client, core);
             self.stirred.push(slot);
         }
-        self.settle(origins, core)
+        self.settle(core)
     }
 
     /// A send is done.
-    pub(crate) fn sent<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-        bytes: Vec<u8>,
-    ) -> Fate {
+    pub(crate) fn sent<I: Io>(&mut self, core: &mut Core<I>, bytes: Vec<u8>) -> Fate {
         self.outbox.sent(bytes);
         self.stirred.append(&mut self.crowded);
-        self.settle(origins, core)
+        self.settle(core)
     }
 
-    /// The client will send no more: what it asked for it still gets, as far as its windows allow.
-    pub(crate) fn end_of_stream<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Fate {
+    /// The client sends no more. It still receives the responses to its requests, as far as its
+    /// windows allow.
+    pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.is_finished = true;
         if self.state == State::Lingering {
             return Fate::Close;
         }
-        self.settle(origins, core)
+        self.settle(core)
     }
 
     /// The connection's own deadline came out of the queue.
-    pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+    pub(crate) fn due<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let client_ref = ClientRef::from(self.id);
         if !self
             .deadline
@@ -250,17 +235,17 @@ impl Multiplexed {
             return Fate::Keep;
         }
         if self.behind_at.is_some() && self.state == State::Open {
-            return self.turn_out(origins, core);
+            return self.turn_out(core);
         }
         if owes_bytes || self.state != State::Open {
             return Fate::Abort;
         }
         self.server.go_away(self.outbox.queue());
         self.state = State::Closing;
-        self.settle(origins, core)
+        self.settle(core)
     }
 
-    /// The gateway stops: the client is told to begin no further request here.
+    /// The gateway stops: asks the client to begin no further request here.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         if self.state == State::Open {
             self.server.announce_end(self.outbox.queue());
@@ -272,53 +257,56 @@ impl Multiplexed {
     }
 
     /// A deadline of a stream came out of the queue.
-    pub(crate) fn stream_due<I: Io>(
-        &mut self,
-        slot: u32,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) -> Fate {
+    pub(crate) fn stream_due<I: Io>(&mut self, slot: u32, core: &mut Core<I>) -> Fate {
         let stream = self.streams.get_mut(slot as usize);
         if let Some(idle) = stream.filter(|stream| stream.id.is_none()) {
             idle.client.exchange.forget_deadline(core);
             return Fate::Keep;
         }
-        if self.behind_at.is_some() && self.client_mut(slot).is_some_and(Client::has_answer_queued)
+        if self.behind_at.is_some()
+            && self
+                .client_mut(slot)
+                .is_some_and(Client::has_response_queued)
         {
             // A client that is behind has one time for everything that it leaves unread.
-            return self.with_stream(slot, origins, core, |client, origins, core| {
+            return self.with_stream(slot, core, |client, core| {
                 client.exchange.forget_deadline(core);
-                client.advance(origins, core)
+                client.advance(core)
             });
         }
-        self.with_stream(slot, origins, core, Client::due)
+        self.with_stream(slot, core, Client::due)
     }
 
-    /// Whether a request is under way.
+    /// Reports whether a request is under way.
     fn is_busy(&self) -> bool {
         self.streams.iter().any(|stream| stream.id.is_some())
     }
 
-    /// From now on the client has its time for the next request, or to take the rest of its answers.
+    /// From now on the client has its time for the next request, or to take the rest of its
+    /// responses.
     fn stir<I: Io>(&mut self, core: &mut Core<I>) {
-        let due_ns = core.now_ns + core.idle_ns();
-        self.deadline
-            .set(due_ns, ClientRef::from(self.id), &mut core.timers);
+        self.wait(core.idle_ns(), core);
     }
 
-    /// Lets streams that have something to say speak, sends what is queued and decides how it goes on.
-    fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+    fn wait<I>(&mut self, wait_ns: u64, core: &mut Core<I>) {
+        let due_ns = core.now_ns + wait_ns;
+        self.deadline.set(due_ns, self.id.into(), &mut core.timers);
+    }
+
+    /// Collects output from streams that have some, sends the queued bytes and decides whether the
+    /// connection stays open.
+    fn settle<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let was_busy = !self.stirred.is_empty();
         loop {
             while let Some(slot) = self.stirred.pop() {
-                self.speak(slot, origins, core);
+                self.speak(slot, core);
             }
-            self.share_memory(origins, core);
+            self.share_memory(core);
             if !self.stirred.is_empty() {
                 continue;
             }
             self.outbox.flush(&mut core.io, self.id, false);
-            // A send that is done at once is told by no event.
+            // No event reports a send that is done at once.
             if self.outbox.pending_bytes() > 0 || self.crowded.is_empty() {
                 break;
             }
@@ -339,26 +327,24 @@ impl Multiplexed {
                 self.state = State::Lingering;
                 core.io.shutdown(self.id);
                 self.deadline = Deadline::default();
-                let due_ns = core.now_ns + LINGER_NS;
-                self.deadline
-                    .set(due_ns, ClientRef::from(self.id), &mut core.timers);
+                self.wait(LINGER_NS, core);
                 Fate::Keep
             }
-            // What waits for windows waits for ever: no update of them will come.
+            // Bytes that wait for windows would wait for ever, because no window update can arrive.
             State::Open if self.is_finished && !self.is_busy() => Fate::Close,
             State::Open | State::Lingering => Fate::Keep,
         }
     }
 
     /// Puts the output of a stream into frames, and counts the bytes that remain.
-    fn speak<I: Io>(&mut self, slot: u32, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
-        self.frame(slot, origins, core);
+    fn speak<I: Io>(&mut self, slot: u32, core: &mut Core<I>) {
+        self.frame(slot, core);
         if let Some(stream) = self.streams.get_mut(slot as usize) {
             stream.count(&mut self.held);
         }
     }
 
-    fn frame<I: Io>(&mut self, slot: u32, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    fn frame<I: Io>(&mut self, slot: u32, core: &mut Core<I>) {
         let Some(stream) = self.streams.get_mut(slot as usize) else {
             return;
         };
@@ -370,21 +356,21 @@ impl Multiplexed {
         }
         if self.server.unsent_bytes(id) < UNSENT_BYTES_MAX {
             let has_spoken = stream.speak(id, &mut self.server, &mut self.block, out);
-            if has_spoken && !stream.is_answered {
-                stream.client.exchange.relieve(origins, core);
+            if has_spoken && !stream.has_response_ended {
+                stream.client.exchange.relieve(core);
                 if stream.fate == Fate::Keep {
-                    stream.fate = stream.client.advance(origins, core);
+                    stream.fate = stream.client.advance(core);
                 }
                 self.stirred.push(slot);
             }
         }
-        if stream.is_answered {
-            return stream.end(origins, core);
+        if stream.has_response_ended {
+            return stream.end(core);
         }
         if stream.fate != Fate::Keep {
             let code = ErrorCode::INTERNAL_ERROR;
             self.server.reset(id, code, self.outbox.queue());
-            return stream.give_up(origins, core);
+            return stream.give_up(core);
         }
         let waits = stream.client.is_waiting() || stream.is_put_off;
         if std::mem::replace(&mut stream.is_held, waits) != waits {
@@ -392,17 +378,18 @@ impl Multiplexed {
         }
     }
 
-    /// The last word is queued: nothing more is done for the client, which has its time to read that.
-    fn end<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    /// The last word is queued: nothing more is done for the client, which has its time to read
+    /// that.
+    fn end<I: Io>(&mut self, core: &mut Core<I>) {
         self.state = State::Closing;
-        self.give_up_all(origins, core);
+        self.give_up_all(core);
         self.stir(core);
     }
 
-    fn give_up_all<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    fn give_up_all<I: Io>(&mut self, core: &mut Core<I>) {
         for stream in &mut self.streams {
             if stream.id.is_some() {
-                stream.give_up(origins, core);
+                stream.give_up(core);
             }
         }
     }

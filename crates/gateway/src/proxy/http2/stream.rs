@@ -1,17 +1,16 @@
-//! One stream: a request on its way in, and its answer on its way out.
+//! One stream: a request on its way in, and its response on its way out.
 
+use gatebench_net::Io;
 use gatebench_net::http1::{
     Decoder, Event as Part, Framing, Limits, write_chunk, write_last_chunk,
 };
 use gatebench_net::http2::{Block, Head, Server, StreamId};
-use gatebench_net::{ConnMap, Io};
 
 use super::memory::Held;
 use super::translate::{Body, is_passed_on, write_request};
 use crate::client_ref::ClientRef;
 use crate::proxy::client::{Client, Fate, Phase};
 use crate::proxy::exchange::Core;
-use crate::proxy::origin::Origin;
 
 /// The slot of a stream.
 #[derive(Debug)]
@@ -20,24 +19,24 @@ pub(super) struct Stream {
     /// None while no request is here.
     pub(super) id: Option<StreamId>,
     pub(super) client: Client,
-    /// Reads what the client is answered.
+    /// Reads the response to the client.
     decoder: Decoder,
-    /// The head, where it is not known yet whether a body follows; else memory.
+    /// The head while it is unknown whether a body follows; otherwise spare memory.
     head: Vec<u8>,
     body: Option<Body>,
-    /// What the client last said of its connection.
+    /// The fate of the connection that the client last returned.
     pub(super) fate: Fate,
-    /// The answer's last byte was given to the connection.
-    pub(super) is_answered: bool,
+    /// The response's last byte was given to the connection.
+    pub(super) has_response_ended: bool,
     /// The client is held back.
     pub(super) is_held: bool,
     /// The request waits in `head`, and the client has been given none of it.
     pub(super) is_put_off: bool,
-    /// What lies here, as the connection counted it last.
+    /// The bytes held here at the connection's last count.
     pub(super) held: Held,
 }
 
-/// Memory for what is on its way through a slot that is kept from one request to the next.
+/// Buffers of a slot that are reused for the next request.
 const KEEP_BYTES: usize = 64 * 1024;
 
 impl Stream {
@@ -50,14 +49,14 @@ impl Stream {
             head: Vec::new(),
             body: None,
             fate: Fate::Keep,
-            is_answered: false,
+            has_response_ended: false,
             is_held: false,
             is_put_off: false,
             held: Held::default(),
         }
     }
 
-    /// Counts what lies here now among what lies at all streams.
+    /// Adds the bytes held here to those of all streams.
     pub(super) fn count(&mut self, of_all: &mut Held) {
         let held = match self.id {
             Some(_) => Held::of(&self.client.exchange),
@@ -67,35 +66,30 @@ impl Stream {
         self.held = held;
     }
 
-    /// Makes the work that would hold more bytes here wait, or lets it go on.
-    pub(super) fn crowd<I: Io>(
-        &mut self,
-        waits: bool,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    /// Pauses or resumes the work that would hold more bytes here.
+    pub(super) fn crowd<I: Io>(&mut self, waits: bool, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         let waited = exchange.crowd(waits, core.now_ns);
         if waits {
             // Bytes that are due could complete the response before anything checks that it waits.
-            exchange.hold_off(origins, core);
+            exchange.hold_off(core);
         }
         if waited && !waits && self.fate == Fate::Keep {
-            exchange.answer_late(core);
-            exchange.relieve(origins, core);
-            self.fate = self.client.advance(origins, core);
+            exchange.response_late(core);
+            exchange.relieve(core);
+            self.fate = self.client.advance(core);
         }
     }
 
-    /// Makes the next part of a request wait if the end of the request would make the gateway itself respond,
-    /// because the client leaves too much unread.
-    pub(super) fn brake<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    /// Makes the next part of a request wait if the end of the request would make the gateway
+    /// itself respond, because the client leaves too much unread.
+    pub(super) fn brake<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         if self.body.is_none() {
             self.is_put_off = true;
             exchange.rest();
         } else if matches!(exchange.phase, Phase::Local(_)) && !exchange.is_crowded {
-            self.crowd(true, origins, core);
+            self.crowd(true, core);
         }
     }
 
@@ -105,12 +99,11 @@ impl Stream {
         id: StreamId,
         head: &Head<'_>,
         is_put_off: bool,
-        origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) {
         self.id = Some(id);
         self.fate = Fate::Keep;
-        self.is_answered = false;
+        self.has_response_ended = false;
         self.is_held = false;
         self.is_put_off = is_put_off;
         self.decoder.reset();
@@ -118,7 +111,7 @@ impl Stream {
         self.head.clear();
         self.body = write_request(&mut self.head, head);
         if self.body.is_some() {
-            self.give_head(origins, core);
+            self.give_head(core);
         } else {
             self.client.await_body(core);
         }
@@ -127,70 +120,65 @@ impl Stream {
         }
     }
 
-    /// Gives the client what has come of a request that was put off.
-    pub(super) fn take_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    /// Passes the received part of a deferred request to the client.
+    pub(super) fn take_up<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_put_off = false;
         if self.body.is_none() {
             return self.client.await_body(core);
         }
         let come = std::mem::take(&mut self.head);
-        self.fate = self.client.received(origins, core, &come);
+        self.fate = self.client.received(core, &come);
     }
 
-    /// Gives the client what was written of the request, unless it is put off.
-    fn give<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    /// Passes the written part of the request to the client, unless the request is deferred.
+    fn give<I: Io>(&mut self, core: &mut Core<I>) {
         if !self.is_put_off {
-            self.fate = self.client.received(origins, core, &self.head);
+            self.fate = self.client.received(core, &self.head);
             self.head.clear();
         }
     }
 
-    /// Gives the client the head, with what says where the body ends.
-    fn give_head<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    /// Passes the head to the client, with the field that frames the body.
+    fn give_head<I: Io>(&mut self, core: &mut Core<I>) {
         if self.body == Some(Body::Chunked) {
             self.head
                 .extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
         self.head.extend_from_slice(b"\r\n");
-        self.give(origins, core);
+        self.give(core);
     }
 
-    pub(super) fn take_body<I: Io>(
-        &mut self,
-        piece: &[u8],
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<I>,
-    ) {
+    pub(super) fn take_body<I: Io>(&mut self, piece: &[u8], core: &mut Core<I>) {
         if self.body.is_none() {
             self.body = Some(Body::Chunked);
-            self.give_head(origins, core);
+            self.give_head(core);
         }
         match self.body {
             Some(Body::Counted) if !self.is_put_off => {
-                self.fate = self.client.received(origins, core, piece);
+                self.fate = self.client.received(core, piece);
                 return;
             }
             Some(Body::Counted) => self.head.extend_from_slice(piece),
             _ => write_chunk(&mut self.head, piece),
         }
-        self.give(origins, core);
+        self.give(core);
     }
 
-    pub(super) fn end_request<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    pub(super) fn end_request<I: Io>(&mut self, core: &mut Core<I>) {
         match self.body {
             None => {
                 self.body = Some(Body::Counted);
-                self.give_head(origins, core);
+                self.give_head(core);
             }
             Some(Body::Counted) => {}
             Some(Body::Chunked) => {
                 write_last_chunk(&mut self.head);
-                self.give(origins, core);
+                self.give(core);
             }
         }
     }
 
-    /// Puts what the client is answered into frames; answers whether there was anything.
+    /// Puts the response to the client into frames; reports whether there was anything.
     pub(super) fn speak(
         &mut self,
         id: StreamId,
@@ -199,12 +187,13 @@ impl Stream {
         out: &mut Vec<u8>,
     ) -> bool {
         let exchange = &mut self.client.exchange;
-        if self.is_answered || exchange.hold.is_held() || exchange.outbox.queued().is_empty() {
+        if self.has_response_ended || exchange.hold.is_held() || exchange.outbox.queued().is_empty()
+        {
             return false;
         }
         let mut said = std::mem::take(self.client.exchange.outbox.queue());
         let mut input = said.as_slice();
-        // What the gateway writes it can read: the loop ends where the bytes do.
+        // The gateway can read its own output, so the loop ends with the bytes.
         while let Ok(Some(part)) = self.decoder.next(&mut input) {
             match part {
                 Part::Informational(status) => {
@@ -215,14 +204,15 @@ impl Stream {
                     for field in head.fields().filter(|field| is_passed_on(field.name)) {
                         block.field(field.name, field.value);
                     }
-                    self.is_answered = matches!(head.framing(), Framing::None | Framing::Length(0));
-                    server.respond(id, block, b"", self.is_answered, out);
+                    self.has_response_ended =
+                        matches!(head.framing(), Framing::None | Framing::Length(0));
+                    server.respond(id, block, b"", self.has_response_ended, out);
                 }
                 Part::Body(piece) => server.send(id, piece, false, out),
-                Part::End if self.is_answered => break,
+                Part::End if self.has_response_ended => break,
                 Part::End => {
                     server.send(id, b"", true, out);
-                    self.is_answered = true;
+                    self.has_response_ended = true;
                     break;
                 }
             }
@@ -235,21 +225,21 @@ impl Stream {
         true
     }
 
-    /// The answer is complete. A client that has read its request whole can have another one.
-    pub(super) fn end<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    /// The response is complete. A client that has read its request whole can have another one.
+    pub(super) fn end<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         let may_go_on = exchange.phase == Phase::Idle && self.fate == Fate::Keep;
         if may_go_on && !self.client.is_waiting() {
             self.client.exchange.rest();
             self.id = None;
         } else {
-            self.give_up(origins, core);
+            self.give_up(core);
         }
     }
 
-    /// Nobody waits for the answer any more.
-    pub(super) fn give_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
-        core.cancel(origins, self.client.exchange.origin.take());
+    /// Ends a request whose response no client waits for.
+    pub(super) fn give_up<I: Io>(&mut self, core: &mut Core<I>) {
+        core.cancel(self.client.exchange.origin.take());
         self.id = None;
         self.is_put_off = false;
         self.client = Client::new(self.client_ref, core);

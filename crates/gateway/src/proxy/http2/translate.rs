@@ -2,16 +2,16 @@
 
 use gatebench_net::http2::Head;
 
-/// How a request's body is told where it ends.
+/// The way in which the end of a request's body is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// By its length, which may be nothing.
+    /// By its length, which may be 0.
     Counted,
     Chunked,
 }
 
-/// Writes a request's head without its empty line. Whether a body follows is not known where nothing is
-/// answered; where the client waits to be told to send one, it will.
+/// Writes the head of a request without its empty line. Returns `None` if it is unknown whether a
+/// body follows; a client that waits for 100 Continue will send one.
 pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> {
     let target = match head.path() {
         _ if head.method() == b"CONNECT" => head.authority(),
@@ -44,8 +44,8 @@ pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> 
     head.field("expect").map(|_| Body::Chunked)
 }
 
-/// What cannot stand in a request line becomes something that the reader of HTTP/1.1 refuses: a target
-/// could otherwise end the line, and with it the request.
+/// Writes a target. An invalid target becomes a text that the HTTP/1.1 reader refuses, because it
+/// could otherwise end the line and the request.
 fn write_target(out: &mut Vec<u8>, target: &[u8]) {
     let is_fine = |byte: &u8| byte.is_ascii_graphic();
     if !target.is_empty() && target.iter().all(is_fine) {
@@ -57,7 +57,7 @@ fn write_target(out: &mut Vec<u8>, target: &[u8]) {
                 .iter()
                 .map(|byte| if is_fine(byte) { *byte } else { b'"' }),
         );
-        // Two targets are none.
+        // Two targets are invalid.
         out.extend_from_slice(b" \"");
     }
 }
@@ -82,7 +82,7 @@ fn write_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Whether a field of an answer means something in HTTP/2 (RFC 9113 8.2.2).
+/// Reports whether a field of a response means something in HTTP/2 (RFC 9113 8.2.2).
 pub(super) fn is_passed_on(name: &str) -> bool {
     const OF_CONNECTIONS: [&str; 5] = [
         "connection",
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_that_would_break_the_line_is_none() {
+    fn a_target_that_breaks_the_request_line_is_refused() {
         let written = |target: &[u8]| {
             let mut out = Vec::new();
             write_target(&mut out, target);

@@ -1,4 +1,4 @@
-//! Bodies: what Content-Length says and what DATA brings, trailers, and CONNECT.
+//! Bodies: Content-Length against the DATA frames, trailers, and CONNECT.
 
 use super::{data, field, good, head, mark, refused, refused_late, request, vector, with, without};
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS, PADDED, STREAM, block, frame};
@@ -8,7 +8,7 @@ use crate::vector::{Expect, Seen, Vector};
 struct Layout {
     name: &'static str,
     body: &'static str,
-    /// Nothing where the head ends the stream.
+    /// `None` if the head ends the stream.
     frames: Vec<Vec<u8>>,
 }
 
@@ -107,7 +107,7 @@ pub fn lengths() -> Vec<Vector> {
     vectors
 }
 
-/// Fields behind the body (RFC 9113 8.1). They end a body whose length was not told.
+/// Fields behind the body (RFC 9113 8.1). They end a body of unknown length.
 pub fn trailers() -> Vec<Vector> {
     let begun = [head(&[good(), vec![mark()]].concat(), 0), data(b"hello", 0)].concat();
     let mut vectors = Vec::new();
@@ -153,7 +153,7 @@ pub fn trailers() -> Vec<Vector> {
     vectors
 }
 
-/// CONNECT (RFC 9113 8.5, RFC 8441), and DATA that nobody waits for.
+/// CONNECT (RFC 9113 8.5, RFC 8441), and unexpected DATA.
 pub fn others() -> Vec<Vector> {
     let connect = |more: &[(&str, &str)]| {
         let fields = more.iter().map(|(name, value)| field(*name, *value));

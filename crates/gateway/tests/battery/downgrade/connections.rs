@@ -1,5 +1,5 @@
-//! Frames and header blocks as such: what must be read as if it were written plainly, and what ends
-//! the connection (RFC 9113 4 to 6, RFC 7541).
+//! Frames and header blocks as such: unusual encodings that must be read like the plain ones, and
+//! mistakes that end the connection (RFC 9113 4 to 6, RFC 7541).
 
 use super::{after, data, good, head, mark, refused, refused_late, request, vector};
 use crate::frames::{
@@ -23,7 +23,7 @@ fn body() -> Vec<u8> {
     data(b"hello", END_STREAM)
 }
 
-/// A header block in HEADERS and so many CONTINUATION frames.
+/// A header block in HEADERS and this number of CONTINUATION frames.
 fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     let pieces: Vec<&[u8]> = block
         .chunks(block.len().div_ceil(continuations + 1))
@@ -37,7 +37,7 @@ fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// Frames that are written in another way, and say the same.
+/// Frames with another encoding and the same meaning.
 pub fn frames_in_order() -> Vec<Vector> {
     let block = good_block();
     let padded = [&[3_u8][..], &block, &[0; 3]].concat();
@@ -119,7 +119,7 @@ pub fn frames_in_order() -> Vec<Vector> {
     heads.into_iter().chain(before).collect()
 }
 
-/// Frames that end the connection wherever they stand: here before the request.
+/// Frames that end the connection in any position: here before the request.
 fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
     let head =
         |flags: u8, stream, payload: &[u8]| frame(HEADERS, END_HEADERS | flags, stream, payload);
@@ -254,7 +254,7 @@ pub fn frames_out_of_order() -> Vec<Vector> {
     vectors
 }
 
-/// Bytes of bits that are written as digits; what is missing of the last one is filled with ones.
+/// Bytes from bits written as digits; the last byte is padded with ones.
 fn bits(digits: &str) -> Vec<u8> {
     let mut digits = digits.replace(' ', "");
     while !digits.len().is_multiple_of(8) {
@@ -272,8 +272,8 @@ fn coded(name: &str, value: &str) -> Vec<u8> {
     [&[0, length(&name)][..], &name, &[length(&value)], &value].concat()
 }
 
-/// Header blocks that cannot be decoded end the connection (RFC 9113 4.3); others say what they
-/// say, however it is written.
+/// Header blocks that cannot be decoded end the connection (RFC 9113 4.3); others have their
+/// meaning in any encoding.
 pub fn blocks() -> Vec<Vector> {
     let block = good_block();
     let also = |more: &[u8]| [more, &block].concat();

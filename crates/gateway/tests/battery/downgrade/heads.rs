@@ -6,7 +6,7 @@ use crate::vector::{Expect, Seen, Vector};
 /// Bytes that no name of HTTP/2 may hold (RFC 9113 8.2.1).
 const NOT_IN_NAMES: &[u8] = b"AZ\0\x01\t\n\r \"(),/:;<=>?@[\\]{}\x7f\x80\xff";
 
-/// Bytes that a name may hold beside letters (RFC 9110 5.6.2).
+/// Bytes that a name may hold in addition to letters (RFC 9110 5.6.2).
 const IN_NAMES: &[u8] = b"!#$%&'*+-.^`|~9";
 
 fn passed() -> Expect {
@@ -119,7 +119,7 @@ pub fn pseudo_fields() -> Vec<Vector> {
             &again,
             refused(),
         ));
-        // Nobody reads the scheme here, as a request of HTTP/1.1 has none.
+        // The scheme is not read here, because a request of HTTP/1.1 has none.
         let expect = if text == ":scheme" {
             either()
         } else {

@@ -1,5 +1,5 @@
-//! Streams of HTTP/2 that become requests of HTTP/1.1 (RFC 9113 8): what a head can say there that
-//! would say something else here.
+//! Streams of HTTP/2 that become requests of HTTP/1.1 (RFC 9113 8): heads that would have another
+//! meaning there.
 
 mod bodies;
 mod connections;
@@ -41,7 +41,7 @@ fn good() -> Vec<Field> {
     fields.map(|(name, value)| field(name, value)).collect()
 }
 
-/// The field that tells which vector a request comes from.
+/// The field that identifies the vector of a request.
 fn mark() -> Field {
     field("v", MARK)
 }
@@ -86,7 +86,7 @@ fn request(fields: &[Field]) -> Vec<u8> {
     [head(fields, 0), data(b"hello", END_STREAM)].concat()
 }
 
-/// The request behind the vector, on a stream of its own.
+/// The request after the vector, on a separate stream.
 fn after(stream: u32) -> Vec<u8> {
     let mut fields = frames::request_fields("GET", "/after");
     fields.push(("v", MARK));
@@ -104,12 +104,12 @@ fn vector(name: impl Into<String>, frames: &[u8], expect: Expect) -> Vector {
     Vector::new(name, bytes, expect)
 }
 
-/// The stream is refused; the connection goes on, or not.
+/// The stream is refused; the connection may stay open or end.
 fn refused() -> Expect {
     Expect::declined()
 }
 
-/// The client is told of what follows a request that was whole and went on.
+/// The client gets an error for bytes after a request that was whole and passed on.
 fn refused_late(body: &str) -> Expect {
     Expect::Refused(vec![Seen::vector(body), Seen::after()])
 }

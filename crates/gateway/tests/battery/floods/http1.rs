@@ -17,9 +17,13 @@ const fn flood(
 pub(super) const FLOODS: &[Flood] = &[
     flood("heads a byte at a time", slow_heads, Ends::Cut),
     flood("bodies a byte at a time", slow_bodies, Ends::Cut),
-    flood("answers that nobody reads", slow_readers, Ends::Cut),
+    flood("responses that no client reads", slow_readers, Ends::Cut),
     flood("2,000 requests at once", pipelined, Ends::Served),
-    flood("requests whose answers nobody reads", unread, Ends::Cut),
+    flood(
+        "requests whose responses no client reads",
+        unread,
+        Ends::Cut,
+    ),
     flood("connections that say nothing", silent, Ends::Cut),
     flood("connections that come and go", fleeting, Ends::Served),
     flood("empty lines", empty_lines, Ends::Either),
@@ -31,7 +35,7 @@ pub(super) const FLOODS: &[Flood] = &[
     flood("a target without end", long_target, Ends::Cut),
 ];
 
-/// Lets each connection say a byte now and then, until all have ended.
+/// Each connection sends a byte from time to time, until all have ended.
 fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     let begun = Instant::now();
     let mut open = Vec::new();
@@ -55,7 +59,7 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     Ok(End::Cut)
 }
 
-/// So many connections that each begin with these bytes.
+/// A number of connections that each begin with these bytes.
 fn begun(address: SocketAddr, count: usize, bytes: &[u8]) -> Result<Vec<TcpStream>, String> {
     let connection = |_: usize| -> Result<TcpStream, String> {
         let mut stream = open(address)?;
@@ -91,7 +95,7 @@ fn pipelined(address: SocketAddr) -> Result<End, String> {
     let said = String::from_utf8_lossy(&said);
     match said.matches("HTTP/1.1 204 ").count() {
         COUNT => Ok(End::Served),
-        count => Err(format!("{count} of {COUNT} were answered")),
+        count => Err(format!("{count} of {COUNT} got responses")),
     }
 }
 
@@ -102,7 +106,7 @@ fn unread(address: SocketAddr) -> Result<End, String> {
         .set_write_timeout(short)
         .map_err(|error| error.to_string())?;
     let requests = b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n".repeat(2000);
-    // Until nobody takes them any more, as nobody takes the answers.
+    // Until the gateway stops reading, because the client does not read the responses.
     for _ in 0..200 {
         if stream.write_all(&requests).is_err() {
             break;
@@ -124,7 +128,7 @@ fn fleeting(address: SocketAddr) -> Result<End, String> {
     Ok(End::Served)
 }
 
-/// A request that is answered, or refused, with 204 or an error; the connection ends.
+/// A request whose response is 204 or an error; the connection ends.
 fn asked(address: SocketAddr, request: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let (said, has_ended) = poured(&mut stream, request);

@@ -11,10 +11,10 @@ use crate::frames::{
     request_fields, write_length,
 };
 
-/// Repetitions of what costs a frame or two.
+/// Repetitions of an action that costs a frame or two.
 const MANY: u32 = 10_000;
 
-/// Streams whose answers of 4 MiB have to wait: more than the gateway may hold, were they held
+/// Streams whose responses of 4 MiB have to wait: more than the gateway may hold, were they held
 /// whole.
 const WAITING: u32 = 50;
 
@@ -64,7 +64,7 @@ pub(super) const FLOODS: &[Flood] = &[
         "MadeYouReset: HEADERS behind the end (CVE-2025-8671)",
         heads_behind_the_end,
     ),
-    cut("bodies longer than told", long_bodies),
+    cut("bodies longer than stated", long_bodies),
     cut("malformed heads", malformed_heads),
     cut("streams beyond the limit", many_streams),
     cut("CONTINUATION without end (CVE-2024-27316)", continuation),
@@ -87,25 +87,28 @@ pub(super) const FLOODS: &[Flood] = &[
     served("WINDOW_UPDATE of a stream", stream_windows),
     cut("half a preface", half_a_preface),
     either(
-        "answers that nobody takes (CVE-2019-9517)",
-        answers_that_wait,
+        "responses that no client reads (CVE-2019-9517)",
+        responses_that_wait,
     ),
-    either("answers a byte at a time (CVE-2019-9511)", answers_in_bytes),
+    either(
+        "responses a byte at a time (CVE-2019-9511)",
+        responses_in_bytes,
+    ),
 ];
 
-/// Sends frames behind the preface. If the gateway does not close, it has to answer a PING.
+/// Sends frames behind the preface. If the gateway does not close, it must respond to a PING.
 fn sent(address: SocketAddr, frames: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let last = frame(PING, 0, 0, b"the last");
-    // What is idle is closed after a while, with a GOAWAY that finds no fault.
+    // An idle connection is closed after a while, with a GOAWAY without an error.
     let (said, has_ended) = poured(&mut stream, &[PREFACE, frames, &last].concat());
     let mut heard = Said::default();
     heard.take(&said);
-    let is_answered = heard.pongs.iter().any(|pong| pong == b"the last");
-    match (is_answered, has_ended) {
+    let has_pong = heard.pongs.iter().any(|pong| pong == b"the last");
+    match (has_pong, has_ended) {
         (true, _) => Ok(End::Served),
         (false, true) => Ok(End::Cut),
-        (false, false) => Err("neither closed nor answered".into()),
+        (false, false) => Err("neither closed nor responded".into()),
     }
 }
 
@@ -239,7 +242,7 @@ fn go_away(address: SocketAddr) -> Result<End, String> {
     repeated(address, &frame(GOAWAY, 0, 0, &[0; 8]))
 }
 
-/// A stream with so many of these frames.
+/// A stream with this number of these frames.
 fn on_one_stream(address: SocketAddr, frame: &[u8], count: usize) -> Result<End, String> {
     sent(
         address,
@@ -273,7 +276,7 @@ fn in_frames(block: &[u8]) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// One large entry of the table, and many bytes that each stand for it.
+/// One large entry of the table, and many one-byte references to it.
 fn hpack_bomb(address: SocketAddr) -> Result<End, String> {
     let mut block = block(&request_fields("GET", "/"));
     block.extend_from_slice(&[0x40, 1, b'x']);
@@ -319,8 +322,8 @@ fn half_a_preface(address: SocketAddr) -> Result<End, String> {
     }
 }
 
-/// Settings that let the gateway send so many bytes on each stream, and many requests for a long
-/// answer.
+/// Settings that allow the gateway this number of bytes on each stream, and many requests for a
+/// long response.
 fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, String> {
     let mut stream = open(address)?;
     let window = frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, bytes]);
@@ -329,7 +332,7 @@ fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, Strin
     sent.map(|()| stream).map_err(|error| error.to_string())
 }
 
-fn answers_that_wait(address: SocketAddr) -> Result<End, String> {
+fn responses_that_wait(address: SocketAddr) -> Result<End, String> {
     let mut stream = asking_with_window(address, 0)?;
     // Longer than the gateway waits for anything.
     let long = Some(Duration::from_millis(1500));
@@ -340,7 +343,7 @@ fn answers_that_wait(address: SocketAddr) -> Result<End, String> {
     Ok(if has_ended { End::Cut } else { End::Served })
 }
 
-fn answers_in_bytes(address: SocketAddr) -> Result<End, String> {
+fn responses_in_bytes(address: SocketAddr) -> Result<End, String> {
     let mut stream = asking_with_window(address, 1)?;
     let short = Some(Duration::from_millis(5));
     stream

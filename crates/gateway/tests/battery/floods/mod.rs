@@ -1,8 +1,8 @@
-//! Floods: what costs a client little and could cost the gateway much. Each has to end in bounded
-//! time, processor time and memory, and meanwhile another client is served.
+//! Floods: input that costs a client little and could cost the gateway much. Each has to end in
+//! bounded time, processor time and memory, and another client must be served meanwhile.
 //!
-//! Against floods of HTTP/2 there are budgets, and the connection ends with GOAWAY. Slow clients
-//! have deadlines. What is neither is work that the client pays for as well.
+//! Budgets limit floods of HTTP/2, and the connection ends with GOAWAY. Slow clients have
+//! deadlines. Other floods are work that costs the client as much.
 
 mod http1;
 mod http2;
@@ -28,24 +28,24 @@ const CPU_MAX: Duration = Duration::from_secs(3);
 /// By how much its memory may grow at the peak.
 const MEMORY_MAX: u64 = 64 << 20;
 
-/// One flood, and what must come of it.
+/// One flood and its expected result.
 struct Flood {
     name: &'static str,
-    /// Says what came of it, or what went wrong.
+    /// Returns the result, or a description of the failure.
     attack: fn(SocketAddr) -> Result<End, String>,
     ends: Ends,
 }
 
-/// How the flood ended.
+/// The end of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The gateway refused, or closed the connection.
     Cut,
-    /// The gateway did what it was asked for, and the connection lives on.
+    /// The gateway served the requests, and the connection stays open.
     Served,
 }
 
-/// How it may end.
+/// The ends that a flood may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Cut,
@@ -53,8 +53,8 @@ enum Ends {
     Either,
 }
 
-/// All floods, on one event loop after the other: what a neighbour waits for is not the work of a flood
-/// of the other one.
+/// All floods, on one event loop after the other, so that a flood on one does not delay the
+/// neighbour on the other.
 pub fn run() -> Tally {
     let mut all = Tally::of("floods");
     for backend in backends() {
@@ -73,7 +73,7 @@ fn lane(backend: Backend) -> Tally {
         ],
         "timeouts": {"client_idle_ms": 500, "request_head_ms": 500, "request_body_ms": 700},
     });
-    let origin = Origin::start(answer);
+    let origin = Origin::start(response);
     let mut gateway = Gateway::start(backend, &config, origin.address);
     let mut tally = Tally::of("floods");
     for flood in http2::FLOODS.iter().chain(http1::FLOODS) {
@@ -93,10 +93,10 @@ fn lane(backend: Backend) -> Tally {
     tally
 }
 
-/// Bytes of the answer that is long.
+/// Bytes of the response that is long.
 const LARGE_BYTES: usize = 4 << 20;
 
-fn answer(request: &Request) -> Vec<u8> {
+fn response(request: &Request) -> Vec<u8> {
     if request.target != "/large" {
         return echo(request);
     }
@@ -104,7 +104,7 @@ fn answer(request: &Request) -> Vec<u8> {
     [head.into_bytes(), vec![b'x'; LARGE_BYTES]].concat()
 }
 
-/// Runs one flood: its verdict, and a neighbour who was served meanwhile and afterwards.
+/// Runs one flood and returns its verdict. A neighbour must be served meanwhile and afterwards.
 fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
     let (idle_bytes, _) = gateway.memory();
     let cpu = gateway.cpu();
@@ -120,7 +120,7 @@ fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
             neighbour.ask();
             neighbour
         });
-        // Also when it panics, or the scope would wait for ever.
+        // Also after a panic, because the scope would otherwise wait for ever.
         let end = std::panic::catch_unwind(|| (flood.attack)(address));
         is_over.store(true, Ordering::Release);
         (end, asking.join().unwrap())
@@ -163,8 +163,8 @@ fn open(address: SocketAddr) -> Result<TcpStream, String> {
     connect(address).ok_or_else(|| "no connection".into())
 }
 
-/// Sends bytes while what comes is read, until the gateway closes or nothing has come for long;
-/// what it said, and whether it closed.
+/// Sends bytes while reading responses, until the gateway closes or has been silent for long.
+/// Returns the received bytes, and whether the gateway closed.
 fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut reader = stream.try_clone().unwrap();
     std::thread::scope(|scope| {
@@ -173,13 +173,13 @@ fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
             let has_ended = client::rest(&mut reader, &mut said);
             (said, has_ended)
         });
-        // It may have heard enough before it was given all.
+        // The gateway may close before it has received everything.
         let _ = stream.write_all(bytes);
         reading.join().unwrap()
     })
 }
 
-/// Whether each connection ends, in the time that a client has.
+/// Reports whether each connection ends, in the time that a client has.
 fn all_end(streams: Vec<TcpStream>) -> Result<End, String> {
     for (number, mut stream) in streams.into_iter().enumerate() {
         let mut said = Vec::new();

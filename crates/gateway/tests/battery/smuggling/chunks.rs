@@ -1,12 +1,12 @@
-//! Chunked bodies (RFC 9112 7.1): sizes, the ends of their lines, what follows the data and the
-//! last chunk.
+//! Chunked bodies (RFC 9112 7.1): sizes, line ends, and the bytes after the data and after the last
+//! chunk.
 
 use super::{Fate, post, shown};
 use crate::vector::Vector;
 
 const CHUNKED: &[u8] = b"Transfer-Encoding: chunked";
 
-/// How the size of a chunk of five bytes is written, extensions included.
+/// Spellings of the size of a chunk of five bytes, extensions included.
 const SIZES: &[(&str, Fate)] = &[
     ("5", Fate::Passed),
     ("05", Fate::Passed),
@@ -132,7 +132,7 @@ const TAILS: &[(&str, Fate)] = &[
     ),
 ];
 
-/// Each tail, also behind a chunk that holds what looks like the end and another request.
+/// Each tail, also after a chunk whose data look like the end and another request.
 pub fn tails() -> Vec<Vector> {
     let bait = "0\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";
     let whole = format!("{bait}hello");

@@ -1,16 +1,15 @@
-//! The fields that frame a body: spelt otherwise, with bytes where none belong, twice, both at
-//! once.
+//! The fields that frame a body: misspelt, with misplaced bytes, doubled, and both at once.
 
 use super::{Fate, post, shown};
 use crate::vector::{HIDDEN, Vector};
 
-/// Bytes at the edges of what a name or a value may hold, and those that some parsers trim.
+/// Bytes at the limits of the allowed ranges of names and values, and those that some parsers trim.
 const ODD: [u8; 24] = [
     0x00, 0x01, 0x08, b'\t', b'\n', 0x0b, 0x0c, b'\r', 0x0e, 0x1b, 0x1f, b' ', b'"', b'\'', b',',
     b'-', b':', b';', b'_', 0x7f, 0x80, 0x85, 0xa0, 0xff,
 ];
 
-/// Of a byte in a line that would otherwise be another field: what it does.
+/// The effect of a byte in a field line.
 type Rule = fn(u8) -> Fate;
 
 /// In a name: it makes another name, or none.
@@ -44,7 +43,7 @@ fn never(_: u8) -> Fate {
     Fate::Refused
 }
 
-/// Where a byte stands, as `@`, and what it does there. The places are those of smuggler's
+/// The position of a byte, as `@`, and its effect there. The positions are those of smuggler's
 /// mutations.
 const PLACES: [(&str, Rule); 10] = [
     ("NAME:@VALUE", never),
@@ -68,8 +67,8 @@ fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
     parts.join(&byte)
 }
 
-/// One of two fields that exclude each other is mutated: where it still is that field, both are
-/// there.
+/// One of two conflicting fields is mutated. If it is still the same field, the message contains
+/// both.
 pub fn mutations() -> Vec<Vector> {
     let mut vectors = Vec::new();
     let hidden = format!("0\r\n\r\n{HIDDEN}");
@@ -138,7 +137,7 @@ const CODING_LINES: &[&str] = &[
 
 /// Each coding alone, and with a Content-Length before and behind it, in either version.
 pub fn transfer_encodings() -> Vec<Vector> {
-    // Both framings end at the same place, so that only the verdict tells them apart.
+    // Both framings end at the same place, so only the verdict distinguishes them.
     let body = b"5\r\nhello\r\n0\r\n\r\n";
     let length = "Content-Length: 15";
     let mut vectors = Vec::new();
@@ -223,7 +222,7 @@ const LENGTHS: &[(&str, Fate)] = &[
     ("340282366920938463463374607431768211461", Fate::Refused),
 ];
 
-/// Values that stand on two lines, each with each.
+/// Pairs of values on two lines.
 const PAIRED: [&str; 10] = ["5", "05", "6", "0", "4", "5,5", "+5", "", "-1", "x"];
 
 pub fn content_lengths() -> Vec<Vector> {
@@ -266,7 +265,7 @@ fn agreed(values: [&str; 2]) -> Option<usize> {
         .then(|| lengths[0])
 }
 
-/// Twins that CGI and its kin read as the field itself, and what is no twin.
+/// Lookalikes that CGI and its kin read as the field itself, and names that are no lookalikes.
 const TWINS: &[&str] = &[
     "Content_Length: 60",
     "content_length: 0",
@@ -278,7 +277,7 @@ const TWINS: &[&str] = &[
     "Connection_: close\r\nContent_Length: 1",
 ];
 
-/// Fields that do not frame the body, and what must not become of them.
+/// Fields that do not frame the body and must not begin to.
 const HARMLESS: &[&str] = &[
     "Connection: Content-Length",
     "Connection: content-length, close-not",

@@ -25,7 +25,7 @@ const PREFIXES: &[(&str, Fate)] = &[
     ("X\r\n", Fate::Refused),
 ];
 
-/// One line of a head ends otherwise than with CRLF.
+/// One line of a head does not end with CRLF.
 pub fn ends() -> Vec<Vector> {
     let lines = [
         "POST /v HTTP/1.1",
@@ -256,11 +256,11 @@ pub fn hosts() -> Vec<Vector> {
 
 /// The verdict on a target.
 enum Way {
-    /// It goes on like that.
+    /// It is forwarded unchanged.
     As(&'static str),
-    /// It goes on, written as the gateway likes, or is refused.
+    /// It is forwarded, in any form that the gateway chooses, or refused.
     Perhaps,
-    /// It is refused, and where the request ends is known.
+    /// It is refused, and the end of the request is known.
     Declined,
     /// It is not even a target.
     Refused,

@@ -4,12 +4,12 @@
 use super::post;
 use crate::vector::{AFTER, Expect, HIDDEN, Seen, Vector};
 
-/// A request with that method, line and body, without what follows it.
+/// A request with that method, line and body, without the following request.
 fn request(method: &str, target: &str, line: &str, body: &str) -> String {
     format!("{method} {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{line}\r\n{body}")
 }
 
-/// A body in each framing: the lines that say so, and what is sent.
+/// A body in each framing: its fields and its bytes.
 fn framings(body: &str) -> [(String, String); 2] {
     let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     [
@@ -18,8 +18,8 @@ fn framings(body: &str) -> [(String, String); 2] {
     ]
 }
 
-/// Every method may have a body, whatever it means there: it is framed all the same (RFC 9112 6).
-/// One that looks like a request is still a body (the shapes known as CL.0 and 0.CL).
+/// Every method may have a body, with or without a meaning: the framing is the same (RFC 9112 6). A
+/// body that looks like a request is still a body (the shapes known as CL.0 and 0.CL).
 pub fn framed() -> Vec<Vector> {
     let methods = [
         "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "X-OTHER",
@@ -49,7 +49,7 @@ pub fn framed() -> Vec<Vector> {
     vectors
 }
 
-/// So many requests behind one another, with and without bodies, and what the origin reads of them.
+/// A number of consecutive requests, with and without bodies, and the origin's reading of them.
 fn pipeline(count: usize) -> (String, Vec<Seen>) {
     let mut bytes = String::new();
     let mut seen = Vec::new();
@@ -91,7 +91,7 @@ pub fn pipelines() -> Vec<Vector> {
     vectors
 }
 
-/// Bytes that are no request of HTTP/1.1 at all.
+/// Bytes that are not a request of HTTP/1.1.
 pub fn strangers() -> Vec<Vector> {
     let texts: [(&str, &[u8]); 12] = [
         ("HTTP/0.9", b"GET /v\r\n\r\n"),

@@ -29,8 +29,8 @@ pub fn battery() -> Battery {
     Battery::of_one_route("HTTP/1.1 smuggling", tables.concat(), client::hear)
 }
 
-/// A POST with these lines between its other fields and the empty line, that body, and what
-/// follows.
+/// A POST with these lines between its other fields and the empty line, that body, and the
+/// following bytes.
 fn post(name: impl Into<String>, lines: &[u8], body: &[u8], expect: Expect) -> Vector {
     let head = &b"POST /v HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n"[..];
     let bytes = [head, lines, b"\r\n\r\n", body, AFTER.as_bytes()].concat();
@@ -56,7 +56,7 @@ impl Fate {
     }
 }
 
-/// How a table names what cannot be seen.
+/// Names of invisible bytes in a table.
 fn shown(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }

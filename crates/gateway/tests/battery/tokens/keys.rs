@@ -96,7 +96,7 @@ pub fn in_queries() -> Vec<Vector> {
         let target = format!("/query{query}");
         let mut vector = get(format!("the query {query:?}"), &target, b"", fate);
         if fate == Either {
-            // What is decoded may go on decoded.
+            // The gateway may forward decoded text decoded.
             let seen = Seen {
                 target: None,
                 body: Vec::new(),

@@ -1,5 +1,5 @@
-//! Credentials: tokens (RFC 7519, RFC 8725), keys and passwords, forged, misformed and at the edges
-//! of what is good.
+//! Credentials: tokens (RFC 7519, RFC 8725), keys and passwords that are forged, malformed or just
+//! valid.
 
 mod keys;
 mod sign;
@@ -57,7 +57,7 @@ pub fn battery() -> Battery {
     }
 }
 
-/// Whether somebody gets in.
+/// True if a request is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     In,
@@ -66,7 +66,7 @@ enum Fate {
     Either,
 }
 
-/// A GET of that target with these lines, and what follows it.
+/// A GET of that target with these lines, and the following bytes.
 fn get(name: impl Into<String>, target: &str, lines: &[u8], fate: Fate) -> Vector {
     let begin = format!("GET {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n");
     let bytes = [begin.as_bytes(), lines, b"\r\n", AFTER.as_bytes()].concat();

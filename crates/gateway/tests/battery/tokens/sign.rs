@@ -13,7 +13,7 @@ use crate::programs::run;
 pub const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 pub const OTHER_SECRET: &str = "another secret of more than thirty-two bytes, for tests";
 
-/// A header that says no more than it must.
+/// A header with the required members only.
 pub const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 
 /// Claims that are good at every route.
@@ -28,7 +28,7 @@ pub fn unsigned(header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
     format!("{}.{}", base64url(header), base64url(claims))
 }
 
-/// A token that is signed with that secret, whatever its header says.
+/// A token that is signed with that secret, with any header.
 pub fn signed(secret: &[u8], header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
     signed_by(hmac::HMAC_SHA256, secret, header, claims)
 }

@@ -1,4 +1,4 @@
-//! Tokens. What is refused is listed in RFC 8725 section 2, and in lists of attacks.
+//! Tokens. RFC 8725 section 2 and published lists of attacks describe those to refuse.
 
 use ring::hmac::{HMAC_SHA384, HMAC_SHA512};
 
@@ -9,7 +9,7 @@ use super::sign::{
 use super::{Fate, bearing, get};
 use crate::vector::Vector;
 
-/// Claims, signed as they should be, and whether they let somebody in.
+/// Correctly signed claims, and whether the gateway accepts them.
 const CLAIM_TEXTS: &[(&str, Fate)] = &[
     (CLAIMS, In),
     (r#"{"iss":"me","aud":"api"}"#, In),
@@ -102,7 +102,7 @@ pub fn claims() -> Vec<Vector> {
     vectors
 }
 
-/// Headers, signed with HS256 and the right secret whatever they say.
+/// Headers, all signed with HS256 and the right secret.
 const HEADER_TEXTS: &[(&str, Fate)] = &[
     (HEADER, In),
     (r#"{"alg":"HS256"}"#, In),

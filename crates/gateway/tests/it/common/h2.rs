@@ -1,4 +1,4 @@
-//! A client of HTTP/2 that sends what a test says.
+//! A client of HTTP/2 whose frames a test chooses.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use gatebench_net::http2::{Block, Client, Event, Limits, Settings, StreamId};
 
-/// An answer, or that the stream was reset.
+/// A response, or that the stream was reset.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub fields: HashMap<String, String>,
     pub body: Vec<u8>,
@@ -17,13 +17,13 @@ pub struct Answer {
     pub is_reset: bool,
 }
 
-/// A connection of HTTP/2 that sends what a test says.
+/// A connection of HTTP/2 whose frames a test chooses.
 pub struct Connection {
     pub socket: TcpStream,
     pub client: Client,
     pub out: Vec<u8>,
-    pub answers: HashMap<u32, Answer>,
-    /// The server has said that the connection ends.
+    pub responses: HashMap<u32, Response>,
+    /// The server has announced the end of the connection.
     pub is_ending: bool,
 }
 
@@ -40,7 +40,7 @@ impl Connection {
             socket,
             client,
             out,
-            answers: HashMap::new(),
+            responses: HashMap::new(),
             is_ending: false,
         }
     }
@@ -59,21 +59,22 @@ impl Connection {
         self.client.request(&block, body, &mut self.out).unwrap()
     }
 
-    /// Sends what is queued, then reads until `enough` says so, or the peer closes.
-    pub fn until(&mut self, enough: impl Fn(&HashMap<u32, Answer>) -> bool) {
+    /// Sends the queued bytes, then reads until `enough` returns true or the peer closes.
+    pub fn until(&mut self, enough: impl Fn(&HashMap<u32, Response>) -> bool) {
         loop {
             self.socket.write_all(&self.out).unwrap();
             self.out.clear();
-            if enough(&self.answers) {
+            if enough(&self.responses) {
                 return;
             }
             let mut bytes = [0; 65536];
             match self.socket.read(&mut bytes) {
                 Ok(0) => return,
                 Ok(length) => self.read(&bytes[..length]),
-                // io_uring's work is done in whatever call its process is in, and ends that.
+                // io_uring runs its work within any system call of the process, and interrupts that
+                // call.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => panic!("the gateway's answer: {error}"),
+                Err(error) => panic!("the gateway's response: {error}"),
             }
         }
     }
@@ -82,22 +83,22 @@ impl Connection {
         while let Ok(Some(event)) = self.client.next(&mut input, &mut self.out) {
             match event {
                 Event::Head { stream, head } => {
-                    let answer = self.answers.entry(stream.number()).or_default();
-                    answer.status = head.status();
+                    let response = self.responses.entry(stream.number()).or_default();
+                    response.status = head.status();
                     for field in head.fields() {
                         let value = String::from_utf8(field.value.to_vec()).unwrap();
-                        answer.fields.insert(field.name.to_owned(), value);
+                        response.fields.insert(field.name.to_owned(), value);
                     }
                 }
                 Event::Body { stream, bytes } => {
-                    let answer = self.answers.entry(stream.number()).or_default();
-                    answer.body.extend_from_slice(bytes);
+                    let response = self.responses.entry(stream.number()).or_default();
+                    response.body.extend_from_slice(bytes);
                 }
                 Event::End { stream } => {
-                    self.answers.entry(stream.number()).or_default().is_whole = true;
+                    self.responses.entry(stream.number()).or_default().is_whole = true;
                 }
                 Event::Reset { stream, .. } => {
-                    self.answers.entry(stream.number()).or_default().is_reset = true;
+                    self.responses.entry(stream.number()).or_default().is_reset = true;
                 }
                 Event::GoAway { .. } => self.is_ending = true,
                 _ => {}
@@ -105,10 +106,10 @@ impl Connection {
         }
     }
 
-    pub fn answer(&mut self, stream: StreamId) -> Answer {
+    pub fn response(&mut self, stream: StreamId) -> Response {
         let number = stream.number();
-        let is_over = |answer: &Answer| answer.is_whole || answer.is_reset;
-        self.until(|answers| answers.get(&number).is_some_and(is_over));
-        self.answers.remove(&number).unwrap_or_default()
+        let is_over = |response: &Response| response.is_whole || response.is_reset;
+        self.until(|responses| responses.get(&number).is_some_and(is_over));
+        self.responses.remove(&number).unwrap_or_default()
     }
 }

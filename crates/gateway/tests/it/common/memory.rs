@@ -14,8 +14,8 @@ pub fn anonymous_kib() -> usize {
     number.parse().unwrap()
 }
 
-/// Runs the named test in a process of its own, where no other test takes memory. Returns whether this is that process;
-/// in the other one the test has passed then.
+/// Runs the named test in a separate process, where no other test uses memory. Returns true in that
+/// process; in the parent, the test has then passed.
 pub fn is_alone(test: &str) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 pub use event_loops::backends;
 
-/// A server on a thread of its own, ended when dropped.
+/// A server on a separate thread, ended when dropped.
 pub struct Server<T> {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -36,11 +36,11 @@ impl<T: Send + 'static> Server<T> {
         run: impl FnOnce(Arc<AtomicBool>, mpsc::Sender<SocketAddr>) -> T + Send + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || run(stopped, tell));
+        let thread = std::thread::spawn(move || run(stopped, sender));
         Self {
-            address: told.recv().unwrap(),
+            address: receiver.recv().unwrap(),
             stop,
             thread: Some(thread),
         }
@@ -83,7 +83,7 @@ pub fn upstream_with_tls(kind: Kind, backend: Backend, certificate: &str, key: &
 }
 
 fn upstream_over(kind: Kind, backend: Backend, tls: Option<ServerSettings>) -> Server<()> {
-    Server::start(move |stop, tell| {
+    Server::start(move |stop, sender| {
         let config = UpstreamConfig {
             kind,
             listen: "127.0.0.1:0".parse().unwrap(),
@@ -91,7 +91,7 @@ fn upstream_over(kind: Kind, backend: Backend, tls: Option<ServerSettings>) -> S
             backend: Some(backend),
             tls,
         };
-        gatebench_upstream::serve(config, stop, |address| tell.send(address).unwrap()).unwrap();
+        gatebench_upstream::serve(config, stop, |address| sender.send(address).unwrap()).unwrap();
     })
 }
 
@@ -123,13 +123,13 @@ pub fn gateway_with(
 /// A gateway with that configuration.
 pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     let config = GatewayConfig::parse(&config.to_string()).unwrap();
-    Server::start(move |stop, tell| {
-        let heard = |bound: &[SocketAddr]| tell.send(bound[0]).unwrap();
+    Server::start(move |stop, sender| {
+        let heard = |bound: &[SocketAddr]| sender.send(bound[0]).unwrap();
         gatebench_gateway::serve(&config, &[], Some(backend), stop, heard).unwrap()
     })
 }
 
-/// Serves while `act` goes on, and until a graceful stop that it began has ended.
+/// Serves while `act` runs, and until a graceful stop that it began has ended.
 pub fn while_serving(
     backend: Backend,
     config: &GatewayConfig,
@@ -137,16 +137,16 @@ pub fn while_serving(
 ) -> Totals {
     let gateway = Gateway::new(config).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         let stopped = Arc::clone(&stop);
         let serving = scope.spawn(|| {
             gateway.serve(&[], Some(backend), stopped, |bound| {
-                tell.send(bound[0]).unwrap();
+                sender.send(bound[0]).unwrap();
             })
         });
-        let address = told.recv().unwrap();
-        // Also when an assertion fails, or the scope would wait for ever.
+        let address = receiver.recv().unwrap();
+        // Also if an assertion fails, because the scope would otherwise wait for ever.
         let outcome =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&gateway, address)));
         stop.store(true, Ordering::Relaxed);
@@ -163,12 +163,12 @@ pub fn all() -> Value {
     json!([{"name": "all", "path": "/", "upstream": "origin"}])
 }
 
-/// An upstream that does what a test says: `act` gets each connection in turn, numbered from 0.
+/// An upstream that a test controls: `act` gets each connection in turn, numbered from 0.
 pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let act = Arc::new(act);
-    // It ends with the process: a test has nothing to wait for once it has its answers.
+    // It ends with the process: a test has nothing to wait for once it has its responses.
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             let act = Arc::clone(&act);
@@ -179,7 +179,7 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
     address
 }
 
-/// An origin that notes the start line of every request, and answers 200.
+/// An origin that notes the start line of every request, and responds with 200.
 pub fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
@@ -191,7 +191,7 @@ pub fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
             };
             noted.lock().unwrap().push(line.to_owned());
             if field(&head, "Transfer-Encoding").is_some() {
-                // Whatever follows on this connection is looked at as bytes, not as a request.
+                // The rest of this connection is read as bytes, not as a request.
                 loop {
                     let more = peer.head();
                     if more.is_empty() {
@@ -263,13 +263,13 @@ pub struct Client {
 }
 
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     pub fn field(&self, name: &str) -> Option<&str> {
         field(&self.head, name)
     }
@@ -302,12 +302,12 @@ impl Client {
         self.stream.get_mut().write_all(bytes).unwrap();
     }
 
-    pub fn ask(&mut self, request: &str) -> Answer {
+    pub fn ask(&mut self, request: &str) -> Response {
         self.send(request.as_bytes());
-        self.answer(request.starts_with("HEAD "))
+        self.response(request.starts_with("HEAD "))
     }
 
-    pub fn get(&mut self, path: &str) -> Answer {
+    pub fn get(&mut self, path: &str) -> Response {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: example\r\n\r\n"))
     }
 
@@ -322,24 +322,24 @@ impl Client {
         head
     }
 
-    pub fn answer(&mut self, to_head: bool) -> Answer {
+    pub fn response(&mut self, to_head: bool) -> Response {
         let head = self.head();
-        assert!(!head.is_empty(), "closed instead of an answer");
-        let mut answer = Answer {
+        assert!(!head.is_empty(), "closed instead of a response");
+        let mut response = Response {
             status: head[9..12].parse().unwrap(),
             head,
             body: Vec::new(),
         };
         if to_head {
-            return answer;
+            return response;
         }
-        if answer.field("Transfer-Encoding") == Some("chunked") {
-            answer.body = self.chunks();
-        } else if let Some(length) = answer.field("Content-Length") {
-            answer.body = vec![0; length.parse().unwrap()];
-            self.stream.read_exact(&mut answer.body).unwrap();
+        if response.field("Transfer-Encoding") == Some("chunked") {
+            response.body = self.chunks();
+        } else if let Some(length) = response.field("Content-Length") {
+            response.body = vec![0; length.parse().unwrap()];
+            self.stream.read_exact(&mut response.body).unwrap();
         }
-        answer
+        response
     }
 
     fn chunks(&mut self) -> Vec<u8> {
@@ -365,7 +365,7 @@ impl Client {
         bytes
     }
 
-    /// What comes until the peer closes, or the error that ends it.
+    /// Returns the bytes that arrive until the peer closes, or the error that ends the connection.
     pub fn rest(&mut self) -> std::io::Result<Vec<u8>> {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest)?;

@@ -19,10 +19,10 @@ const END_HEADERS: u8 = 4;
 /// The longest payload of a frame.
 const FRAME_BYTES: usize = 16_384;
 
-/// How long a test waits for what has to come.
+/// The time that a test waits for expected bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A connection, and what has come on its streams.
+/// A connection, and the bytes received on its streams.
 pub struct Reader {
     socket: TcpStream,
     input: Vec<u8>,
@@ -65,25 +65,19 @@ impl Reader {
     }
 
     fn frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        let length = (payload.len() as u32).to_be_bytes();
-        let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
-        self.socket
-            .write_all(&[&head[..], payload].concat())
-            .unwrap();
+        let bytes = frame_bytes(kind, flags, stream, payload);
+        self.socket.write_all(&bytes).unwrap();
     }
 
-    /// Lets a stream, or with 0 the connection, send that much more.
+    /// Allows a stream, or with 0 the connection, to send that many more bytes.
     pub fn widen(&mut self, stream: u32, bytes: u32) {
         *self.allowed.entry(stream).or_default() += bytes as usize;
         self.frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
     }
 
-    /// Asks on a stream.
+    /// Sends a request on a stream.
     pub fn get(&mut self, stream: u32, path: &str) {
-        // GET and http of the static table; `:authority` and `:path` by name.
-        let mut block = vec![0x82, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
-        block.extend_from_slice(path.as_bytes());
-        self.frame(HEADERS, END_STREAM | END_HEADERS, stream, &block);
+        self.get_all(stream, 1, path);
     }
 
     /// Begins a request whose body, of one byte, follows; `has_length` adds a content-length.
@@ -128,14 +122,19 @@ impl Reader {
         self.frame(DATA, END_STREAM, stream, b"x");
     }
 
-    /// Asks on this many new streams from the given one on.
+    /// Sends requests on this many new streams from the given one on. One write sends all of them:
+    /// a pause between them could let the first responses use up the room for the last requests.
     pub fn get_all(&mut self, first: u32, count: u32, path: &str) {
-        for number in 0..count {
-            self.get(first + 2 * number, path);
-        }
+        // GET and http of the static table; `:authority` and `:path` by name.
+        let mut block = vec![0x82, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
+        block.extend_from_slice(path.as_bytes());
+        let streams = (0..count).map(|number| first + 2 * number);
+        let frame = |stream| frame_bytes(HEADERS, END_STREAM | END_HEADERS, stream, &block);
+        let frames: Vec<u8> = streams.flat_map(frame).collect();
+        self.socket.write_all(&frames).unwrap();
     }
 
-    /// Reads what has come, and reports whether anything has.
+    /// Reads available bytes, and reports whether there were any.
     pub fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         match self.socket.read(&mut bytes) {
@@ -228,4 +227,10 @@ impl Reader {
             assert_eq!(end, (None, false, 0), "{whole} responses are whole");
         }
     }
+}
+
+fn frame_bytes(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    [&head[..], payload].concat()
 }

@@ -1,4 +1,5 @@
-//! OpenAPI documents with requests and answers, good ones and others, of which nobody says here which are which.
+//! OpenAPI documents with valid and invalid requests and responses. The verdicts are not listed
+//! here.
 
 use serde_json::{Map, Value, json};
 
@@ -31,7 +32,7 @@ fn schemas(version: &str) -> Vec<Value> {
             json!({"type": "string", "nullable": true}),
             json!({"type": "integer", "minimum": 5, "exclusiveMinimum": true}),
             json!({"type": "object", "properties": {"a": {"type": "integer", "nullable": true}}}),
-            // No instance has an id: what may only be read need not be sent.
+            // No instance has an id: read-only members need not be sent.
             json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer", "readOnly": true}}}),
             json!({"type": "object", "required": ["id", "a"], "properties": {
                 "id": {"type": "integer", "writeOnly": true}, "a": {"type": "integer"}}}),
@@ -95,13 +96,13 @@ fn instances() -> Vec<String> {
 }
 
 /// A document with an operation for each schema, and cases for each with every instance.
-pub fn bodies(version: &str, are_answers: bool) -> (Value, Vec<Value>) {
+pub fn bodies(version: &str, are_responses: bool) -> (Value, Vec<Value>) {
     let mut paths = Map::new();
     let mut cases = Vec::new();
     for (at, schema) in schemas(version).into_iter().enumerate() {
         let content = json!({"application/json": {"schema": schema}});
         let fine = json!({"200": {"description": "fine"}});
-        let (body, responses) = if are_answers {
+        let (body, responses) = if are_responses {
             (
                 json!(null),
                 json!({"200": {"description": "fine", "content": content}}),
@@ -110,13 +111,13 @@ pub fn bodies(version: &str, are_answers: bool) -> (Value, Vec<Value>) {
             (json!({"required": true, "content": content}), fine)
         };
         let mut operation = json!({"responses": responses});
-        if !are_answers {
+        if !are_responses {
             operation["requestBody"] = body;
         }
         paths.insert(format!("/s{at}"), json!({"post": operation}));
         for instance in instances() {
             let mut case = json!({"method": "POST", "path": format!("/s{at}")});
-            if are_answers {
+            if are_responses {
                 case["status"] = 200.into();
                 case["answer_type"] = "application/json".into();
                 case["answer"] = instance.into();
@@ -136,7 +137,7 @@ pub fn bodies(version: &str, are_answers: bool) -> (Value, Vec<Value>) {
     (document, cases)
 }
 
-/// Formats, where they stand in a schema and in parameters, with values that have them and that do not.
+/// Formats in schemas and in parameters, with values that have them and values that do not.
 pub fn formats(version: &str) -> (Value, Vec<Value>) {
     let (int32, int64) = (
         json!({"type": "integer", "format": "int32"}),
@@ -325,7 +326,7 @@ pub fn parameters(version: &str) -> (Value, Vec<Value>) {
     (document, cases)
 }
 
-/// Statuses, headers and Content-Types of answers; paths, methods, and Content-Types of requests.
+/// Statuses, headers and Content-Types of responses; paths, methods, and Content-Types of requests.
 pub fn shapes(version: &str) -> (Value, Vec<Value>) {
     let text = json!({"text/plain": {"schema": {"type": "string", "minLength": 2}}});
     let document = json!({
@@ -345,17 +346,17 @@ pub fn shapes(version: &str) -> (Value, Vec<Value>) {
             "/b/mine": {"get": {"responses": {"default": {"description": "d"}}}},
         },
     });
-    let answer = |status: u16, kind: &str, headers: Value, body: &str| json!({"method": "GET", "path": "/a", "status": status, "answer_type": kind, "answer_headers": headers, "answer": body});
+    let response = |status: u16, kind: &str, headers: Value, body: &str| json!({"method": "GET", "path": "/a", "status": status, "answer_type": kind, "answer_headers": headers, "answer": body});
     let mut cases = vec![
-        answer(200, "text/plain", json!({"X-Count": "7"}), "ok"),
-        answer(200, "text/plain", json!({"X-Count": "7"}), "o"),
-        answer(200, "text/plain", json!({"X-Count": "x"}), "ok"),
-        answer(200, "text/plain", json!({}), "ok"),
-        answer(200, "text/html", json!({"X-Count": "7"}), "ok"),
-        answer(201, "text/plain", json!({}), "ok"),
-        answer(404, "application/json", json!({}), "{}"),
-        answer(404, "application/json", json!({}), "[]"),
-        answer(500, "application/json", json!({}), "{}"),
+        response(200, "text/plain", json!({"X-Count": "7"}), "ok"),
+        response(200, "text/plain", json!({"X-Count": "7"}), "o"),
+        response(200, "text/plain", json!({"X-Count": "x"}), "ok"),
+        response(200, "text/plain", json!({}), "ok"),
+        response(200, "text/html", json!({"X-Count": "7"}), "ok"),
+        response(201, "text/plain", json!({}), "ok"),
+        response(404, "application/json", json!({}), "{}"),
+        response(404, "application/json", json!({}), "[]"),
+        response(500, "application/json", json!({}), "{}"),
     ];
     for (method, path) in [
         ("GET", "/b"),

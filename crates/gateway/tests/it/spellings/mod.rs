@@ -1,8 +1,8 @@
-//! Other spellings of the path `/admin`: such as have passed gateways by, and generated ones.
+//! Other spellings of the path `/admin`: some that have bypassed gateways, and generated ones.
 
 use std::collections::BTreeSet;
 
-/// Spellings that nginx takes for `/admin` or what is below it.
+/// Spellings that nginx reads as `/admin` or as a path below it.
 pub const KNOWN: [&str; 19] = [
     "//admin",
     "///admin",
@@ -43,7 +43,7 @@ impl Random {
 
 type Operator = fn(&mut Random, &str) -> String;
 
-/// What is done to a path, by what it does. Each leaves it as it is where it does not apply.
+/// The changes to a path, by name. A change that does not apply leaves the path as it is.
 pub const OPERATORS: [(&str, Operator); 21] = [
     ("double a slash", |random, path| {
         let more = random.one_of(&["//", "///"]);
@@ -174,7 +174,7 @@ fn encode(random: &mut Random, path: &str, is_it: fn(u8) -> bool, is_upper: bool
     [&path[..at], &encoded, &path[at + 1..]].concat()
 }
 
-/// So many spellings, none twice, made by up to four operators each.
+/// A number of different spellings, made by up to four operators each.
 pub fn generated(count: usize) -> Vec<String> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut found = BTreeSet::new();
@@ -194,8 +194,8 @@ pub fn generated(count: usize) -> Vec<String> {
     all
 }
 
-/// Whether anybody could read a target as `/admin` or as a path below it. This takes a path for all that
-/// it could be at once: each of the steps that programs take is taken and left out.
+/// Reports whether any server could read a target as `/admin` or as a path below it. All readings
+/// are tried at once: each step that servers take is both taken and left out.
 pub fn may_be_protected(target: &str) -> bool {
     let path = without_origin(target);
     let path = &path[..path.find(['?', '#']).unwrap_or(path.len())];
@@ -255,7 +255,7 @@ fn is_protected(text: &[u8], turns: bool, strips: bool, merges: bool, trims: boo
     path.first() == Some(&"admin")
 }
 
-/// Percent-encodings decoded once, and with them what UTF-8 of two bytes hides.
+/// Percent-encodings decoded once, and the ASCII hidden in UTF-8 of two bytes.
 fn decoded(text: &[u8]) -> Vec<u8> {
     let digit = |at: usize| char::from(*text.get(at)?).to_digit(16);
     let mut out = Vec::new();

@@ -12,10 +12,10 @@ pub(crate) struct Decoder {
     table: DynamicTable,
     /// The largest table that the peer may set.
     table_limit: u32,
-    /// The limit fell below the table's size: the next block has to begin with an update.
+    /// The limit fell below the table's size: the next block must begin with an update.
     update_due: bool,
-    /// The block that was decoded last, if decoding it again would give the same: no table changed
-    /// by it. Else nothing, which is no block.
+    /// The block that was decoded last, if decoding it again gives the same result because it
+    /// changed no table. Otherwise empty, which is not a valid block.
     repeatable: Vec<u8>,
 }
 
@@ -36,10 +36,10 @@ impl Decoder {
         self.repeatable.clear();
     }
 
-    /// Decodes a whole block into `fields`, which is to be the same each time and stays within its own
-    /// limits.
+    /// Decodes a whole block into `fields`, which must be the same each time and stays within its
+    /// own limits.
     ///
-    /// Answers are often the same down to the last bit. Then `fields` holds already what they say.
+    /// Responses are often the same to the last bit. `fields` then holds their fields already.
     pub(crate) fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
         if block == self.repeatable && !block.is_empty() {
             return Ok(());
@@ -53,7 +53,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Answers whether the block changed the table.
+    /// Returns whether the block changed the table.
     fn decode_fields(&mut self, block: &[u8], fields: &mut Fields) -> Result<bool, HpackError> {
         let mut rest = block;
         let mut changes_table = self.update_sizes(&mut rest)?;
@@ -81,8 +81,8 @@ impl Decoder {
         Ok(changes_table)
     }
 
-    /// The updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3); whether there
-    /// were any.
+    /// The updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3); whether
+    /// there were any.
     #[inline]
     fn update_sizes(&mut self, rest: &mut &[u8]) -> Result<bool, HpackError> {
         let mut were_any = false;
@@ -113,8 +113,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// A field whose value, and perhaps name, are spelt out (RFC 7541 6.2). Answers where in `fields`
-    /// it begins and its name ends.
+    /// A field whose value, and perhaps name, are spelt out (RFC 7541 6.2). Returns where in
+    /// `fields` it begins and its name ends.
     #[inline]
     fn literal(
         &self,
@@ -131,7 +131,7 @@ impl Decoder {
             let (name, _, kind) = self.entry(index)?;
             fields.open().extend_from_slice(name);
             match kind {
-                // Perhaps it was the value that was wrong.
+                // The value may have been wrong, not the name.
                 FieldKind::Malformed(_) => FieldKind::of_name(name),
                 kind => kind,
             }

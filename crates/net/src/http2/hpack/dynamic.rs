@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use crate::http2::fields::FieldKind;
 
-/// What an entry costs beyond its bytes (RFC 7541 4.1).
+/// The size of an entry in addition to its bytes (RFC 7541 4.1).
 pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 32;
 
 /// Fields that earlier blocks left, the newest first.
 #[derive(Debug)]
 pub(crate) struct DynamicTable {
-    /// The bytes of the entries, oldest first; before them, those of evicted ones.
+    /// The bytes of the entries, oldest first, after those of evicted entries.
     bytes: Vec<u8>,
     entries: VecDeque<Entry>,
     size: usize,
@@ -64,7 +64,7 @@ impl DynamicTable {
         Some((name, value, entry.kind))
     }
 
-    /// Inserts a field. One that is larger than the table empties it (RFC 7541 4.4).
+    /// Inserts a field. A field larger than the table empties it (RFC 7541 4.4).
     pub(crate) fn insert(&mut self, name: &[u8], value: &[u8], kind: FieldKind) {
         let size = name.len() + value.len() + ENTRY_OVERHEAD_BYTES;
         if size > self.size_max {
@@ -98,8 +98,8 @@ impl DynamicTable {
         }
     }
 
-    /// Moves the entries over the bytes of evicted ones. As it happens once per `size_max` bytes
-    /// inserted, it costs less than one more copy of each byte.
+    /// Moves the entries over the bytes of evicted ones. This happens once per `size_max` bytes
+    /// inserted, so it costs less than one more copy of each byte.
     fn compact(&mut self) {
         let evicted = self
             .entries

@@ -1,4 +1,4 @@
-//! What can be wrong with a compressed header block.
+//! Errors in a compressed header block.
 
 use thiserror::Error;
 
@@ -18,13 +18,15 @@ pub enum HpackError {
         /// The index that was sent.
         index: u32,
     },
-    /// A Huffman code that is EOS, is cut, or is padded with anything but up to seven ones (RFC 7541 5.2).
+    /// A Huffman code that is EOS, is cut, or has padding other than up to seven ones (RFC 7541
+    /// 5.2).
     #[error("a string in a header block is not a valid Huffman code")]
     Huffman,
-    /// Fields of so many bytes that decoding on, for the table's sake, would be work for nothing (RFC 7541 7.3).
+    /// The fields are too many bytes for decoding to continue only to keep the table in step (RFC
+    /// 7541 7.3).
     #[error("the fields of a header block exceed {limit} bytes")]
     ListTooLarge {
-        /// How far it is decoded.
+        /// The bytes up to which it is decoded.
         limit: usize,
     },
     /// A dynamic table larger than was allowed (RFC 7541 6.3).
@@ -32,7 +34,7 @@ pub enum HpackError {
     TableSize {
         /// The size that was sent.
         bytes: u32,
-        /// What our settings allow.
+        /// The size that our settings allow.
         limit: u32,
     },
     /// A size update after a field (RFC 7541 4.2).

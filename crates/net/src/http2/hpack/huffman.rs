@@ -1,7 +1,7 @@
 //! The Huffman code (RFC 7541 5.2 and Appendix B).
 //!
-//! The code is canonical: sorted by length and then by symbol, each code is the one before plus one.
-//! So the lengths alone define it, and every table here is computed from them at compile time.
+//! The code is canonical: sorted by length and then by symbol, each code is the one before plus
+//! one. So the lengths alone define it, and every table here is computed from them at compile time.
 
 use super::HpackError;
 
@@ -35,7 +35,8 @@ const LENGTHS: [u8; SYMBOLS] = [
 struct Canonical {
     sorted: [u16; SYMBOLS],
     codes: [u32; SYMBOLS],
-    /// Per length: the first code, the place of its symbol in `sorted`, and the code after the last.
+    /// Per length: the first code, the place of its symbol in `sorted`, and the code after the
+    /// last.
     first_code: [u32; LENGTH_MAX + 1],
     first_place: [u16; LENGTH_MAX + 1],
     end_code: [u32; LENGTH_MAX + 1],
@@ -77,10 +78,11 @@ const fn canonical() -> Canonical {
     table
 }
 
-/// Bits looked up at once: nearly always they hold the codes of two bytes that are usual in a field.
+/// Bits looked up at once: nearly always they hold the codes of two bytes that are usual in a
+/// field.
 const LOOKUP_BITS: usize = 12;
 
-/// The one or two symbols that the next bits begin with; none where the first code is longer.
+/// The one or two symbols that the next bits begin with; `None` if the first code is longer.
 #[derive(Clone, Copy)]
 struct Lookup {
     symbols: [u8; 2],
@@ -97,7 +99,7 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
         symbol_count: 0,
         length: 0,
     }; 1 << LOOKUP_BITS];
-    // First with one symbol each, then with the one that the bits behind it stand for.
+    // First with one symbol each, then with the symbol that the bits behind it encode.
     let mut symbol = 0;
     while symbol < EOS as usize {
         let length = LENGTHS[symbol] as usize;
@@ -134,8 +136,9 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
 pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     let mut bits = Bits { next: 0, count: 0 };
     let mut at = out.len();
-    // The shortest code has five bits. Room is made first, as that costs less than asking for it
-    // with each symbol; two bytes more, because two are written where one counts.
+    // The shortest code has five bits. All room is reserved first, which costs less than reserving
+    // it with each symbol. Two more bytes are needed, because each step writes two bytes even if
+    // only one counts.
     out.resize(at + input.len() * 8 / 5 + 2, 0);
     loop {
         bits.fill(&mut input);
@@ -156,7 +159,7 @@ pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackErr
         at += 1;
     }
     out.truncate(at);
-    // What is left has to be the first bits of EOS, which are ones.
+    // The remaining bits must be the first bits of EOS, which are ones.
     if bits.count < 8 && bits.next.leading_ones() >= bits.count {
         Ok(())
     } else {
@@ -168,7 +171,7 @@ pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackErr
 struct Bits {
     /// From the highest on.
     next: u64,
-    /// How many of them count. Those behind are what comes next anyway, or zeros.
+    /// The number of them that count. The bits behind are those that come next, or zeros.
     count: u32,
 }
 
@@ -203,7 +206,7 @@ impl Bits {
         LOOKUPS[(self.next >> (64 - LOOKUP_BITS)) as usize]
     }
 
-    /// Decodes one code, if it is there as a whole.
+    /// Decodes one code, if all its bits are there.
     #[inline]
     fn decode_one(&mut self) -> Result<Option<u8>, HpackError> {
         let lookup = self.look_up();

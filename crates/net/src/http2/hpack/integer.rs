@@ -2,7 +2,8 @@
 
 use super::HpackError;
 
-/// Reads an integer whose first byte shares its high bits with something else; `prefix_bits` is 4 to 7.
+/// Reads an integer whose first byte shares its high bits with something else; `prefix_bits` is 4
+/// to 7.
 #[inline(always)]
 pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackError> {
     // Here and in the decoder `else` and not `ok_or`: that goes through memory in pieces, and the

@@ -21,8 +21,8 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Fields, HpackError> {
     Ok(fields)
 }
 
-/// Decodes a block and compares what a message of it says, line by line, pseudo-header fields
-/// first; and the size of the table afterwards.
+/// Decodes a block and compares the fields of a message with it, line by line, pseudo-header fields
+/// first; then compares the size of the table.
 fn example(decoder: &mut Decoder, hex: &str, expected: &[&str], table_bytes: usize) {
     let fields = decode(decoder, &unhex(hex)).unwrap();
     let head = Head::new(&fields, fields.check_response().unwrap_or(0));
@@ -145,7 +145,7 @@ fn requests_of_appendix_c_3_and_c_4() {
     ]);
 }
 
-/// The three responses of C.5 and C.6 say the same; their table of 256 bytes has to evict.
+/// The three responses of C.5 and C.6 have the same fields; their table of 256 bytes must evict.
 fn responses(blocks: [&str; 3]) {
     let decoder = &mut Decoder::new();
     decoder.table().set_size_max(256);
@@ -293,10 +293,11 @@ fn fields_beyond_the_limit_are_dropped_but_enter_the_table() {
 }
 
 #[test]
-fn a_block_that_names_one_field_for_ever_is_not_decoded_to_its_end() {
+fn an_endlessly_repeated_field_is_not_decoded_to_its_end() {
     let mut decoder = Decoder::new();
     let mut fields = Fields::new(40);
-    // A field that takes 34 bytes of the list: the second is beyond the limit, the twentieth beyond all patience.
+    // A field that takes 34 bytes of the list: the second is beyond the limit, the twentieth beyond
+    // all patience.
     let named = |count: usize| [&unhex("4001 6101 62")[..], &vec![0xbe; count]].concat();
     decoder.decode(&named(17), &mut fields).unwrap();
     assert!(fields.is_too_large());
@@ -320,7 +321,7 @@ fn the_code_of_each_byte_is_read_back() {
 
 proptest! {
     #[test]
-    fn huffman_reads_what_it_wrote(bytes in any::<Vec<u8>>()) {
+    fn encoded_huffman_text_is_read_back(bytes in any::<Vec<u8>>()) {
         let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
         huffman::encode(&bytes, &mut encoded);
         huffman::decode(&encoded, &mut decoded).unwrap();
@@ -329,7 +330,7 @@ proptest! {
 
     /// There is one code for each string.
     #[test]
-    fn what_huffman_reads_it_writes(bytes in any::<Vec<u8>>()) {
+    fn decoded_huffman_text_encodes_to_itself(bytes in any::<Vec<u8>>()) {
         let (mut decoded, mut encoded) = (Vec::new(), Vec::new());
         if huffman::decode(&bytes, &mut decoded).is_ok() {
             huffman::encode(&decoded, &mut encoded);

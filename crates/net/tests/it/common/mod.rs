@@ -1,6 +1,8 @@
-//! What the tests of several protocols share.
+//! Helpers for the tests of several protocols.
 
 use std::io::{ErrorKind, Read};
+
+use gatebench_net::{Event, Io};
 
 /// Receives once. After a signal a read with a timeout is not restarted (signal(7)).
 pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
@@ -10,4 +12,23 @@ pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
             outcome => return outcome.unwrap(),
         }
     }
+}
+
+/// Polls until `wanted` returns something, for up to 20 s.
+pub fn until<I: Io, T>(io: &mut I, mut wanted: impl FnMut(&mut I, Event) -> Option<T>) -> T {
+    let limit = io.now_ns() + 20_000_000_000;
+    let mut events = Vec::new();
+    while io.now_ns() < limit {
+        io.poll(Some(limit), &mut events).unwrap();
+        let mut found = None;
+        for event in events.drain(..) {
+            if found.is_none() {
+                found = wanted(io, event);
+            }
+        }
+        if let Some(found) = found {
+            return found;
+        }
+    }
+    panic!("nothing came within 20 s");
 }

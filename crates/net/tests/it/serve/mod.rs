@@ -1,5 +1,5 @@
-//! A small HTTP/2 server: it answers each complete request with 200 and the bytes of its body, or a
-//! greeting where that has none.
+//! A small HTTP/2 server: it responds to each complete request with 200 and the bytes of its body,
+//! or a greeting if the body is empty.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use gatebench_net::http2::{Block, Event as Http2Event, Limits, ProtocolError, Se
 use gatebench_net::workers::STOP_CHECK_NS;
 use gatebench_net::{ConnMap, Event, Io, IoTask, Outbox};
 
-/// The answer to a request without a body.
+/// The response to a request without a body.
 pub const GREETING: &[u8] = b"hello over HTTP/2\n";
 
 /// Of longer bodies only the beginning is sent back.
@@ -17,11 +17,11 @@ const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The server, which runs until it is stopped.
 pub struct Serve<'s, F> {
-    /// Where it listens; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free one.
     pub address: SocketAddr,
     /// Set from outside to end it.
     pub stop: &'s AtomicBool,
-    /// Hears where it listens.
+    /// Receives the listening addresses.
     pub on_listening: F,
 }
 

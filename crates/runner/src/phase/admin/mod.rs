@@ -4,46 +4,44 @@
 mod under_load;
 
 use std::io::Write as _;
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_analysis::format::counted;
 use gatebench_model::Request;
 use gatebench_model::admin::{AdminRounds, AdminVerb};
 use gatebench_net::http1::{BodyLength, write_request_head};
+use gatebench_report::format::counted;
 use gatebench_store::{AdminRecord, PhaseRecord};
-use gatebench_testbed::{AdminRequest, connect_unix};
+use gatebench_testbed::gateway::{AdminCalls, AdminRequest};
+use gatebench_testbed::{Interrupt, Running, Wire};
 
 use crate::abort::Abort;
 use crate::context::TrialContext;
-use crate::http_probe::wire::Wire;
-use crate::http_probe::{exchange, read_answer, render};
-use crate::interrupt::Interrupt;
+use crate::http_probe::{read_response, send};
 use crate::progress::Step;
-use crate::testbed::Testbed;
 
 pub(crate) use under_load::Calling;
 
-/// How long a change may take to act.
+/// The longest time until a change takes effect.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long after an answer it is asked again.
+/// The wait before the next request.
 const ASK_EVERY: Duration = Duration::from_millis(1);
-/// How often an interrupt is looked for while an answer is waited for.
+/// The interval between checks for an interrupt while waiting for a response.
 const SLICE: Duration = Duration::from_millis(50);
-/// The part of a wrong response that is reported.
+/// The most characters of a wrong response that are reported.
 const SHOWN_CHARS: usize = 400;
 
-/// Goes through the rounds of the scenario; none if it has none, or if there is no admin interface.
-/// The first call without a response or an effect ends them: that is reported, and spoils nothing
-/// that was measured before.
+/// Runs the rounds of the scenario; none if it has none, or if there is no admin interface. The
+/// first call without a response or an effect ends them with a warning. It does not affect earlier
+/// measurements.
 pub(crate) fn rounds(
     context: &TrialContext<'_>,
-    testbed: &Testbed,
+    running: &Running,
     warnings: &mut Vec<String>,
 ) -> Result<Option<AdminRecord>, Abort> {
     let asked = context.scenario.admin.as_ref();
-    let Some(((rounds, calls), target)) = asked.zip(testbed.admin()).zip(testbed.target()) else {
+    let calls = running.started().and_then(|it| it.admin.as_ref());
+    let Some((rounds, calls)) = asked.zip(calls) else {
         return Ok(None);
     };
     context.step(Step::Admin)?;
@@ -54,16 +52,14 @@ pub(crate) fn rounds(
     };
     let speaker = Speaker {
         rounds,
-        socket: &calls.socket,
-        target,
+        calls,
+        target: running.target(),
         interrupt: context.interrupt,
     };
     'rounds: for round in 1..=rounds.rounds {
         for (verb, request) in &calls.calls {
             let done = speaker.act(*verb, request, &mut record);
-            if context.interrupt.is_raised() {
-                return Err(Abort::Interrupted);
-            }
+            context.interrupt.check()?;
             if let Err(why) = done {
                 let failure = format!("round {round}, {}: {why}", verb.as_str());
                 warnings.push(format!(
@@ -77,7 +73,7 @@ pub(crate) fn rounds(
     Ok(Some(record))
 }
 
-/// What the reader must know of a phase with calls that were not answered well, or not made.
+/// Returns warnings about a phase with calls that failed, or were not made.
 pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(admin) = &record.admin else {
         return Vec::new();
@@ -91,8 +87,8 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let unmade: u64 = admin.unmade.values().sum();
     let unmade = (unmade > 0).then(|| {
         format!(
-            "{under}: {} that {} due could not be made, as those before took until the end of the load, so that its times are \
-             too good; call it less often (`under_load_every`)",
+            "{under}: {} that {} due could not be made, because earlier calls took until the end of the load, and the times \
+             are too short; use a longer interval (`under_load_every`)",
             counted(unmade, "call"),
             if unmade == 1 { "was" } else { "were" }
         )
@@ -100,16 +96,16 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     failed.into_iter().chain(unmade).collect()
 }
 
-/// Who speaks to an admin interface, and sees what comes of it.
+/// Calls an admin interface, and observes the effects.
 struct Speaker<'a> {
     rounds: &'a AdminRounds,
-    socket: &'a Path,
-    target: Wire,
+    calls: &'a AdminCalls,
+    target: &'a Wire,
     interrupt: &'a Interrupt,
 }
 
 impl Speaker<'_> {
-    /// Makes a call and waits until it acts.
+    /// Makes a call and waits until it takes effect.
     fn act(
         &self,
         verb: AdminVerb,
@@ -117,7 +113,7 @@ impl Speaker<'_> {
         record: &mut AdminRecord,
     ) -> Result<(), String> {
         let began = Instant::now();
-        call(self.socket, request, self.interrupt)?;
+        call(self.calls, request, self.interrupt)?;
         let took_ns = nanos(began.elapsed());
         record.took_ns.entry(verb).or_default().push(took_ns);
         let AdminRounds {
@@ -131,10 +127,10 @@ impl Speaker<'_> {
             AdminVerb::Update => (updated_path, 200),
             AdminVerb::Delete => (updated_path, 404),
         };
-        self.until_answered(path, status)?;
+        self.until_status(path, status)?;
         if verb == AdminVerb::Update {
-            // Once the new path acts, the old one must not.
-            self.until_answered(&route.path, 404)?;
+            // When the new path works, the old one must not.
+            self.until_status(&route.path, 404)?;
         }
         let effective_ns = nanos(began.elapsed());
         record
@@ -145,22 +141,21 @@ impl Speaker<'_> {
         Ok(())
     }
 
-    /// Asks below a path, on new connections, until the status is this one.
-    fn until_answered(&self, path: &str, status: u16) -> Result<(), String> {
+    /// Sends requests below a path, on new connections, until the response has this status.
+    fn until_status(&self, path: &str, status: u16) -> Result<(), String> {
         let path = format!("{}{}", path.trim_end_matches('/'), self.rounds.ask);
         let request = Request::new("GET", &path);
-        let bytes = render(&request, &self.target.address.to_string(), None);
         let until = Instant::now() + EFFECT_TIMEOUT;
         loop {
-            let answer = exchange(&self.target, &bytes, false, self.interrupt);
-            let got = match &answer {
-                Ok(answer) if answer.status == status => return Ok(()),
-                Ok(answer) => format!("{} came", answer.status),
+            let response = send(self.target, &request, None, self.interrupt);
+            let got = match &response {
+                Ok(response) if response.status == status => return Ok(()),
+                Ok(response) => format!("{} came", response.status),
                 Err(error) => error.to_string(),
             };
             if self.interrupt.is_raised() || Instant::now() >= until {
                 return Err(format!(
-                    "GET {path} is not answered with {status} after {EFFECT_TIMEOUT:?}: {got}"
+                    "GET {path} does not return {status} after {EFFECT_TIMEOUT:?}: {got}"
                 ));
             }
             thread::sleep(ASK_EVERY);
@@ -168,31 +163,31 @@ impl Speaker<'_> {
     }
 }
 
-/// Sends a call on a connection of its own; a status from 200 to 299 is right.
-fn call(socket: &Path, request: &AdminRequest, interrupt: &Interrupt) -> Result<(), String> {
+/// Sends a call on a new connection; a status from 200 to 299 is a success.
+fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Result<(), String> {
     let body = request.body.as_deref().unwrap_or("");
     let length = match &request.body {
         Some(body) => BodyLength::Length(body.len() as u64),
         None => BodyLength::None,
     };
     let mut bytes = Vec::new();
-    // A socket of a file has no host; the field is empty then (RFC 9112 section 3.2).
+    // A Unix socket has no host, so the field is empty (RFC 9112 section 3.2).
     let fields: [(&str, &[u8]); 2] = [("Host", b""), ("Content-Type", b"application/json")];
     let (method, path) = (&request.method, &request.path);
     write_request_head(&mut bytes, method, path, fields, length);
     bytes.extend_from_slice(body.as_bytes());
-    let answer = connect_unix(socket).and_then(|mut stream| {
+    let response = calls.connect().and_then(|mut stream| {
         stream.set_read_timeout(Some(SLICE))?;
         stream.write_all(&bytes)?;
-        read_answer(&mut stream, false, interrupt, || None)
+        read_response(&mut stream, false, interrupt, || None)
     });
-    match answer {
-        Ok(answer) if (200..=299).contains(&answer.status) => Ok(()),
-        Ok(answer) => {
-            let answer = answer.text(SHOWN_CHARS);
-            Err(format!("{method} {path} was answered with\n{answer}"))
+    match response {
+        Ok(response) if (200..=299).contains(&response.status) => Ok(()),
+        Ok(response) => {
+            let response = response.text(SHOWN_CHARS);
+            Err(format!("{method} {path} returned\n{response}"))
         }
-        Err(error) => Err(format!("{method} {path} was not answered: {error}")),
+        Err(error) => Err(format!("{method} {path} got no response: {error}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Calls to an admin interface while a load goes on: at times that are set before, one after the other.
+//! Calls to an admin interface during a load, at predetermined times and one after the other.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -7,21 +7,20 @@ use std::time::Duration;
 use gatebench_model::Phase;
 use gatebench_net::clock;
 use gatebench_store::AdminLoadRecord;
-use gatebench_testbed::AdminCalls;
+use gatebench_testbed::gateway::AdminCalls;
+use gatebench_testbed::{Interrupt, Running};
 
 use super::call;
 use crate::context::TrialContext;
-use crate::interrupt::Interrupt;
 use crate::phase::watch::Shared;
-use crate::testbed::Testbed;
 
-/// The longest sleep: so often it is looked whether the load is over.
+/// The longest sleep between checks for the end of the load.
 const NAP_NS: u64 = 20_000_000;
 
-/// What is called in a phase, and how often.
+/// The calls in a phase, and their interval.
 pub(crate) struct Calling<'a> {
     calls: AdminCalls,
-    /// Routes that there are besides.
+    /// Number of other routes.
     routes: u64,
     every_ns: u64,
     measure_ns: u64,
@@ -29,11 +28,11 @@ pub(crate) struct Calling<'a> {
 }
 
 impl<'a> Calling<'a> {
-    /// None where the scenario asks for nothing of it, or there is nobody to call.
-    pub(crate) fn of(context: &TrialContext<'a>, testbed: &Testbed, phase: &Phase) -> Option<Self> {
+    /// Returns the calls of a phase; none if the scenario has none, or there is no admin interface.
+    pub(crate) fn of(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> Option<Self> {
         let every = context.scenario.admin.as_ref()?.under_load_every?;
         Some(Self {
-            calls: testbed.admin()?.clone(),
+            calls: running.started()?.admin.clone()?,
             routes: context.scenario.routes.len() as u64,
             every_ns: every.as_nanos(),
             measure_ns: phase.measure.as_nanos(),
@@ -41,8 +40,9 @@ impl<'a> Calling<'a> {
         })
     }
 
-    /// Makes the calls that are due in the measurement, the first after one interval, and in the end those that are
-    /// left of the last round, so that no route stays behind. Calls for which there was no time are counted.
+    /// Makes the calls that are due in the measurement, the first after one interval. At the end it
+    /// completes the last round, so that no route remains. It counts the calls for which there was
+    /// no time.
     pub(crate) fn run(&self, shared: &Shared) -> AdminLoadRecord {
         let mut record = AdminLoadRecord {
             routes: self.routes,
@@ -74,7 +74,7 @@ impl<'a> Calling<'a> {
         record
     }
 
-    /// Counts what was due and is not made after so many calls, when the load is over.
+    /// Counts the calls that were due but not made by the end of the load, after `done` calls.
     fn count_unmade(&self, done: usize, load_ns: u64, record: &mut AdminLoadRecord) {
         let calls = &self.calls.calls;
         let due = due_within(self.every_ns, self.measure_ns, load_ns);
@@ -84,45 +84,45 @@ impl<'a> Calling<'a> {
         }
     }
 
-    /// Makes the call of that number, which was due at that time.
+    /// Makes the call of this number, which was due at this time.
     fn make(&self, number: usize, due_ns: u64, record: &mut AdminLoadRecord) {
         let calls = &self.calls.calls;
         let (verb, request) = &calls[number % calls.len()];
-        match call(&self.calls.socket, request, self.interrupt) {
+        match call(&self.calls, request, self.interrupt) {
             Ok(()) => {
                 let took_ns = clock::now_ns().saturating_sub(due_ns);
                 record.took_ns.entry(*verb).or_default().push(took_ns);
             }
             Err(why) => {
                 *record.failed.entry(*verb).or_default() += 1;
-                let told = || format!("call {}, {}: {why}", number + 1, verb.as_str());
-                record.failure.get_or_insert_with(told);
+                let failure = || format!("call {}, {}: {why}", number + 1, verb.as_str());
+                record.failure.get_or_insert_with(failure);
             }
         }
     }
 
-    /// Makes what is left of the round after so many calls. Whether it went well, parity shows.
+    /// Makes the remaining calls of the round, after `done` calls. Parity detects their failure.
     fn end_round(&self, done: usize) {
         for (_, request) in left(&self.calls.calls, done) {
-            if call(&self.calls.socket, request, self.interrupt).is_err() {
+            if call(&self.calls, request, self.interrupt).is_err() {
                 return;
             }
         }
     }
 }
 
-/// When a call is due, counted from the begin of the measurement, after so many others.
+/// Returns the time of a call after `done` others, counted from the start of the measurement.
 fn due_ns(done: usize, every_ns: u64) -> u64 {
     every_ns.saturating_mul(done as u64 + 1)
 }
 
-/// How many calls are due in a measurement, of which so much is over.
+/// Returns the number of calls that were due in the elapsed part of a measurement.
 fn due_within(every_ns: u64, measure_ns: u64, load_ns: u64) -> usize {
     let due = (measure_ns.saturating_sub(1) / every_ns).min(load_ns / every_ns);
     usize::try_from(due).unwrap_or(usize::MAX)
 }
 
-/// What is left of a round after so many of its calls and of rounds before it.
+/// Returns the rest of a round after `done` calls, including those of earlier rounds.
 fn left<T>(round: &[T], done: usize) -> &[T] {
     match done % round.len().max(1) {
         0 => &[],
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_is_known_when_slow_calls_left_no_time_for_it() {
+    fn calls_that_slow_calls_prevented_are_counted() {
         // At 250, 500 and 750; at the end of the measurement none is due.
         assert_eq!(due_within(250, 1_000, 1_200), 3);
         assert_eq!(due_within(250, 1_000, 600), 2, "the load was stopped");

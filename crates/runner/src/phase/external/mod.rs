@@ -1,5 +1,5 @@
 //! One phase driven by an external load generator: a warm-up that is discarded, then a measurement,
-//! each a process of its own.
+//! each in a separate process.
 
 mod record;
 
@@ -9,63 +9,58 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_external::{Order, Part, UNCHECKED_ANSWERS, parse};
+use gatebench_external::{Order, Part, UNCHECKED_RESPONSES, parse};
 use gatebench_model::{Culprit, Scenario, Variant};
 use gatebench_net::clock;
 use gatebench_store::PhaseRecord;
-use gatebench_testbed::probe::{Sample, Sampler, Scope};
-use gatebench_testbed::{Exit, GeneratorProcess, GeneratorStart};
+use gatebench_testbed::probe::Sample;
+use gatebench_testbed::services::GeneratorStart;
+use gatebench_testbed::{Exit, Running, Supervised, Urgency};
 
 use super::samples::{Moment, Samplers};
 use super::{Loading, Measured};
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
 use crate::external::{PreparedGenerator, threads};
+use crate::ledger;
 use crate::progress::Progress;
-use crate::testbed::Testbed;
-use crate::testbed::ledger;
-use record::{Told, assemble};
+use crate::workload::make_direct;
+use record::{Observed, assemble};
 
-/// How often it is seen whether everything is alive, and what the engine uses.
+/// The interval at which the processes are checked, and the load generator is sampled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How often gateway and upstream are sampled meanwhile.
+/// The interval at which gateway and upstream are sampled.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
-/// Beyond the load and its drain, how long an engine may take: k6 starts slowly on a busy machine.
+/// The additional time for the load generator: k6 starts slowly on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a phase with an external load generator. Who dies in it, and an interrupt, end it.
+/// Runs a phase with an external load generator. The death of a process or an interrupt ends it.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
-    testbed: &mut Testbed,
+    running: &mut Running,
     loading: &Loading<'_>,
     engine: &PreparedGenerator,
     work: &Path,
 ) -> Result<Measured, Abort> {
     let phase = loading.phase;
-    let address = testbed.target().ok_or(Abort::Interrupted)?.address;
-    let mut running = Running {
+    let url = format!("http://{}", running.target().address);
+    let mut driven = DrivenPhase {
         context,
-        testbed,
+        running,
         engine,
-        url: format!("http://{address}"),
+        url,
         scenario: asked(context),
         loading,
         work,
     };
     context.observer.observe(Progress::PhaseStarted {
         name: phase.name.clone(),
-        warm_up: phase.warm_up.0,
-        measure: phase.measure.0,
     });
     if !phase.warm_up.0.is_zero() {
-        let order = running.order(Part::WarmUp)?;
-        running.run(&order, "warm-up", &mut None)?;
+        let order = driven.order(Part::WarmUp)?;
+        driven.run(&order, "warm-up", &mut None)?;
     }
-    let measured = running.measure()?;
-    context
-        .observer
-        .observe(Progress::PhaseFinished(measured.summary.clone()));
-    Ok(measured)
+    driven.measure()
 }
 
 /// Returns the scenario with the paths that are requested: the direct variant has no gateway to
@@ -79,12 +74,8 @@ fn asked(context: &TrialContext<'_>) -> Scenario {
         .groups
         .iter_mut()
         .flat_map(|group| &mut group.requests);
-    for request in scenario.requests.iter_mut().chain(groups) {
-        *request = request.to_direct();
-        if let Some(route) = context.scenario.route_of(&request.path) {
-            request.path = route.upstream_path(&request.path).into_owned();
-        }
-    }
+    let requests = scenario.requests.iter_mut().chain(groups);
+    requests.for_each(|request| make_direct(request, context.scenario));
     scenario
 }
 
@@ -96,19 +87,19 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let crossed = external.thresholds.iter().filter(|(_, held)| !**held);
     let unchecked = external
         .metrics
-        .get(UNCHECKED_ANSWERS)
+        .get(UNCHECKED_RESPONSES)
         .and_then(|counts| counts.get("count"))
         .filter(|count| **count > 0.0);
     let unchecked = unchecked.map(|count| {
         format!(
-            "{count} answers in '{}' had a status of 400 or above, and {} made no checks; see that they are meant",
+            "{count} responses in '{}' had a status of 400 or above, and {} made no checks; verify that these statuses are intended",
             record.name, external.engine
         )
     });
     crossed
         .map(|(threshold, _)| {
             format!(
-                "the threshold '{threshold}' of the script does not hold in '{}'; see its figures in trial.json",
+                "the threshold '{threshold}' of the script failed in '{}'; read its figures in trial.json",
                 record.name
             )
         })
@@ -116,9 +107,9 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
         .collect()
 }
 
-struct Running<'a> {
+struct DrivenPhase<'a> {
     context: &'a TrialContext<'a>,
-    testbed: &'a mut Testbed,
+    running: &'a mut Running,
     engine: &'a PreparedGenerator,
     url: String,
     scenario: Scenario,
@@ -126,31 +117,32 @@ struct Running<'a> {
     work: &'a Path,
 }
 
-/// What was sampled while an engine ran.
+/// Samples from the run of a load generator.
 struct Watched {
-    /// Gateway, upstream and machine, from before the engine's start to after its end. What the
-    /// engine used counts as this process's own.
+    /// Gateway, upstream and machine, from before the engine's start to after its end. The usage of
+    /// the load generator counts as that of this process.
     moments: Vec<Moment>,
     /// The engine's processes.
     engine: Vec<Sample>,
     samplers: Samplers,
 }
 
-impl Running<'_> {
+impl DrivenPhase<'_> {
     fn order(&self, part: Part) -> Result<Order, Abort> {
         let threads = threads(self.context.plan);
         self.engine
             .order(&self.url, &self.scenario, self.loading.phase, part, threads)
             .map_err(|refusal| {
-                // It was rehearsed with the plan; a plan that was changed since comes here.
+                // The order was tested with the plan, so only a plan that was changed later fails
+                // here.
                 self.failed(Culprit::Engine, refusal.message, refusal.remedy)
             })
     }
 
     fn measure(&mut self) -> Result<Measured, Abort> {
         let order = self.order(Part::Measure)?;
-        let before = self.testbed.ledger(self.context.interrupt)?;
-        let samplers = Samplers::new(self.testbed, self.context.cores().gateway);
+        let before = ledger::read(&self.running.upstream(), self.context.interrupt)?;
+        let samplers = Samplers::new(self.running, self.context.cores().gateway);
         let pss_before = samplers.pss();
         let began_ns = clock::now_ns();
         let mut watched = Some(Watched {
@@ -163,7 +155,7 @@ impl Running<'_> {
             return Err(Abort::Interrupted);
         };
         watched.forget_idle_cores();
-        let after = self.testbed.ledger(self.context.interrupt)?;
+        let after = ledger::read(&self.running.upstream(), self.context.interrupt)?;
         let figures = parse(self.engine.generator, &text).map_err(|error| {
             let what = format!(
                 "{} {}: {error}",
@@ -175,7 +167,7 @@ impl Running<'_> {
             );
             self.failed(Culprit::Engine, what, remedy)
         })?;
-        let told = Told {
+        let observed = Observed {
             figures,
             command: self.words(&order),
             limits: order.limits,
@@ -189,7 +181,7 @@ impl Running<'_> {
             self.context,
             self.loading.phase,
             self.engine,
-            told,
+            observed,
             &watched,
         ))
     }
@@ -201,7 +193,7 @@ impl Running<'_> {
             .collect()
     }
 
-    /// Runs the engine to its end; returns its result as text.
+    /// Runs the load generator to its end. Returns its result as text.
     fn run(
         &mut self,
         order: &Order,
@@ -214,15 +206,13 @@ impl Running<'_> {
             watched.moments.push(watched.samplers.sample());
         }
         let placement = &self.context.plan.placement;
-        let mut process = GeneratorStart {
+        let mut process = self.context.testbed.start_generator(GeneratorStart {
             name: self.engine.generator.as_str(),
             command: self.words(order).into_iter().map(OsString::from).collect(),
             environment: &order.environment,
             work: &folder,
             cores: &placement.engine,
-            launcher: self.context.launcher,
-        }
-        .start()?;
+        })?;
         let exit = self.until_ended(&mut process, order, watched)?;
         if let Some(watched) = watched {
             watched.sample();
@@ -233,7 +223,7 @@ impl Running<'_> {
         }
         let result = match self.engine.generator.result_file() {
             Some(name) => folder.join(name),
-            None => process.stdout(),
+            None => process.stdout.clone(),
         };
         fs::read_to_string(&result).map_err(|error| {
             let what = format!("{} left no result: {error}", self.engine.generator);
@@ -247,33 +237,38 @@ impl Running<'_> {
             files.try_for_each(|file| fs::write(folder.join(file.name), &file.bytes))
         });
         written.map_err(|error| {
-            let what = format!("writing to {}: {error}", folder.display());
-            self.failed(Culprit::Environment, what, "make room on the disk")
+            let what = format!("cannot write to {}: {error}", folder.display());
+            self.failed(
+                Culprit::Environment,
+                what,
+                "free disk space, or make the directory writable",
+            )
         })
     }
 
-    /// Waits for the engine's end, and ends it where somebody dies or interrupts, or where it takes
-    /// far longer than it was asked to.
+    /// Waits for the end of the load generator. Stops it after the death of a process, after an
+    /// interrupt, or if it takes far longer than ordered.
     fn until_ended(
         &mut self,
-        process: &mut GeneratorProcess,
+        process: &mut Supervised,
         order: &Order,
         watched: &mut Option<Watched>,
     ) -> Result<Exit, Abort> {
         let phase = self.loading.phase;
         let limit = order.takes + phase.drain.0 + phase.timeout.0 + PATIENCE;
         let begun = Instant::now();
-        let mut engine = Sampler::new(process.supervisor_pid(), Scope::Below);
+        let mut engine = process.sampler();
         let mut sampled = Instant::now();
         loop {
             if let Some(exit) = process.exit_status() {
                 return Ok(exit);
             }
-            if self.context.interrupt.is_raised() {
-                process.stop();
+            let interrupt = self.context.interrupt;
+            if interrupt.is_raised() {
+                interrupt.cuts_short(Urgency::Now, || process.stop());
                 return Err(Abort::Interrupted);
             }
-            if let Some(death) = self.testbed.death(self.context.variant) {
+            if let Some(death) = Failure::of_death(self.running) {
                 process.stop();
                 return Err(death.in_phase(&phase.name).into());
             }
@@ -297,7 +292,7 @@ impl Running<'_> {
         }
     }
 
-    fn ended_badly(&self, exit: Exit, process: &GeneratorProcess) -> Abort {
+    fn ended_badly(&self, exit: Exit, process: &Supervised) -> Abort {
         let (generator, tail) = (self.engine.generator, process.output_tail());
         let what = format!("{generator} ended with {exit}\n{tail}");
         match self.engine.script() {
@@ -331,12 +326,12 @@ impl Running<'_> {
 impl Watched {
     fn sample(&mut self) {
         let mut moment = self.samplers.sample();
-        // Else it would be taken for a process that has nothing to do with the run.
+        // Otherwise it would count as a process outside the run.
         moment.own.cpu_ns += self.engine.last().map_or(0, |sample| sample.cpu_ns);
         self.moments.push(moment);
     }
 
-    /// Before the engine's start and after its end, cores idle at another frequency.
+    /// Before the start and after the end of the load generator, cores idle at another frequency.
     fn forget_idle_cores(&mut self) {
         let ends = [0, self.moments.len().saturating_sub(1)];
         for at in ends {

@@ -13,69 +13,59 @@ use super::Watched;
 use crate::context::TrialContext;
 use crate::external::PreparedGenerator;
 use crate::phase::Measured;
+use crate::phase::figures::{self, summary};
 use crate::phase::samples::{self, Pss};
-use crate::progress::PhaseSummary;
 
-/// What an engine and its surroundings told.
-pub(super) struct Told {
+/// The figures of a load generator, and the observations around it.
+pub(super) struct Observed {
     pub(super) figures: Figures,
     pub(super) command: Vec<String>,
     pub(super) limits: Limits,
-    /// Begin of the measurement in the trial, nanoseconds.
+    /// Start of the measurement in the trial, nanoseconds.
     pub(super) began_ns: u64,
     pub(super) pss: (Pss, Pss),
     pub(super) ledger: Option<LedgerDelta>,
 }
 
-/// The record, without histograms and series: nobody told any.
+/// Assembles the record, without histograms and series, which no load generator reports.
 pub(super) fn assemble(
     context: &TrialContext<'_>,
     phase: &Phase,
     engine: &PreparedGenerator,
-    told: Told,
+    observed: Observed,
     watched: &Watched,
 ) -> Measured {
-    let measure_ns = told.figures.duration_ns;
-    let usage = usages(watched, told.pss, measure_ns);
+    let measure_ns = observed.figures.duration_ns;
+    let usage = usages(watched, &observed.pss, measure_ns);
     let facts = engine_facts(engine, &usage, context.plan.placement.engine.len());
-    let ledger = told.ledger;
+    let ledger = observed.ledger;
+    let counts = counts(&observed.figures, &phase.shape);
+    let trace = trace(&observed.figures, ledger.as_ref());
+    let began_ns = observed.began_ns;
+    let external = external_figures(engine, observed);
+    let rate_per_second = external.rate_per_second;
+    let response_p50_ns = external.percentiles_ns.get("50").copied();
     let record = PhaseRecord {
         name: phase.name.clone(),
         shape: phase.shape.clone(),
-        began_ns: told.began_ns,
+        began_ns,
         warm_up_ns: phase.warm_up.as_nanos(),
         measure_ns,
-        drained_ns: 0,
-        counts: counts(&told.figures, &phase.shape),
-        groups: Vec::new(),
-        connects: None,
-        resumed: None,
-        sums: BTreeMap::new(),
-        trace: trace(&told.figures, ledger.as_ref()),
+        counts,
+        trace,
         engine: facts,
         usage,
         machine: samples::machine(&watched.moments, &context.cores()),
         ledger: ledger.unwrap_or_default(),
-        wire: None,
-        change: None,
-        failure: None,
-        side_by_side: false,
-        own_metrics: None,
-        admin: None,
-        settled: None,
-        ceiling: None,
-        external: Some(figures(engine, told)),
-        profile: None,
-        adaptive_warm_up: None,
-        bins: None,
-        step: None,
-        saturation_percent: None,
+        external: Some(external),
+        ..PhaseRecord::default()
     };
-    let summary = summary(&record);
+    let summary = summary(&record, rate_per_second, response_p50_ns);
     Measured {
         record,
         histograms: Vec::new(),
         series: Vec::new(),
+        requests: Vec::new(),
         summary,
         profile: None,
         abort: None,
@@ -105,8 +95,8 @@ fn counts(figures: &Figures, shape: &Shape) -> Counts {
     }
 }
 
-/// Its requests carry no nonce, so the ledger's number of requests is all there is: more answers
-/// than requests at the upstream came from somewhere else.
+/// Its requests carry no nonce, so only the ledger's number of requests is known: responses beyond
+/// it did not come from the upstream.
 fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(figures.completed, |ledger| ledger.requests);
     TraceCounts {
@@ -115,34 +105,18 @@ fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
     }
 }
 
-/// What each component used. Gateway and upstream are sampled before the engine's start and after
-/// its end, so that all their work for its requests is in between; it is divided by the time in which
-/// the engine sent them, since before and after it they idle.
-fn usages(watched: &Watched, pss: (Pss, Pss), measure_ns: u64) -> BTreeMap<String, Usage> {
-    let (before, after) = pss;
-    let of = |pick: fn(&samples::Moment) -> Option<gatebench_testbed::probe::Sample>| {
-        watched.moments.iter().filter_map(pick).collect::<Vec<_>>()
-    };
-    let whole = |usage: Usage| Usage {
-        window_ns: measure_ns,
-        ..usage
-    };
-    let (gateway, upstream) = (of(|it| it.gateway), of(|it| it.upstream));
-    let named = [
-        (
-            "gateway",
-            samples::usage(&gateway, before[0], after[0]).map(whole),
-        ),
-        (
-            "upstream",
-            samples::usage(&upstream, before[1], after[1]).map(whole),
-        ),
-        ("engine", samples::usage(&watched.engine, None, None)),
-    ];
-    named
-        .into_iter()
-        .filter_map(|(name, usage)| Some((name.to_owned(), usage?)))
-        .collect()
+/// Returns the usage of each component. Gateway and upstream are sampled before the start and after
+/// the end of the load generator, so that the samples enclose all work for its requests. The window
+/// is the time in which it sent requests, because both idle before and after it.
+fn usages(watched: &Watched, pss: &(Pss, Pss), measure_ns: u64) -> BTreeMap<String, Usage> {
+    let engine = samples::usage(&watched.engine, None, None);
+    let mut usages = figures::usages(&watched.moments, pss, engine);
+    for name in ["gateway", "upstream"] {
+        if let Some(usage) = usages.get_mut(name) {
+            usage.window_ns = measure_ns;
+        }
+    }
+    usages
 }
 
 fn engine_facts(
@@ -159,8 +133,8 @@ fn engine_facts(
     }
 }
 
-fn figures(engine: &PreparedGenerator, told: Told) -> ExternalFigures {
-    let rate_per_second = told.figures.rate_per_second();
+fn external_figures(engine: &PreparedGenerator, observed: Observed) -> ExternalFigures {
+    let rate_per_second = observed.figures.rate_per_second();
     let Figures {
         percentiles_ns,
         min_ns,
@@ -171,14 +145,14 @@ fn figures(engine: &PreparedGenerator, told: Told) -> ExternalFigures {
         groups,
         metrics,
         ..
-    } = told.figures;
+    } = observed.figures;
     let checks = checks.into_iter().map(|(name, check)| {
         let (passed, failed) = (check.passed, check.failed);
         (name, ExternalCheck { passed, failed })
     });
     ExternalFigures {
         engine: engine.generator.as_str().into(),
-        command: told.command,
+        command: observed.command,
         rate_per_second,
         percentiles_ns,
         min_ns,
@@ -188,27 +162,7 @@ fn figures(engine: &PreparedGenerator, told: Told) -> ExternalFigures {
         thresholds,
         groups,
         metrics,
-        not_expressed: told.limits.not_expressed,
-        not_measured: told.limits.not_measured,
-    }
-}
-
-fn summary(record: &PhaseRecord) -> PhaseSummary {
-    let external = record.external.as_ref();
-    let completed_per_second = external.map_or(0.0, |external| external.rate_per_second);
-    let per_request = |usage: &Usage| {
-        let cores = usage.cpu_ns as f64 / usage.window_ns.max(1) as f64;
-        (completed_per_second > 0.0).then(|| cores * 1e9 / completed_per_second)
-    };
-    let counts = &record.counts;
-    PhaseSummary {
-        name: record.name.clone(),
-        completed: record.counts.completed,
-        completed_per_second,
-        failed: counts.errors.values().sum::<u64>()
-            + counts.answers_failing_checks()
-            + counts.dropped,
-        response_p50_ns: external.and_then(|external| external.percentiles_ns.get("50").copied()),
-        gateway_cpu_ns_per_request: record.usage.get("gateway").and_then(per_request),
+        not_expressed: observed.limits.not_expressed,
+        not_measured: observed.limits.not_measured,
     }
 }

@@ -9,7 +9,8 @@ use gatebench_runner::{
     Interrupt, Library, Observer, Prepared, RunRequest, RunSummary, RunnerError, Selection,
     prepare, run,
 };
-use gatebench_testbed::{Catalogue, Launcher};
+use gatebench_testbed::Launcher;
+use gatebench_testbed::gateway::Catalogue;
 
 /// Two short phases: closed and open.
 pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
@@ -21,7 +22,7 @@ pub const WARMED_UP: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
-/// The program that is supervisor, upstream and gateway, which cargo builds beside the tests.
+/// The program that is supervisor, upstream and gateway, which cargo builds next to the tests.
 pub fn launcher() -> Launcher {
     let test = std::env::current_exe().unwrap();
     let program = test
@@ -41,13 +42,13 @@ pub fn launcher() -> Launcher {
     }
 }
 
-/// A run moves this process's threads and looks at its children, so that only one goes on at a time.
+/// A run moves this process's threads and observes its children, so only one may run at a time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A place for a run and the files that it is made from.
+/// A folder for a run and its input files.
 pub struct Bench {
     pub folder: tempfile::TempDir,
     _alone: MutexGuard<'static, ()>,
@@ -111,10 +112,10 @@ impl Bench {
 
     pub fn request(&self, prepared: Prepared, resume: bool) -> RunRequest {
         RunRequest {
+            outputs: gatebench_runner::outputs::Settings::default(),
             prepared,
             out: self.out(),
             resume,
-            launcher: launcher(),
             command_line: vec!["gatebench".into(), "run".into()],
             backend: None,
             budget: None,

@@ -1,4 +1,4 @@
-//! Where the program of a gateway may lie.
+//! The paths where the program of a gateway may be.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,13 +8,13 @@ use crate::gateway::folder::{Folder, OWN_NAME};
 use crate::process::Launcher;
 use crate::system::installed;
 
-/// Where programs lie that a user's PATH often lacks: Debian puts daemons there.
+/// Folders that a user's PATH often lacks; Debian installs daemons there.
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// Where a prefix has its programs.
-const IN_PREFIX: [&str; 3] = ["bin", "sbin", ""];
+/// The folders of programs in a prefix, and in a folder into which a package was unpacked.
+const IN_PREFIX: [&str; 6] = ["bin", "sbin", "", "usr/local/bin", "usr/bin", "usr/sbin"];
 
-/// The programs that there are under the folder's names, the preferred ones first.
+/// Returns the existing programs with one of the folder's names, the preferred ones first.
 pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path)
@@ -29,8 +29,8 @@ pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
     }))
 }
 
-/// The programs of every version that `gatebench install` has installed.
-pub(super) fn installed_beside(folder: &Folder) -> Vec<PathBuf> {
+/// Returns the programs of every version that `gatebench install` has installed.
+pub(super) fn installed_versions(folder: &Folder) -> Vec<PathBuf> {
     let gateways = installed::data_folder().map(|data| data.join("gateways"));
     let entries = gateways.and_then(|gateways| fs::read_dir(gateways).ok());
     let prefix = format!("{}-", folder.spec.gateway);
@@ -64,7 +64,7 @@ pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
     programs(std::iter::once(place.to_owned()).chain(in_prefix))
 }
 
-/// Those that can be run, each once, with links followed.
+/// Returns the executable candidates, each once, with links followed.
 fn programs(candidates: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for candidate in candidates {

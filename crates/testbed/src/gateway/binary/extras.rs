@@ -1,6 +1,5 @@
-//! Extras: parts that policies of a gateway need in addition to its program, and the ones that can
-//! be used. They are looked for where the program is: on this machine, on the host that asks, or in
-//! the image.
+//! Extras: parts of a gateway that features need in addition to its program. They are searched for
+//! in the place of the program: on this machine, on the remote host, or in the image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,17 +9,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gatebench_model::gateway::Extra;
-use minijinja::{Environment, context};
 use serde::{Deserialize, Serialize};
 
+use super::{of_program, set_environment};
 use crate::gateway::folder::Folder;
 use crate::system::command;
 use crate::system::installed;
 
-/// The place of what is on this machine; no image has an empty name.
+/// The place of extras on this machine; no image has an empty name.
 const HERE: &str = "";
 
-/// A test loads a library or two.
+/// The time that a test may take; it only loads libraries.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An extra that was found.
@@ -32,20 +31,24 @@ pub enum FoundExtra {
     Unusable(String),
 }
 
-/// The extras of a folder that are on this machine. A path that is not absolute is of gatebench's data folder.
-pub(super) fn on_this_machine(folder: &Folder, program: &Path) -> BTreeMap<String, FoundExtra> {
+/// The extras of a folder that are on this machine. A relative path is below gatebench's data
+/// folder.
+pub(super) fn on_this_machine(folder: &Folder, gateway: &Path) -> BTreeMap<String, FoundExtra> {
     let data = installed::data_folder().unwrap_or_default();
     let has = |path: &str| Ok(data.join(path).exists());
     let run = |words: &[String]| {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        let finished = command::run(Command::new(program).args(arguments), TEST_TIMEOUT)?;
+        let mut test = Command::new(program);
+        set_environment(test.args(arguments), gateway, &folder.spec.binary)?;
+        let finished = command::run(&mut test, TEST_TIMEOUT)?;
         Ok((finished.status.success(), finished.output))
     };
-    found((folder, HERE), program, has, run).unwrap_or_default()
+    found((folder, HERE), gateway, has, run).unwrap_or_default()
 }
 
 /// The extras of a folder that are in this image: `has` looks for a file in it, and `run` runs a
-/// command there and returns its success and output. No image has a data folder of gatebench.
+/// command there and returns its success and output. Relative paths are never found, because an
+/// image has no data folder of gatebench.
 pub(super) fn in_image(
     (folder, image): (&Folder, &str),
     program: &Path,
@@ -63,20 +66,20 @@ fn found(
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
 ) -> io::Result<BTreeMap<String, FoundExtra>> {
     let mut found = BTreeMap::new();
-    for (name, extra) in &folder.spec.extras {
-        if has(&extra.path)? {
-            found.insert(name.clone(), tested((extra, place), program, &run));
+    for (name, extra) in folder.spec.extras() {
+        if has(&of_program(&extra.path, program).map_err(io::Error::other)?)? {
+            found.insert(name.to_owned(), tested((extra, place), program, &run));
         }
     }
     Ok(found)
 }
 
-/// Tests that succeeded, by the place where they ran and their words. A program is looked up for
-/// each of its variants, and again when a gateway is prepared.
+/// The tests that succeeded, by place and command, because a program is looked up for each of its
+/// variants and again when a gateway is prepared.
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
 /// Runs the test of an extra, unless it succeeded in this process before. A test that failed runs
-/// again: `gatebench install` may have mended the extra meanwhile.
+/// again: `gatebench install` may have repaired the extra in the meantime.
 fn tested(
     (extra, place): (&Extra, &str),
     program: &Path,
@@ -97,10 +100,8 @@ fn tested(
         }
         Ok((is_usable, output))
     };
-    let binary = program.display().to_string();
-    let templates = Environment::new();
-    let word = |word: &String| templates.render_str(word, context! { binary => &binary });
-    let words: Result<Vec<String>, _> = extra.test.iter().map(word).collect();
+    let words = extra.test.iter().map(|word| of_program(word, program));
+    let words: Result<Vec<String>, _> = words.collect();
     match words.map_err(io::Error::other).and_then(run) {
         Ok((true, _)) => FoundExtra::Usable,
         Ok((false, output)) => {
@@ -123,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// How often the test of an extra runs when it is looked up three times.
+    /// Looks an extra up three times, and returns the number of times that its test ran.
     fn runs(name: &str, place: &str, outcome: bool) -> u32 {
         let extra = Extra {
             path: "/".into(),

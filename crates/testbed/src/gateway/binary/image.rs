@@ -1,4 +1,4 @@
-//! The image of a gateway: whether the engine has it, which bytes, and which version is in it.
+//! The image of a gateway: its presence, its digest and the version of the gateway in it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -15,27 +15,27 @@ use crate::error::DriverError;
 use crate::gateway::folder::Folder;
 use crate::system::owner::Owner;
 
-/// More output than this says nothing more to a reader.
+/// The largest output that is kept; a reader of an error needs no more.
 const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
 
-/// Open descriptors of a program that only prints.
+/// The descriptor limit of a program that only prints.
 const NOFILE: u64 = 1_024;
 
 /// An image that a container engine of this machine has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundImage {
-    /// As it was asked for, `docker.io/library/kong:3.9`.
+    /// Its name as requested, `docker.io/library/kong:3.9`.
     pub name: String,
-    /// Digest of its configuration, which names its bytes, `sha256:…`.
+    /// Digest of its configuration, which identifies its contents, `sha256:…`.
     pub id: String,
-    /// User and group that the gateway runs as inside.
+    /// User and group of the gateway in the container.
     pub(crate) user: String,
     /// The socket of the engine.
     pub(crate) socket: PathBuf,
 }
 
-/// Finds a gateway's image and asks the program in it for its version. `image` is the one asked for
-/// instead of the folder's.
+/// Finds a gateway's image and the version of the program in it. `image` replaces the folder's
+/// image.
 pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, DriverError> {
     let gateway = &folder.spec.gateway;
     let container = folder.spec.container.clone().unwrap_or_else(|| Container {
@@ -93,7 +93,7 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
     })
 }
 
-/// The version that a program said it has, where the folder was written for it.
+/// Returns the version that a program printed, if the folder was written for it.
 fn version_that_fits(folder: &Folder, program: PathBuf, said: &str) -> Result<String, DriverError> {
     let (gateway, wanted) = (folder.spec.gateway.clone(), &folder.spec.binary);
     let version = match version_in(said, wanted) {
@@ -121,7 +121,7 @@ fn version_that_fits(folder: &Folder, program: PathBuf, said: &str) -> Result<St
 const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and see that you may use its socket \
                          (DOCKER_HOST=unix:///PATH names another)";
 
-/// The extras that an image has. Its files are looked at through a container that is never started.
+/// Returns the extras in an image. Its files are checked through a container that is never started.
 fn extras_in(
     engine: &Engine,
     image: &str,
@@ -129,7 +129,7 @@ fn extras_in(
     folder: &Folder,
     program: &Path,
 ) -> io::Result<BTreeMap<String, FoundExtra>> {
-    if folder.spec.extras.is_empty() {
+    if folder.spec.extras().is_empty() {
         return Ok(BTreeMap::new());
     }
     let id = engine.create(&json!({

@@ -1,4 +1,4 @@
-//! The program of a gateway: where it is, which version, which bytes.
+//! The program of a gateway: its path, its version and its digest.
 
 mod candidates;
 mod extras;
@@ -6,12 +6,14 @@ mod image;
 mod version;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use gatebench_model::Scenario;
 use gatebench_model::gateway::{Binary, Extra};
+use minijinja::{Environment, UndefinedBehavior, context};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,7 @@ pub use self::image::FoundImage;
 
 use self::extras::FoundExtra;
 use super::folder::Folder;
+use super::input::prefix_of;
 use crate::container;
 use crate::error::{DriverError, Unsupported};
 use crate::process::Launcher;
@@ -33,21 +36,21 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct FoundBinary {
     /// Absolute, with links followed.
     pub path: PathBuf,
-    /// What it says about itself.
+    /// The version that it prints.
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
-    /// Those of its folder's extras that are where it is.
+    /// The extras of its folder that are in the same place as the program.
     pub extras: BTreeMap<String, FoundExtra>,
-    /// The image that it is in; none where it lies on this machine.
+    /// The image that contains it; none if it is a file of this machine.
     pub image: Option<FoundImage>,
-    /// The host that it is on; none where that is this machine.
+    /// The host that it is on; none for this machine.
     pub host: Option<String>,
 }
 
 impl FoundBinary {
-    /// The reason why an extra of the folder cannot be used here, with its installation if it is
-    /// missing; none if it can.
+    /// Returns the reason why an extra of the folder cannot be used here, with the way to install
+    /// it if it is missing; none if it can be used.
     pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
         match self.extras.get(name) {
             Some(FoundExtra::Usable) => None,
@@ -56,7 +59,7 @@ impl FoundBinary {
         }
     }
 
-    /// Where it is, in words.
+    /// Describes the place of the program.
     pub fn place(&self) -> String {
         let path = self.path.display();
         let image = self.image.as_ref();
@@ -68,30 +71,30 @@ impl FoundBinary {
 }
 
 impl Folder {
-    /// Reports whether the gateway has all that a scenario needs, and the extras of that are where
-    /// its program is. The effect of a configuration of the user's is not known beforehand: parity
-    /// proves it.
+    /// Checks that the gateway supports all that a scenario needs, and that the extras for it are
+    /// in the same place as its program. The effect of a user's configuration is not known in
+    /// advance; the parity check proves it.
     ///
     /// # Errors
-    /// What it lacks.
+    /// The extras that it lacks.
     pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
 
-    /// Finds the gateway's program and asks its version.
+    /// Finds the gateway's program and its version.
     ///
     /// # Errors
-    /// [`DriverError::BinaryMissing`] with how to install it, [`DriverError::NoVersion`].
+    /// [`DriverError::BinaryMissing`] with the way to install it, [`DriverError::NoVersion`].
     pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
         self.find_binary_of(None, launcher)
     }
 
-    /// As [`Folder::find_binary`]; `wanted` is a version or how it begins (`1.22`), the place of a
-    /// program or of the prefix it is installed in (anything with a `/`), or an image with its tag.
-    /// Without it the first program found is taken, or else the folder's image.
+    /// As [`Folder::find_binary`]; `wanted` is a version or its beginning (`1.22`), the path of a
+    /// program or of its installation prefix (anything with a `/`), or an image with its tag
+    /// [default: the first program found, else the folder's image].
     ///
     /// # Errors
-    /// As [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the versions there are.
+    /// As [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed versions.
     pub fn find_binary_of(
         &self,
         wanted: Option<&str>,
@@ -126,12 +129,6 @@ fn local(
     launcher: &Launcher,
 ) -> Result<FoundBinary, DriverError> {
     let binary = &folder.spec.binary;
-    let absent: Vec<String> = binary
-        .needs
-        .iter()
-        .filter(|file| !Path::new(file).exists())
-        .cloned()
-        .collect();
     let found = match wanted {
         None => first(
             folder,
@@ -144,12 +141,15 @@ fn local(
         }
         Some(version) => of_version(folder, version, launcher),
     };
-    let (path, version) = match found {
-        Ok(_) | Err(DriverError::NoVersion { .. }) if !absent.is_empty() => {
+    if let Ok((path, _)) | Err(DriverError::NoVersion { binary: path, .. }) = &found {
+        let needs = binary.needs.iter();
+        let files = needs.map(|file| of_program(file, path).unwrap_or_else(|_| file.clone()));
+        let absent: Vec<String> = files.filter(|file| !Path::new(file).exists()).collect();
+        if !absent.is_empty() {
             return Err(missing(folder, absent));
         }
-        found => found?,
-    };
+    }
+    let (path, version) = found?;
     if !version::is_between(&version, &binary.version_min, &binary.version_below) {
         return Err(DriverError::WrongVersion {
             gateway: folder.spec.gateway.clone(),
@@ -182,7 +182,7 @@ fn missing(folder: &Folder, names: Vec<String>) -> DriverError {
     }
 }
 
-/// The first program there is, with its version.
+/// Returns the first of the programs, with its version.
 fn first(
     folder: &Folder,
     programs: Vec<PathBuf>,
@@ -200,7 +200,7 @@ fn first(
     }
 }
 
-/// The first program of a version, among all that there are.
+/// Returns the first of all installed programs that has a version.
 fn of_version(
     folder: &Folder,
     wanted: &str,
@@ -208,12 +208,12 @@ fn of_version(
 ) -> Result<(PathBuf, String), DriverError> {
     let mut others = Vec::new();
     let mut programs = candidates::on_path(folder, launcher);
-    programs.extend(candidates::installed_beside(folder));
+    programs.extend(candidates::installed_versions(folder));
     for path in programs {
         match ask_version(&path, &folder.spec.binary) {
             Ok(version) if version::begins_with(&version, wanted) => return Ok((path, version)),
             Ok(version) => others.push(format!("{} is {version}", path.display())),
-            Err(_) => others.push(format!("{} does not say its version", path.display())),
+            Err(_) => others.push(format!("{} does not print its version", path.display())),
         }
     }
     Err(DriverError::NoSuchVersion {
@@ -224,15 +224,32 @@ fn of_version(
 }
 
 fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
-    let finished = command::run(
-        Command::new(path).args(&binary.version_args),
-        VERSION_TIMEOUT,
-    )
-    .map_err(|error| error.to_string())?;
+    let mut command = Command::new(path);
+    command.args(&binary.version_args);
+    set_environment(&mut command, path, binary).map_err(|error| error.to_string())?;
+    let finished =
+        command::run(&mut command, VERSION_TIMEOUT).map_err(|error| error.to_string())?;
     version_in(&finished.output, binary)
 }
 
-/// The version in what a program printed.
+/// Sets the environment in which the program runs.
+fn set_environment(command: &mut Command, program: &Path, binary: &Binary) -> io::Result<()> {
+    for (name, value) in &binary.environment {
+        command.env(name, of_program(value, program).map_err(io::Error::other)?);
+    }
+    Ok(())
+}
+
+/// Renders a template that names nothing but the program.
+fn of_program(template: &str, program: &Path) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let (binary, prefix) = (program.display(), prefix_of(program).display());
+    let context = context! { binary => binary.to_string(), prefix => prefix.to_string() };
+    environment.render_str(template, context)
+}
+
+/// Returns the version in a program's output.
 fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
     let pattern =
         Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
@@ -243,7 +260,7 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
         .map(|version| version.as_str().to_owned())
         .ok_or_else(|| {
             format!(
-                "'{}' is not in what it printed: {}",
+                "'{}' does not match its output: {}",
                 binary.version_pattern,
                 printed.trim()
             )

@@ -1,15 +1,16 @@
-//! Versions as gateways print them: numbers with dots between, and what vendors put behind them.
+//! Versions as gateways print them: numbers separated by dots, and a suffix of the vendor.
 
 use std::cmp::Ordering;
 
-/// Whether a version is at least `min` and below `below`, where these are given. What is no number, as
-/// in `2.6.12-1+deb12u4` from the hyphen on, is not looked at.
+/// Reports whether a version is at least `min` and below `below`, if these are given. The suffix
+/// after the numbers, as in `2.6.12-1+deb12u4` from the hyphen on, is ignored.
 pub(super) fn is_between(version: &str, min: &Option<String>, below: &Option<String>) -> bool {
     let at_least = |bound: &String| compare(version, bound) != Ordering::Less;
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
 }
 
-/// Whether a version is the one meant by its beginning: `1.22` means `1.22.1`, and not `1.221`.
+/// Reports whether a version begins with these numbers: `1.22.1` begins with `1.22`, `1.221` does
+/// not.
 pub(super) fn begins_with(version: &str, beginning: &str) -> bool {
     let plain = |text: &str| text.trim_start_matches('v').to_owned();
     let (version, beginning) = (plain(version), plain(beginning));
@@ -17,7 +18,7 @@ pub(super) fn begins_with(version: &str, beginning: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The range in words, as in `at least 3.0 and below 4`.
+/// Describes the range, as in `at least 3.0 and below 4`.
 pub(super) fn range(min: &Option<String>, below: &Option<String>) -> String {
     let min = min.as_ref().map(|min| format!("at least {min}"));
     let below = below.as_ref().map(|below| format!("below {below}"));

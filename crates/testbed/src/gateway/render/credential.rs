@@ -10,7 +10,8 @@ use serde_json::{Value as Json, json};
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-/// The least that bcrypt knows: the gateways that want it remember whom they have let in.
+/// The lowest cost of bcrypt. A higher one would not matter, because the gateways that use bcrypt
+/// cache successful logins.
 const BCRYPT_COST: u32 = 4;
 /// Bytes of a bcrypt salt.
 const SALT_BYTES: usize = 16;
@@ -23,7 +24,7 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("jwks", jwks);
 }
 
-/// `{{ password | htpasswd_sha }}`: `{SHA}` and the SHA-1 of it, as in files of htpasswd.
+/// `{{ password | htpasswd_sha }}`: `{SHA}` and its SHA-1, as in files of htpasswd.
 fn htpasswd_sha(password: &str) -> String {
     format!(
         "{{SHA}}{}",
@@ -31,7 +32,7 @@ fn htpasswd_sha(password: &str) -> String {
     )
 }
 
-/// `{{ password | bcrypt }}`: its bcrypt hash. The salt is made of the password, so that the same
+/// `{{ password | bcrypt }}`: its bcrypt hash. The salt is derived from the password, so the same
 /// input always renders the same files; these passwords protect nothing.
 fn bcrypt(password: &str) -> Result<String, Error> {
     let digest = Sha256::digest(password.as_bytes());
@@ -93,8 +94,8 @@ mod tests {
 
     use super::*;
 
-    /// Made with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl pkey -pubout`,
-    /// and its numbers with `openssl pkey -pubin -text`.
+    /// Made with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl pkey
+    /// -pubout`, and its numbers with `openssl pkey -pubin -text`.
     const PEM: &str = "-----BEGIN PUBLIC KEY-----\n\
         MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAOcA6FW/RLgpdvJCYxxznggN2j2oE8o6\n\
         6CCt51b4Vr5/G6p0DUkGMHVyzneZGYNW3aVpyUv9J7E4VaiFDELITncCAwEAAQ==\n\
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rsa_key_is_none() {
+    fn other_text_is_not_an_rsa_key() {
         for pem in [
             "",
             "-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----",

@@ -1,5 +1,5 @@
-//! The input as templates see it: maps that remember which name was looked up in vain, and which names
-//! there were.
+//! The input for templates: maps that record the last name that was not found, and the names at its
+//! level.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,21 +7,21 @@ use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Serde};
 use serde_json::Value as Json;
 
-/// A name that is not there.
+/// A name that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
-    /// What the template says.
+    /// The name in the template.
     pub(crate) name: String,
-    /// The names there are at that level.
+    /// The names at that level.
     pub(crate) known: Vec<String>,
 }
 
-/// The last miss. What comes last before an undefined value is what made it undefined.
+/// The last miss, which is the cause of an undefined value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Misses(Arc<Mutex<Option<Miss>>>);
 
 impl Misses {
-    /// Takes the last miss out.
+    /// Takes the last miss.
     pub(crate) fn take(&self) -> Option<Miss> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -31,8 +31,9 @@ impl Misses {
     }
 }
 
-/// A map of the input: few names, of which a look at each in turn finds one. Its values are made once, and what
-/// is looked up is one of them and not a copy, since templates look up lists of thousands in loops of thousands.
+/// A map of the input, with few names, which a linear search finds. Its values are made once and
+/// not copied by a look-up, because templates look up lists of thousands of items in loops of
+/// thousands of rounds.
 #[derive(Debug)]
 struct Level {
     entries: Vec<(String, Value)>,
@@ -62,7 +63,7 @@ impl Object for Level {
     }
 }
 
-/// JSON as a value of templates.
+/// Converts JSON to a value of templates.
 pub(crate) fn value(json: Json, misses: &Misses) -> Value {
     match json {
         Json::Object(map) => Value::from_object(Level {

@@ -1,5 +1,6 @@
-//! Filters that make a user's string safe inside a gateway's configuration. A key or a mock body
-//! may hold quotes, dollars and line ends; unquoted it would be configuration.
+//! Filters that quote a user's string in a gateway's configuration. A key or a mock body may
+//! contain quotes, dollar signs and line ends, which would change the configuration if they were
+//! not quoted.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -55,14 +56,15 @@ fn haproxy_string(text: &str) -> Result<String, Error> {
     })
 }
 
-/// `{{ text | haproxy_argument }}`: an argument of a HAProxy fetch or converter, as in `map_beg(…)`. There a comma or a
-/// parenthesis ends it even in a word in quotes, since those are gone by then: it needs quotes of its own.
+/// `{{ text | haproxy_argument }}`: an argument of a HAProxy fetch or converter, as in
+/// `map_beg(…)`. The quotes of the word are removed before, so a comma or a parenthesis ends the
+/// argument unless it has separate quotes.
 fn haproxy_argument(text: &str) -> Result<String, Error> {
     haproxy_string(&format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// `{{ text | lua_string }}`: a string of Lua. Whatever is neither a letter nor a digit is written by
-/// the number of its byte, which every version of Lua reads.
+/// `{{ text | lua_string }}`: a string of Lua. Bytes that are neither letters nor digits are
+/// written as numbers, which every version of Lua reads.
 fn lua_string(text: &str) -> String {
     let byte = |byte: u8| {
         if byte.is_ascii_alphanumeric() || b" -_./:=".contains(&byte) {
@@ -77,8 +79,10 @@ fn lua_string(text: &str) -> String {
 /// `{{ text | apache_string }}`: a word of an Apache httpd directive, in quotes.
 fn apache_string(text: &str) -> Result<String, Error> {
     if text.contains("${") {
-        // A name between the braces would be replaced, and nothing takes that meaning from it.
-        return Err(wrong(format!("'{text}' holds ${{, which httpd replaces")));
+        // Apache replaces a name between the braces, and there is no escape for it.
+        return Err(wrong(format!(
+            "'{text}' contains ${{, which httpd replaces"
+        )));
     }
     quoted(text, |c| match c {
         '"' | '\\' => Some(format!("\\{c}")),
@@ -86,11 +90,11 @@ fn apache_string(text: &str) -> Result<String, Error> {
     })
 }
 
-/// `{{ text | vcl_string }}`: an expression of VCL that is this text. Its long strings end at `"}` and
-/// know no escape, so a text is put together from parts in which that does not occur.
+/// `{{ text | vcl_string }}`: an expression of VCL with this text as its value. Long strings of VCL
+/// end at `"}` and have no escape, so the text is a sum of parts without `"}`.
 fn vcl_string(text: &str) -> Result<String, Error> {
     if text.contains('\0') {
-        return Err(wrong("U+0000 cannot stand in a configuration".into()));
+        return Err(wrong("U+0000 cannot be part of a configuration".into()));
     }
     let parts = text.replace("\"}", "\"\0}");
     let long = parts.split('\0').map(|part| format!("{{\"{part}\"}}"));
@@ -102,8 +106,8 @@ fn regex_literal(text: &str) -> String {
     regex_lite::escape(text)
 }
 
-/// `{{ text | regex_bytes }}`: as `regex_literal`, with whatever is neither a letter nor a digit written
-/// by the number of its byte; for where neither quotes nor blanks can be escaped.
+/// `{{ text | regex_bytes }}`: as `regex_literal`, with all bytes that are neither letters nor
+/// digits written as numbers, for places where neither quotes nor blanks can be escaped.
 fn regex_bytes(text: &str) -> String {
     let byte = |byte: u8| match byte {
         byte if byte.is_ascii_alphanumeric() || b"/-_".contains(&byte) => {
@@ -138,14 +142,15 @@ fn endpoint(value: &Value) -> Result<String, Error> {
     Ok(SocketAddr::new(address, port).to_string())
 }
 
-/// `{{ policy.rate_limit.window | seconds }}`: a duration as a number of seconds; `15m` becomes 900.
+/// `{{ policy.rate_limit.window | seconds }}`: a duration as a number of seconds; `15m` becomes
+/// 900.
 fn seconds(text: &str) -> Result<f64, Error> {
     let span: HumanDuration = text.parse().map_err(wrong)?;
     Ok(span.as_secs_f64())
 }
 
 /// `{{ routes | settings_of("api_key") }}`: the settings of this policy over all routes, each
-/// different one once; for what a gateway declares once and refers to from routes.
+/// different one once, for gateways that declare settings once and refer to them from routes.
 pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Error> {
     let mut found: Vec<Value> = Vec::new();
     for route in routes.try_iter()? {
@@ -164,8 +169,8 @@ pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Erro
     Ok(found)
 }
 
-/// `{{ consumers | each_key }}`: every key as a map of `key` and `client`, whose it is. A list that a template puts
-/// together item by item would be copied for each item.
+/// `{{ consumers | each_key }}`: every key as a map of `key` and its `client`. Templates should not
+/// build this list themselves, because they copy a list for each item that they append.
 fn each_key(consumers: &Value) -> Result<Vec<Value>, Error> {
     let mut found = Vec::new();
     for consumer in consumers.try_iter()? {
@@ -182,7 +187,7 @@ fn quoted(text: &str, escape: impl Fn(char) -> Option<String>) -> Result<String,
     for c in text.chars() {
         let escaped = escape(c).ok_or_else(|| {
             wrong(format!(
-                "U+{:04X} cannot stand in a configuration",
+                "U+{:04X} cannot be part of a configuration",
                 u32::from(c)
             ))
         })?;
@@ -206,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nginx_strings_are_closed_against_what_is_in_them() {
+    fn nginx_strings_escape_their_contents() {
         assert_eq!(nginx_string("plain").unwrap(), r#""plain""#);
         assert_eq!(
             nginx_string(r#"a"; return 500 "$x\"#).unwrap(),
@@ -248,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_vcl_end_where_they_should() {
+    fn strings_of_vcl_end_at_their_end() {
         assert_eq!(vcl_string("a\nb").unwrap(), "{\"a\nb\"}");
         assert_eq!(vcl_string("x\"}y").unwrap(), "{\"x\"\"} + {\"}y\"}");
     }
@@ -282,7 +287,7 @@ mod tests {
             context! { name => "a", keys => ["k1", "k2"] },
             context! { name => "b", keys => ["k3"] },
         ];
-        let told: Vec<String> = each_key(&Value::from(Vec::from(both)))
+        let rendered: Vec<String> = each_key(&Value::from(Vec::from(both)))
             .unwrap()
             .iter()
             .map(|it| {
@@ -293,7 +298,7 @@ mod tests {
                 )
             })
             .collect();
-        assert_eq!(told, ["a k1", "a k2", "b k3"]);
+        assert_eq!(rendered, ["a k1", "a k2", "b k3"]);
     }
 
     #[test]

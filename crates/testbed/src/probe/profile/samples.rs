@@ -1,24 +1,24 @@
-//! What perf says of samples, each passed on as a whole.
+//! Reads the samples that perf prints and passes each on as a whole.
 
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How far reading has come.
+/// The state of reading.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// Whether perf was killed.
+    /// True if perf was killed.
     pub(super) is_cut: AtomicBool,
     /// Samples that were passed on.
     pub(super) samples: AtomicU64,
 }
 
-/// The text of samples, between which there is an empty line. Where perf is killed, what it had begun to say is not
-/// passed on: half a stack would be another one.
+/// The text of samples, separated by empty lines. If perf is killed, an incomplete sample is
+/// dropped, because half a stack would look like another stack.
 pub(super) struct Samples<'a, R> {
     inner: R,
     reading: &'a Reading,
     sample: Vec<u8>,
-    /// Bytes of it that were passed on.
+    /// The bytes of the sample that were passed on.
     passed: usize,
 }
 
@@ -32,7 +32,7 @@ impl<'a, R: BufRead> Samples<'a, R> {
         }
     }
 
-    /// Reads the next sample; an empty one where there is none.
+    /// Reads the next sample; an empty one at the end.
     fn go_on(&mut self) -> io::Result<()> {
         self.sample.clear();
         self.passed = 0;

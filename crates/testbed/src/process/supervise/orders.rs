@@ -1,4 +1,4 @@
-//! What a supervisor is told on its command line; written and read here, so that both sides agree.
+//! The command line of a supervisor. Writing and reading are in one place, so that they agree.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use crate::system::limit::Limit;
 /// The supervisor's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Orders {
-    /// Cores to run on; none means anywhere.
+    /// The cores to run on [default: all].
     pub cores: Vec<usize>,
-    /// Limit of open descriptors, as far as the hard limit allows.
+    /// The limit of open descriptors, if the hard limit is not lower.
     pub nofile: Option<u64>,
-    /// What the command may use at most.
+    /// The limits of the command.
     pub limits: Vec<Limit>,
-    /// The container that the command runs in; a process of this machine without.
+    /// The container of the command; none for a process of this machine.
     pub container: Option<ContainerSpec>,
-    /// What asks the command to stop.
+    /// The signal that makes the command stop.
     pub stop_signal: Signal,
-    /// After this long it is killed.
+    /// The time after which the command is killed if it has not stopped.
     pub stop_timeout: Duration,
     /// The command and its arguments.
     pub command: Vec<OsString>,
 }
 
-/// The signals a `gateway.yaml` may name.
+/// The signals that a `gateway.yaml` may name.
 const SIGNALS: [(&str, Signal); 8] = [
     ("TERM", Signal::TERM),
     ("QUIT", Signal::QUIT),
@@ -39,7 +39,7 @@ const SIGNALS: [(&str, Signal); 8] = [
     ("KILL", Signal::KILL),
 ];
 
-/// The signal of a name written without `SIG`.
+/// Returns the signal with a name, written without `SIG`.
 pub(crate) fn signal_from_name(name: &str) -> Option<Signal> {
     SIGNALS
         .iter()
@@ -55,7 +55,7 @@ pub(crate) fn signal_name(signal: Signal) -> &'static str {
 }
 
 impl Orders {
-    /// The arguments that [`Orders::parse`] reads back.
+    /// Returns the arguments, in the form that [`Orders::parse`] reads.
     pub(crate) fn to_args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = Vec::new();
         if !self.cores.is_empty() {

@@ -1,4 +1,4 @@
-//! What the tests share: a small origin, a small client, and how a gateway is started.
+//! Helpers of the tests: a small origin, a small client, and the start of a gateway.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
-use gatebench_testbed::{
-    Catalogue, DriverError, Folder, GatewayStart, Launcher, Ports, Running, UPSTREAM_KEEPALIVE,
-    Wiring,
+use gatebench_testbed::gateway::{
+    Catalogue, Folder, FoundGateway, GatewayStart, Limiter, LocalGateway, Ports, Wiring,
 };
+use gatebench_testbed::{DriverError, Launcher};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longer than anything here takes; a test that waits this long has failed.
+/// The longest wait; a test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
 pub fn launcher() -> Launcher {
@@ -38,26 +38,37 @@ pub fn plain() -> Scenario {
     )
 }
 
-/// Who writes so many routes, upstreams or consumers right has thousands of them right too.
+/// The most routes, upstreams or consumers of a scenario. A folder that renders this many correctly
+/// renders thousands correctly too.
 const MANY: usize = 20;
 
-/// Every scenario of the repository, with fewer of what it has thousands of.
+/// Every scenario of the repository, with lists of thousands of items shortened.
 pub fn scenarios() -> Vec<Scenario> {
-    std::fs::read_dir("../../scenarios")
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|it| it == "yaml"))
-        .map(|path| {
-            let mut scenario: Scenario = gatebench_config::read(&path).unwrap();
-            scenario.routes.truncate(MANY);
-            scenario.consumers.truncate(MANY);
-            scenario.upstreams = scenario.upstreams.min(MANY as u32);
-            scenario
-        })
-        .collect()
+    let mut scenarios = Vec::new();
+    add_scenarios(Path::new("../../scenarios"), &mut scenarios);
+    for scenario in &mut scenarios {
+        scenario.routes.truncate(MANY);
+        scenario.consumers.truncate(MANY);
+        scenario.upstreams = scenario.upstreams.min(MANY as u32);
+    }
+    scenarios
 }
 
-/// A gateway that is not started, before these targets.
+fn add_scenarios(folder: &Path, scenarios: &mut Vec<Scenario>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            add_scenarios(&path, scenarios);
+        } else if path.extension().is_some_and(|it| it == "yaml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            if text.lines().any(|line| line.starts_with("scenario:")) {
+                scenarios.extend(gatebench_config::read_all::<Scenario>(&path).unwrap());
+            }
+        }
+    }
+}
+
+/// A gateway in front of these targets, not started.
 pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     Wiring {
         binary: Path::new("/gateway"),
@@ -73,7 +84,8 @@ pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     }
 }
 
-/// An origin that answers with what it was asked, until the test ends; and how many connections it has accepted.
+/// Starts an origin that sends each request back, until the test ends, and counts accepted
+/// connections.
 pub fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -102,16 +114,16 @@ fn serve(stream: TcpStream) {
             header(&head, "content-length").map_or(0, |length| length.parse().unwrap());
         let mut body = vec![0; length];
         reader.read_exact(&mut body).unwrap();
-        let mut answer = head.into_bytes();
-        answer.extend(body);
+        let mut response = head.into_bytes();
+        response.extend(body);
         let head = format!(
             "HTTP/1.1 200 OK\r\nContent-Length: {}\r\ngatebench-times: 12:34\r\nOrigin-Port: {port}\r\n\
              Content-Type: text/plain\r\n\r\n",
-            answer.len()
+            response.len()
         );
         if reader
             .get_mut()
-            .write_all(&[head.as_bytes(), &answer].concat())
+            .write_all(&[head.as_bytes(), &response].concat())
             .is_err()
         {
             return;
@@ -127,16 +139,16 @@ pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub body: String,
 }
 
-/// One request on a connection of its own.
-pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer {
+/// Sends a request on a new connection.
+pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Response {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut request = format!("GET {path} HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n");
@@ -146,28 +158,28 @@ pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer 
     stream
         .write_all(format!("{request}\r\n").as_bytes())
         .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer {
+    Response {
         status,
         head: head.into(),
         body: body.into(),
     }
 }
 
-/// Starts a gateway with a scenario, before an origin of its own.
+/// Starts a gateway with a scenario, in front of a separate origin.
 pub fn start(
     folder: &Folder,
     scenario: &Scenario,
     work: &Path,
     ports: Ports,
-) -> Result<Running, DriverError> {
+) -> Result<LocalGateway, DriverError> {
     start_before(origin().0, folder, scenario, work, ports, false)
 }
 
-/// Starts a gateway before an origin.
+/// Starts a gateway in front of an origin.
 pub fn start_before(
     origin: SocketAddr,
     folder: &Folder,
@@ -175,11 +187,11 @@ pub fn start_before(
     work: &Path,
     ports: Ports,
     access_log: bool,
-) -> Result<Running, DriverError> {
+) -> Result<LocalGateway, DriverError> {
     start_before_all(&[origin], folder, scenario, work, ports, access_log)
 }
 
-/// Starts a gateway before several origins, which are the targets of its upstream.
+/// Starts a gateway in front of several origins, which are the targets of its upstream.
 pub fn start_before_all(
     targets: &[SocketAddr],
     folder: &Folder,
@@ -187,26 +199,28 @@ pub fn start_before_all(
     work: &Path,
     ports: Ports,
     access_log: bool,
-) -> Result<Running, DriverError> {
+) -> Result<LocalGateway, DriverError> {
     let launcher = launcher();
-    let binary = folder.find_binary(&launcher)?;
+    let gateway = FoundGateway {
+        folder: folder.clone(),
+        binary: folder.find_binary(&launcher)?,
+        limiter: Limiter::Unlimited,
+    };
+    let mut scenario = scenario.clone();
+    scenario.access_log = access_log;
     GatewayStart {
-        folder,
-        binary: &binary,
-        scenario,
+        gateway: &gateway,
+        scenario: &scenario,
         work,
         cores: &[0],
-        limits: &[],
-        amounts: &[],
         listen: targets[0].ip(),
         targets,
         more_upstreams: &[],
-        keepalive: UPSTREAM_KEEPALIVE,
-        access_log,
+        connections: 0,
         ports,
         launcher: &launcher,
     }
-    .start()
+    .start(None)
 }
 
 pub fn folder(name: &str) -> Folder {
@@ -217,7 +231,8 @@ pub fn folder(name: &str) -> Folder {
 
 /// A folder written by a user: any shell script as its gateway.
 ///
-/// It is given a minute to be ready, where `more` says nothing else: Python starts slowly on a busy machine.
+/// It has a minute to become ready, unless `more` sets another time, because Python starts slowly
+/// on a busy machine.
 pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
     std::fs::create_dir_all(at).unwrap();
     let program = at.join("gateway.sh");
@@ -239,7 +254,7 @@ pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All processes below one.
+/// All descendants of a process.
 pub fn below(pid: u32) -> Vec<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(path).unwrap_or_default();
@@ -251,7 +266,7 @@ pub fn below(pid: u32) -> Vec<u32> {
     [children, deeper].concat()
 }
 
-/// Whether a process runs; one that only waits for init to collect it does not.
+/// Reports whether a process runs; one that only waits for init to collect it does not.
 pub fn exists(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
@@ -262,7 +277,7 @@ pub fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok()
 }
 
-/// Waits for something that must come.
+/// Waits until a condition holds, and fails after a long time.
 pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !so() {

@@ -1,9 +1,8 @@
-//! What a message asks for, read without a tree: tags one after the other, by their local names.
+//! The operation in a message, read without a tree: tags one after the other, by their local names.
 //!
-//! It is as tolerant as a service may be whose gateway is the one that validates. Comments, CDATA sections,
-//! processing instructions and the doctype are passed over; entities are not resolved.
+//! The reader is tolerant, because the gateway validates. It skips comments, CDATA sections,
+//! processing instructions and the doctype, and does not resolve entities.
 
-/// One of the four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Add,
@@ -26,7 +25,7 @@ impl Operation {
     }
 }
 
-/// What is to be calculated.
+/// An operation with its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) operation: Operation,
@@ -35,7 +34,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Reads a message; where it cannot be calculated, why.
+    /// Reads a message. The error states why it cannot be calculated.
     pub(super) fn read(message: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(message).map_err(|_| "the message is not UTF-8")?;
         let mut operation = None;
@@ -61,7 +60,7 @@ impl Task {
     }
 }
 
-/// As xs:int has it: blanks around it count for nothing.
+/// Reads an xs:int, which may have blanks around it.
 fn number(content: &str) -> Option<i32> {
     content.trim_matches([' ', '\t', '\r', '\n']).parse().ok()
 }
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_comments_and_attributes_are_passed_over() {
+    fn prefixes_comments_and_attributes_are_skipped() {
         let message = "<?xml version='1.0'?><!-- <Divide/> --><e:Envelope><e:Header a='b'/><e:Body>\n<t:Add x='1'><t:intA>1<!-- --></t:intA><![CDATA[<intA>9</intA>]]><t:intB\n>2</t:intB></t:Add></e:Body></e:Envelope>";
         let task = Task::read(message.as_bytes());
         let expected = Task {
@@ -130,7 +129,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Nothing that anybody sends stops it.
+        /// No text makes it panic.
         #[test]
         fn any_text_is_read(text in "[<>/!?a:A \\-\\[\\]]{0,60}|.{0,60}") {
             let _ = Task::read(text.as_bytes());

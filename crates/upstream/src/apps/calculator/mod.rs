@@ -1,23 +1,21 @@
 //! The calculator: a SOAP 1.1 service with the four operations on 32-bit whole numbers.
 //!
-//! POST `/ws` with an operation in the envelope's body; GET `/ws/calculator.wsdl` describes it. Every answer
-//! says in `X-Soap-Region` which of the two calculators gave it, so that one sees where a gateway has sent a
-//! message. Of an operand that is named twice the last counts. What cannot be calculated is a fault with 500.
+//! POST `/ws` takes an operation in the envelope's body; GET `/ws/calculator.wsdl` describes it.
+//! Every response names in `X-Soap-Region` the calculator that sent it. This shows where a gateway
+//! has sent a message. If an operand is named twice, the last one counts. A message that cannot be
+//! calculated gets a fault with 500.
 
 mod message;
 
-use std::io::Write;
-
 use flate2::Compression;
-use flate2::write::GzEncoder;
 
-use super::unknown_path;
+use super::{gzip, unknown_path};
 use crate::asked::Asked;
 use crate::response::{Body, Calculation, Response};
 use crate::{Kind, Region};
 use message::{Operation, Task};
 
-/// As SOAP 1.1 wants it.
+/// The content type of SOAP 1.1.
 const TEXT_XML: &str = "text/xml;charset=utf-8";
 
 const WSDL: &[u8] = include_bytes!("calculator.wsdl");
@@ -48,7 +46,7 @@ fn calculation(asked: &Asked<'_>) -> Response {
     }
 }
 
-/// Whether Accept-Encoding names gzip, and not with a weight of nothing (RFC 9110 12.5.3).
+/// Reports whether Accept-Encoding names gzip with a weight above 0 (RFC 9110 12.5.3).
 fn takes_gzip(accepted: &str) -> bool {
     accepted.split(',').any(|one| {
         let (coding, parameters) = one.split_once(';').unwrap_or((one, ""));
@@ -70,17 +68,14 @@ pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>
         Err(words) => (500, fault(words)),
     };
     if calculation.is_compressed {
-        let mut encoder = GzEncoder::new(out, Compression::fast());
-        // Writing to a vector cannot fail.
-        let _ = encoder.write_all(text.as_bytes());
-        let _ = encoder.finish();
+        gzip::compress(out, text.as_bytes(), Compression::fast());
     } else {
         out.extend_from_slice(text.as_bytes());
     }
     status
 }
 
-/// In 32 bits, where what is too large begins again at the other end.
+/// The result in 32 bits; it wraps around on overflow.
 fn result(task: Task) -> Result<i32, &'static str> {
     let Task {
         operation,
@@ -109,7 +104,7 @@ fn soap_response(operation: Operation, result: i32) -> String {
     ))
 }
 
-/// `words` are ours, so nothing in them needs to be escaped.
+/// `words` come from this program, so nothing in them needs to be escaped.
 fn fault(words: &str) -> String {
     envelope(&format!(
         "<soap:Fault><faultcode>soap:Client</faultcode><faultstring>{words}</faultstring></soap:Fault>"
@@ -173,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_calculated_is_a_fault() {
+    fn impossible_calculations_are_faults() {
         for (operation, operands, words) in [
             ("Divide", "<intA>1</intA><intB>0</intB>", "division by zero"),
             ("Add", "<intA>1</intA>", "intB is missing"),
@@ -195,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_for_those_who_ask_for_it() {
+    fn gzip_is_for_clients_that_accept_it() {
         assert!(takes_gzip("br, GZIP;q=0.5") && takes_gzip("gzip"));
         assert!(!takes_gzip("gzip;q=0") && !takes_gzip("identity"));
     }

@@ -69,7 +69,7 @@ impl Upstream {
         tls: Option<ServerSettings>,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (tell, told) = mpsc::channel();
+        let (tell, addresses) = mpsc::channel();
         let config = UpstreamConfig {
             kind,
             listen,
@@ -82,7 +82,7 @@ impl Upstream {
             serve(config, stopped, |address| tell.send(address).unwrap()).unwrap();
         });
         Self {
-            address: told.recv().unwrap(),
+            address: addresses.recv().unwrap(),
             stop,
             thread: Some(thread),
         }
@@ -93,10 +93,10 @@ impl Upstream {
     }
 
     pub fn ledger(&self) -> Snapshot {
-        let answer = self
+        let response = self
             .client()
             .ask(&format!("GET {LEDGER_PATH} HTTP/1.1\r\nHost: h\r\n\r\n"));
-        serde_json::from_slice(&answer.body).unwrap()
+        serde_json::from_slice(&response.body).unwrap()
     }
 
     pub fn reset(&self) {
@@ -156,7 +156,7 @@ impl Client {
 
     pub fn ask(&mut self, request: &str) -> Response {
         self.send(request.as_bytes());
-        self.answer(request.starts_with("HEAD "))
+        self.response(request.starts_with("HEAD "))
     }
 
     pub fn get(&mut self, path: &str) -> Response {
@@ -175,24 +175,24 @@ impl Client {
         (head[9..12].parse().unwrap(), head)
     }
 
-    pub fn answer(&mut self, to_head: bool) -> Response {
+    pub fn response(&mut self, to_head: bool) -> Response {
         let (status, head) = self.head();
-        let mut answer = Response {
+        let mut response = Response {
             status,
             head,
             body: Vec::new(),
         };
-        let length = answer
+        let length = response
             .field("Content-Length")
             .map_or(0, |value| value.parse().unwrap());
         if !to_head {
-            answer.body.resize(length, 0);
-            self.stream.read_exact(&mut answer.body).unwrap();
+            response.body.resize(length, 0);
+            self.stream.read_exact(&mut response.body).unwrap();
         }
-        answer
+        response
     }
 
-    /// What comes until the peer closes.
+    /// The bytes that come until the peer closes.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest).unwrap();

@@ -1,4 +1,5 @@
-//! What is no XML, or is in no encoding that is known; and a few documents that look odd and are right.
+//! Text that is not XML, or is in an unknown encoding; and a few documents that look odd and are
+//! right.
 
 use super::{Body, End, Shape, Way, full, soap};
 

@@ -58,7 +58,7 @@ fn text_of_ascii() -> String {
     text_and_list(&full("~", 1_000), &list)
 }
 
-/// The last character of what is looked for makes it differ everywhere.
+/// The last character of the sought text differs everywhere.
 fn almost_everywhere() -> String {
     text_and_list(&"a".repeat(700_000), &format!("{}b", "a".repeat(300_000)))
 }

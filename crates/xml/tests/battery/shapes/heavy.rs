@@ -50,7 +50,8 @@ fn same_keys() -> String {
     elements("<i k='1'>a</i>", 2)
 }
 
-/// As many declarations as may be in scope, with the prefix of each and its name, and what is in their scope.
+/// As many declarations as may be in scope, with the prefix and the name of each, and the content
+/// of their scope.
 fn in_scope(prefix: fn(usize) -> String, name: fn(usize) -> String, inside: &str) -> String {
     // One is the envelope's.
     let all = each(63, |n| format!(" xmlns:{}='{}'", prefix(n), name(n)));
@@ -83,7 +84,7 @@ fn attributes(count: usize, name: impl Fn(usize) -> String) -> String {
     elements(&one, count + 1)
 }
 
-/// Steps down, each with a declaration of its own, and many leaves at the bottom.
+/// Nested elements, each with a separate declaration, and many leaves at the bottom.
 fn deep_namespaces() -> String {
     let open = each(60, |n| format!("<d xmlns:p{n}='urn:{n}'>"));
     let more = "<d>".repeat(120);
@@ -91,7 +92,8 @@ fn deep_namespaces() -> String {
     soap(&format!("{open}{more}{leaves}{}", "</d>".repeat(180)))
 }
 
-/// An order in which a sort by halved distances compares each with each: first every second of a row, then the others.
+/// An order in which a sort by halved distances compares each with each: first every second of a
+/// row, then the others.
 fn unfortunate(count: usize) -> String {
     let mut order: Vec<usize> = (0..count).collect();
     let mut width = count;

@@ -1,5 +1,5 @@
-//! Messages that mean harm, what is done with them, and what has to come of it: the table of the battery and the seeds of
-//! the search.
+//! Malicious messages, their processing and the expected outcome: the table of the battery and the
+//! seeds of the search.
 
 mod broken;
 mod compared;
@@ -15,10 +15,10 @@ use flate2::write::GzEncoder;
 
 pub use ways::{Way, Ways};
 
-/// What a message may have by default, before and after un-gzip.
+/// The largest message by default, before and after un-gzip.
 pub const BODY_BYTES: usize = 1 << 20;
 
-/// A message, and what comes of it.
+/// A message and its outcome.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub name: &'static str,
@@ -29,7 +29,7 @@ pub struct Shape {
     pub end: End,
 }
 
-/// How a message is made.
+/// The recipe of a message.
 #[derive(Clone, Copy)]
 pub enum Body {
     Text(&'static str),
@@ -40,7 +40,7 @@ pub enum Body {
     BuiltBytes(fn() -> Vec<u8>),
 }
 
-/// What has to come of a message.
+/// The expected result of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum End {
     /// A fault with these words.
@@ -50,7 +50,7 @@ pub enum End {
     Either,
 }
 
-/// What came of one.
+/// The result of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Rejected,
@@ -105,12 +105,12 @@ fn soap(inside: &str) -> String {
     )
 }
 
-/// As often as a body has room for it beside so many bytes.
-fn full(unit: &str, beside: usize) -> String {
-    unit.repeat((BODY_BYTES - beside) / unit.len())
+/// As often as a body has room for it in addition to `others` bytes.
+fn full(unit: &str, others: usize) -> String {
+    unit.repeat((BODY_BYTES - others) / unit.len())
 }
 
-/// What a function makes of the numbers up to one.
+/// The results of a function for the numbers up to a limit.
 fn each(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).map(one).collect()
 }

@@ -20,7 +20,7 @@ fn list(items: &str) -> String {
     ))
 }
 
-/// As often as the limits on nodes and on bytes let it.
+/// As often as the limits on nodes and on bytes allow.
 fn many(unit: &str, nodes_each: usize) -> String {
     list(&unit.repeat((49_900 / nodes_each).min(1_040_000 / unit.len())))
 }

@@ -2,7 +2,8 @@
 
 use super::{Body, End, Shape, Way, each};
 
-/// OWASP Cheat Sheet Series, XML Security and XML External Entity Prevention; Web Security Testing Guide, WSTG-INPV-07.
+/// OWASP Cheat Sheet Series, XML Security and XML External Entity Prevention; Web Security Testing
+/// Guide, WSTG-INPV-07.
 const OWASP: &str = "OWASP";
 /// PayloadsAllTheThings, "XXE Injection".
 const PAYLOADS: &str = "PayloadsAllTheThings";

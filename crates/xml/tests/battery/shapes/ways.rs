@@ -1,4 +1,4 @@
-//! What gateways do to messages.
+//! The work of gateways on messages.
 
 use std::sync::Arc;
 
@@ -119,7 +119,8 @@ const SOUGHT: &str = r#"<xsl:template match="/"><r a="{contains(//t, //f)}" b="{
 const KNOWN: &str = r#"<xsl:key name="k" match="i" use="@k"/>
 <xsl:template match="/"><r a="{count(key('k', //i/@k))}" b="{count(id(//@r))}"/></xsl:template>"#;
 
-/// A schema with what schemas are made of. No pattern in it can begin to fit a text in more than one way.
+/// A schema with the usual parts of schemas. No pattern in it can begin to match a text in more
+/// than one way.
 const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t" elementFormDefault="qualified">
 <xs:simpleType name="code"><xs:restriction base="xs:string"><xs:pattern value="[A-Z]+(-[0-9]+)*"/></xs:restriction></xs:simpleType>
 <xs:simpleType name="numbers"><xs:list itemType="xs:int"/></xs:simpleType>
@@ -144,7 +145,7 @@ pub fn sheet(templates: &str) -> String {
     )
 }
 
-/// What a target is found by.
+/// The expression that finds a target.
 fn expressions(way: Way) -> &'static [&'static str] {
     match way {
         Way::Routed => &[
@@ -188,7 +189,7 @@ fn options(way: Way) -> Options {
         Way::Routed | Way::UpwardRoute | Way::TranslatedRoute => {
             options.targets = expressions(way).iter().map(target).collect();
         }
-        // What comes of it is no envelope any more, which is not the question.
+        // The result is no longer an envelope, which does not matter here.
         Way::Sorted
         | Way::Keyed
         | Way::Paths
@@ -223,7 +224,7 @@ impl Ways {
         }
     }
 
-    /// Takes a message along; the words of the fault where it does not pass.
+    /// Processes a message; returns the text of the fault if it does not pass.
     pub fn take(&self, way: Way, body: &[u8], is_gzip: bool) -> Result<(), String> {
         let content_encoding = is_gzip.then_some("gzip");
         let content_type = Some("text/xml; charset=utf-8");

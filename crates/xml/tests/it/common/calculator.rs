@@ -100,7 +100,7 @@ pub const XSD: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" 
   </xs:sequence></xs:complexType></xs:element>
 </xs:schema>"#;
 
-/// An identity with `templates` beside it.
+/// An identity with `templates` next to it.
 pub fn stylesheet(templates: &str) -> String {
     format!(
         r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" exclude-result-prefixes="soap">
@@ -165,7 +165,7 @@ pub fn soap(body: &str) -> Request<'_> {
     }
 }
 
-pub fn answer(body: &str) -> Response<'_> {
+pub fn soap_response(body: &str) -> Response<'_> {
     Response {
         status: 200,
         content_type: Some("text/xml;charset=utf-8"),

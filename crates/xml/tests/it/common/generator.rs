@@ -1,4 +1,4 @@
-//! Schemas and documents, made from a seed: what fails can be made again.
+//! Schemas and documents generated from a seed, so that failures can be reproduced.
 
 /// A generator of numbers (xorshift64*).
 pub struct Dice(u64);
@@ -24,7 +24,7 @@ impl Dice {
     }
 }
 
-/// A simple type: its name, values in it, and one that is not.
+/// A simple type: its name, valid values, and an invalid one.
 const SIMPLE: [(&str, [&str; 3], &str); 9] = [
     ("xs:int", ["0", " -7 ", "2147483647"], "2147483648"),
     ("xs:string", ["", "a b", "é"], ""),
@@ -70,7 +70,7 @@ struct Type {
     attributes: Vec<(usize, bool)>,
     /// Of unknown attributes.
     has_any_attribute: bool,
-    /// Whether a value of one element may occur once only.
+    /// True if a value of one element may occur once only.
     is_unique: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of several subjects share.
+//! Helpers that the tests of several subjects share.
 
 pub mod calculator;
 pub mod generator;

@@ -17,8 +17,8 @@ import java.util.List;
 import org.springframework.beans.factory.annotation.Autowired;
 
 /**
- * Hands APIs to the gateway, and to each that asks for keys the keys of all consumers: what Gravitee's service "sync" does with
- * those of a database. APIs and keys are files with a JSON on each line.
+ * Passes APIs to the gateway, and the keys of all consumers to each API that requires keys, as
+ * Gravitee's service "sync" does with those of a database. Each line of the files is a JSON object.
  */
 class Apis extends AbstractService<Apis> {
 

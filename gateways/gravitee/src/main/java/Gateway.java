@@ -13,14 +13,17 @@ import java.util.List;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Gravitee's gateway with its APIs from a file. Words: gravitee.yml, the file of APIs, the file of keys. */
+/**
+ * Gravitee's gateway with its APIs from a file. Arguments: gravitee.yml, the file of APIs, the file
+ * of keys.
+ */
 public class Gateway extends GatewayContainer {
 
     private static Path apis;
     private static Path keys;
 
     public static void main(String[] words) throws Exception {
-        // Plug-ins lie beside the archive that this class is in.
+        // Plug-ins are next to the archive that this class is in.
         File archive = new File(Gateway.class.getProtectionDomain().getCodeSource().getLocation().toURI());
         System.setProperty("gravitee.home", archive.getParent());
         System.setProperty("gravitee.conf", words[0]);
@@ -28,7 +31,7 @@ public class Gateway extends GatewayContainer {
         keys = Path.of(words[2]);
         Gateway gateway = new Gateway();
         gateway.start();
-        // The container says what failed, and would stay.
+        // The container logs the failure, and would stay.
         if (gateway.node().lifecycleState() != Lifecycle.State.STARTED) {
             System.exit(1);
         }
@@ -56,7 +59,7 @@ public class Gateway extends GatewayContainer {
         }
     }
 
-    /** APIs are there before a port is opened, so that no request of a route is answered with 404. */
+    /** APIs are there before a port is opened, so that no request of a route gets 404. */
     static class NodeWithApis extends GatewayNode {
 
         @Override

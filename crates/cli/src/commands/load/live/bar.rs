@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{grouped, quantity};
+use gatebench_report::format::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::sparkline::Sparkline;
@@ -21,7 +20,7 @@ pub struct Bar {
     outlook: Outlook,
     bar: ProgressBar,
     rates: Sparkline,
-    /// When the rate was last taken, and the answers then.
+    /// The time when the rate was last computed, and the responses until then.
     since: (Instant, u64),
     rate_per_second: Option<f64>,
 }
@@ -56,19 +55,11 @@ impl Bar {
 
     fn figures(&self, moment: &Moment) -> String {
         let rate = self.rate_per_second.unwrap_or(moment.per_second);
-        let mut figures = vec![quantity(rate, Unit::RequestsPerSecond)];
-        if let Some((p50, p99)) = moment.response_ns {
-            let time = |ns| quantity(ns as f64, Unit::Nanoseconds);
-            figures.push(format!("p50 {}", time(p50)));
-            figures.push(format!("p99 {}", time(p99)));
-        }
-        if moment.queued > 0 {
-            figures.push(format!("{} queued", grouped(moment.queued as f64)));
-        }
-        if moment.failed > 0 {
-            let style = terminal::stderr_style().red();
-            let failed = format!("{} without a response", grouped(moment.failed as f64));
-            figures.push(style.apply_to(failed).to_string());
+        let mut figures = moment.figures(rate);
+        if let Some(failed) = figures.last_mut().filter(|_| moment.failed > 0) {
+            let red = terminal::stderr_style().red();
+            let shown = red.apply_to(&*failed).to_string();
+            *failed = shown;
         }
         format!("  {}  {}", self.rates.draw(), figures.join(" · "))
     }
@@ -100,7 +91,7 @@ impl Drop for Bar {
 }
 
 impl Outlook {
-    /// How much is done, from 0 to 1, and in words.
+    /// The share that is done, from 0 to 1, and in words.
     fn progress(&self, elapsed: Duration, completed: u64) -> (f64, String) {
         if elapsed < self.warm_up {
             let left = (self.warm_up - elapsed).as_secs_f64().ceil();
@@ -149,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_told_in_time_or_in_requests() {
+    fn progress_is_shown_in_time_or_in_requests() {
         let outlook = |requests| Outlook {
             words: String::new(),
             warm_up: Duration::from_secs(1),

@@ -2,9 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{grouped, quantity};
-
 use super::{Moment, Outlook, Show};
 use crate::terminal;
 
@@ -47,22 +44,8 @@ impl Show for Lines {
             return;
         }
         let rate = moment.completed.saturating_sub(completed) as f64 / at.elapsed().as_secs_f64();
-        let mut line = format!(
-            "{:>5.0}s  {}",
-            elapsed.as_secs_f64(),
-            quantity(rate, Unit::RequestsPerSecond)
-        );
-        if let Some((p50, p99)) = moment.response_ns {
-            let time = |ns| quantity(ns as f64, Unit::Nanoseconds);
-            line += &format!(", p50 {}, p99 {}", time(p50), time(p99));
-        }
-        if moment.queued > 0 {
-            line += &format!(", {} queued", grouped(moment.queued as f64));
-        }
-        if moment.failed > 0 {
-            line += &format!(", {} without a response", grouped(moment.failed as f64));
-        }
-        terminal::complain(&line);
+        let (seconds, figures) = (elapsed.as_secs_f64(), moment.figures(rate).join(", "));
+        terminal::complain(&format!("{seconds:>5.0}s  {figures}"));
         self.last = Some((Instant::now(), moment.completed));
     }
 }

@@ -1,54 +1,71 @@
-//! How it goes, while it goes. It reads the workers' counters and the seconds they have handed out, and
-//! so changes nothing of what is measured.
+//! The progress of a load. The display only reads the workers' counters and finished seconds, so it
+//! does not change the measurement.
 
 mod bar;
 mod lines;
 mod silence;
 mod sparkline;
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_engine::{Control, Interval, Live, Metric, Recording};
 use gatebench_net::clock;
+use gatebench_report::Unit;
+use gatebench_report::format::{grouped, quantity};
 use gatebench_store::MachineFacts;
 use gatebench_testbed::probe::MachineSample;
 
-use self::bar::Bar;
-use self::lines::Lines;
-pub use self::silence::Silence;
-use self::silence::Silences;
 use crate::terminal;
+use bar::Bar;
+use lines::Lines;
+use silence::Silences;
 
-/// How often it is looked.
+pub use silence::Silence;
+
+/// The interval between two looks at the counters.
 const LOOK_EVERY: Duration = Duration::from_millis(125);
 
-/// What is shown of a moment.
+/// The figures of a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// Since the first request was due; none while connections are being made.
     pub elapsed: Option<Duration>,
-    /// Answers per second since the last moment.
+    /// Responses per second since the last moment.
     pub per_second: f64,
-    /// Answers so far, warm-up included.
+    /// Responses so far, including the warm-up.
     pub completed: u64,
-    /// Requests without an answer so far.
+    /// Requests without a response so far.
     pub failed: u64,
     /// Arrivals that wait for a connection.
     pub queued: u64,
     /// p50 and p99 of the last second, nanoseconds.
     pub response_ns: Option<(u64, u64)>,
-    /// Someone has asked for the end.
+    /// True if the end was requested.
     pub stopping: bool,
+}
+
+impl Moment {
+    /// The figures in words, with this rate first and failures last.
+    fn figures(&self, rate_per_second: f64) -> Vec<String> {
+        let mut figures = vec![quantity(rate_per_second, Unit::RequestsPerSecond)];
+        if let Some((p50, p99)) = self.response_ns {
+            let time = |ns| quantity(ns as f64, Unit::Nanoseconds);
+            figures.extend([format!("p50 {}", time(p50)), format!("p99 {}", time(p99))]);
+        }
+        let counts = [(self.queued, "queued"), (self.failed, "without a response")];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        figures.extend(counts.map(|(count, what)| format!("{} {what}", grouped(count as f64))));
+        figures
+    }
 }
 
 /// The part of the load that is known before it runs.
 #[derive(Clone, Debug)]
 pub struct Outlook {
-    /// What it is, in words.
+    /// The load in words.
     pub words: String,
     /// Not counted.
     pub warm_up: Duration,
@@ -56,16 +73,16 @@ pub struct Outlook {
     pub measure: Duration,
     /// Where it ends by a number.
     pub requests: Option<u64>,
-    /// Whether the words stand before the results too.
+    /// True if the results begin with the same words.
     pub is_said_again: bool,
 }
 
-/// What was seen beside the load, in the measured window.
+/// Observations during the measured window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// What the machine did.
+    /// The state of the machine.
     pub machine: MachineFacts,
-    /// When no answer came for a second or more, in their order.
+    /// The times without a response for a second or more, in order.
     pub silences: Vec<Silence>,
 }
 
@@ -74,19 +91,10 @@ trait Show: Send {
     fn show(&mut self, moment: &Moment);
 }
 
-struct Nothing;
-
-impl Show for Nothing {
-    fn show(&mut self, _: &Moment) {}
-}
-
-fn display(outlook: &Outlook, quiet: bool) -> Box<dyn Show> {
-    if quiet {
-        Box::new(Nothing)
-    } else if terminal::stderr_is_terminal() {
-        Box::new(Bar::new(outlook.clone()))
-    } else {
-        Box::new(Lines::new(outlook.clone()))
+fn display(outlook: &Outlook) -> Box<dyn Show> {
+    match terminal::stderr_is_terminal() {
+        true => Box::new(Bar::new(outlook.clone())),
+        false => Box::new(Lines::new(outlook.clone())),
     }
 }
 
@@ -100,7 +108,7 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches a load on these cores, none where workers are not pinned.
+    /// Watches a load on these cores; none if the workers are not pinned.
     pub fn new(control: &'a Control, outlook: &'a Outlook, cores: &'a [usize]) -> Self {
         Self {
             control,
@@ -111,8 +119,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Hears of a second of one worker.
-    pub fn hear(&self, interval: &Interval) {
+    /// Adds a second of one worker.
+    pub fn add(&self, interval: &Interval) {
         let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
         for (metric, _, recording) in interval.recordings() {
             match &mut *second {
@@ -123,8 +131,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Runs a load with the watch beside it.
-    pub fn beside<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, Seen) {
+    /// Runs a load while a thread watches it.
+    pub fn during<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, Seen) {
         thread::scope(|scope| {
             let watching = scope.spawn(|| self.watch(quiet));
             let over = Over {
@@ -142,7 +150,7 @@ impl<'a> Watch<'a> {
     }
 
     fn watch(&self, quiet: bool) -> Seen {
-        let mut display = display(self.outlook, quiet);
+        let mut display = (!quiet).then(|| display(self.outlook));
         let mut machine = MachineWindow::default();
         let mut silences = Silences::default();
         let (mut last, mut completed) = (Instant::now(), 0);
@@ -158,7 +166,9 @@ impl<'a> Watch<'a> {
                 if let Some(at_ns) = self.measured_ns().filter(|_| !moment.stopping) {
                     silences.look(at_ns, completed);
                 }
-                display.show(&moment);
+                if let Some(display) = &mut display {
+                    display.show(&moment);
+                }
             }
         }
         machine.look(self.window_ns());
@@ -168,7 +178,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// How long has been measured, where that has begun and has not ended.
+    /// The time that has been measured; none outside the measured window.
     fn measured_ns(&self) -> Option<u64> {
         let ((begin_ns, end_ns), now_ns) = (self.window_ns()?, clock::now_ns());
         (begin_ns..end_ns)
@@ -177,7 +187,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The measured window, once its beginning is known.
-    fn window_ns(&self) -> Option<(u64, u64)> {
+    pub fn window_ns(&self) -> Option<(u64, u64)> {
         let begin_ns = self.control.start_ns()? + self.outlook.warm_up.as_nanos() as u64;
         Some((
             begin_ns,
@@ -211,7 +221,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Ends the watch, also where the load panics.
+/// Ends the watch, even if the load panics.
 struct Over<'a, 'w> {
     watch: &'w Watch<'a>,
     thread: thread::Thread,
@@ -232,7 +242,7 @@ struct MachineWindow {
 }
 
 impl MachineWindow {
-    /// Takes the samples that are due, and says when the next one is.
+    /// Takes the samples that are due. Returns the time of the next one.
     fn look(&mut self, window_ns: Option<(u64, u64)>) -> Option<u64> {
         let (begin_ns, end_ns) = window_ns?;
         let now_ns = clock::now_ns();

@@ -1,12 +1,12 @@
-//! Stretches of the measured window in which no answer came.
+//! Parts of the measured window in which no response arrived.
 
 use super::LOOK_EVERY;
 
 /// A second, less the look before which a silence may have begun.
 const LEAST_NS: u64 = 1_000_000_000 - LOOK_EVERY.as_nanos() as u64;
 
-/// From the first to the last look that saw no answer come, nanoseconds after the measurement's
-/// beginning.
+/// The first and the last look between which no response arrived, nanoseconds after the beginning
+/// of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// The first.
@@ -16,13 +16,13 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// How long it was at least, nanoseconds.
+    /// The least length, nanoseconds.
     pub fn length_ns(&self) -> u64 {
         self.to_ns - self.from_ns
     }
 }
 
-/// Finds silences in a count of answers that is looked at again and again.
+/// Finds silences in repeated looks at the count of responses.
 #[derive(Debug, Default)]
 pub struct Silences {
     /// Looks between which the count was the same.
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_silence_is_a_second_without_an_answer() {
+    fn a_silence_is_a_second_without_a_response() {
         let mut silences = Silences::default();
         let counts = [1, 2, 2, 2, 2, 2, 3, 4, 4, 4, 5, 5, 5, 5, 5, 5];
         for (look, completed) in (0..).zip(counts) {

@@ -1,18 +1,18 @@
-//! What was counted, a line for each kind.
+//! The counts, a line for each kind.
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{grouped, quantity};
 use gatebench_engine::{Class, ErrorKind};
+use gatebench_report::Unit;
+use gatebench_report::format::{grouped, quantity};
 use gatebench_report::load::WordTable;
 
-use super::super::figures::Figures;
-use super::super::judged::percent;
-use super::super::results::Results;
+use crate::commands::load::figures::{Figures, class_word};
+use crate::commands::load::judged::percent;
+use crate::commands::load::results::Results;
 
 /// Columns of a line's name.
 const NAME: usize = 11;
 
-/// The lines that there is something to say in.
+/// The lines that have content.
 pub fn table(results: &Results<'_>) -> WordTable {
     let figures = &results.figures;
     let requests = results.sends_requests();
@@ -23,14 +23,23 @@ pub fn table(results: &Results<'_>) -> WordTable {
         ("Arrivals", results.open, arrivals(figures)),
         ("Bytes", requests, bytes(figures)),
         ("Connections", true, connections(figures)),
-        ("Engine", true, engine(results)),
+        ("Load generator", true, engine(results)),
     ];
-    let shown = lines
-        .into_iter()
-        .filter(|(_, is_shown, parts)| *is_shown && !parts.is_empty());
+    let shown = lines.into_iter();
+    let shown = shown.filter(|(_, is_shown, parts)| *is_shown && !parts.is_empty());
+    let shown: Vec<_> = shown.collect();
+    let states_failures = |name: &str| match name {
+        "No response" => true,
+        "Checks" => figures.counts().responses_failing_checks > 0,
+        _ => false,
+    };
+    let failed = (0..).zip(&shown);
+    let failed = failed.filter(|(_, (name, ..))| states_failures(name));
     WordTable {
         title: "Counts",
+        failed: failed.map(|(row, _)| [row, 1]).collect(),
         rows: shown
+            .iter()
             .map(|(name, _, parts)| vec![format!("{name:NAME$}"), parts.join(" · ")])
             .collect(),
         foot: String::new(),
@@ -40,15 +49,11 @@ pub fn table(results: &Results<'_>) -> WordTable {
 fn statuses(figures: &Figures<'_>) -> Vec<String> {
     let known = Class::ALL
         .into_iter()
-        .filter(|class| figures.answers(*class) > 0);
+        .filter(|class| figures.responses(*class) > 0);
     known
         .map(|class| {
-            let word = match class {
-                Class::Failed => "other",
-                class => class.as_str(),
-            };
-            let count = grouped(figures.answers(class) as f64);
-            format!("{word} {count}{}", codes(figures, class))
+            let count = grouped(figures.responses(class) as f64);
+            format!("{} {count}{}", class_word(class), codes(figures, class))
         })
         .collect()
 }
@@ -71,7 +76,7 @@ fn codes(figures: &Figures<'_>, class: Class) -> String {
     }
 }
 
-/// What failed, by reason.
+/// The failures by reason.
 fn errors(counts: &[u64; ErrorKind::ALL.len()]) -> Vec<String> {
     let kinds = ErrorKind::ALL.into_iter().zip(counts);
     kinds
@@ -95,7 +100,7 @@ fn checks(figures: &Figures<'_>) -> Vec<String> {
         return Vec::new();
     }
     let counts = figures.counts();
-    let passed = counts.completed - counts.answers_failing_checks;
+    let passed = counts.completed - counts.responses_failing_checks;
     let share = percent(passed as f64 / counts.completed.max(1) as f64);
     let mut parts = vec![format!(
         "{} of {} responses passed ({share})",
@@ -112,7 +117,7 @@ fn checks(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-/// What the schedule asked for, and what came of it.
+/// The scheduled arrivals and their outcome.
 fn arrivals(figures: &Figures<'_>) -> Vec<String> {
     let counts = figures.counts();
     let number = |count: u64, word: &str| format!("{} {word}", grouped(count as f64));

@@ -1,18 +1,19 @@
-//! How response times are spread, in bars: the times are spaced by their logarithm.
+//! The distribution of response times in bars over a logarithmic scale.
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{grouped, quantity};
+use gatebench_report::Unit;
+use gatebench_report::format::{grouped, quantity};
 use gatebench_report::load::WordTable;
 
-use super::super::figures::Times;
-use super::super::judged::percent;
-use super::super::results::Results;
+use crate::commands::load::figures::Times;
+use crate::commands::load::judged::percent;
+use crate::commands::load::results::Results;
 
 /// Bars at the most.
 const ROWS: u32 = 12;
-/// A row is at least this many times its lower edge wide, so that equal times do not fill the screen.
+/// A row is at least this many times its lower edge wide, so that equal times do not fill the
+/// screen.
 const STEP_MIN: f64 = 1.1;
-/// Quicker is no answer, only a connection that was found closed.
+/// Shorter times are not responses, but connections that were found closed.
 const LOWEST_NS: u64 = 1_000;
 /// Eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -54,7 +55,7 @@ pub fn table(results: &Results<'_>, width: usize) -> WordTable {
     WordTable {
         title: "Distribution",
         rows: std::iter::once(head).chain(rows.iter().map(line)).collect(),
-        foot: String::new(),
+        ..WordTable::default()
     }
 }
 
@@ -81,7 +82,7 @@ fn rows(times: &Times) -> Vec<Row> {
     rows
 }
 
-/// A bar over a share of the columns; what is there is never without one.
+/// A bar over a share of the columns; a count above zero always has one.
 fn bar(share: f64, columns: usize, is_there: bool) -> String {
     let eighths = (share * columns as f64 * 8.0).round() as usize;
     let eighths = eighths.max(usize::from(is_there));

@@ -4,11 +4,10 @@ mod counts;
 mod histogram;
 mod tables;
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{counted, grouped, quantity};
 use gatebench_engine::Class;
-use gatebench_report::TerminalOptions;
+use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_report::load::{LoadPage, render};
+use gatebench_report::{TerminalOptions, Unit};
 
 use super::judged::percent;
 use super::results::Results;
@@ -79,7 +78,7 @@ fn goodness(results: &Results<'_>) -> (String, bool) {
             false,
         );
     }
-    let words = match (figures.checked, figures.answers(Class::Success) == all) {
+    let words = match (figures.checked, figures.responses(Class::Success) == all) {
         _ if !results.sends_requests() => "all opened",
         (true, _) => "all checks passed",
         (false, true) => "all with status 2xx",

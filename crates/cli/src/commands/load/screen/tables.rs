@@ -1,14 +1,14 @@
 //! The tables of latencies: percentiles, of which only those are shown that enough samples carry,
 //! and each request of several.
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{grouped, quantity};
 use gatebench_model::bound::samples_needed;
+use gatebench_report::Unit;
+use gatebench_report::format::{grouped, quantity};
 use gatebench_report::load::WordTable;
 use hdrhistogram::Counter;
 
-use super::super::figures::{Figures, PERCENTILES, Times};
-use super::super::results::Results;
+use crate::commands::load::figures::{Figures, PERCENTILES, Times};
+use crate::commands::load::results::Results;
 
 /// Columns of a time.
 const TIME: usize = 8;
@@ -61,12 +61,13 @@ pub fn percentiles(results: &Results<'_>, width: usize) -> WordTable {
         title: "Latency",
         rows,
         foot: foot.unwrap_or_default(),
+        ..WordTable::default()
     }
 }
 
 /// Leaves out the least important percentiles if there are too few columns.
 fn fit(shown: &mut Vec<f64>, width: usize) {
-    // The name, the greatest and the mean stand there as well.
+    // The name, the greatest and the mean take columns too.
     let room = (width.saturating_sub(COLUMN) / COLUMN).saturating_sub(2);
     for least in [75.0, 95.0, 90.0, 99.99, 99.9] {
         if shown.len() > room {
@@ -84,21 +85,24 @@ pub fn routes(figures: &Figures<'_>, width: usize) -> WordTable {
     let room = width.saturating_sub(OF_ROUTE);
     let times = ["p50", "p99", "max", "mean"].map(ToOwned::to_owned);
     let mut rows = vec![row("", ["sent", "failed"].map(ToOwned::to_owned), times)];
+    let mut failing = Vec::new();
     for (name, route) in routes.iter().take(ROUTES_SHOWN) {
         let [_, _, client, server, other] = route.by_class;
         let bad = match figures.checked {
-            true => route.answers_failing_checks,
+            true => route.responses_failing_checks,
             false => client + server + other,
         };
         let failed = bad + route.errors.iter().sum::<u64>();
         let counts = [route.sent, failed].map(|count| grouped(count as f64));
         let times = cells(&Times::of_recording(&route.response), &OF_ROUTES);
+        failing.extend((failed > 0).then_some([rows.len(), 2]));
         rows.push(row(&shortened(name, room), counts, times));
     }
     let more = routes.len().saturating_sub(ROUTES_SHOWN);
     WordTable {
         title: "Requests",
         rows,
+        failed: failing,
         foot: match more {
             0 => String::new(),
             more => format!("and {more} more: see --json"),
@@ -128,7 +132,7 @@ fn cells<C: Counter>(times: &Times<C>, shown: &[f64]) -> Vec<String> {
         .collect()
 }
 
-/// The end of a path tells more than its beginning.
+/// Keeps the end of a path, which is more specific than its beginning.
 fn shortened(name: &str, columns: usize) -> String {
     let length = name.chars().count();
     if length <= columns {

@@ -1,14 +1,15 @@
-//! `--check`: what each answer must be.
+//! `--check`: requirements on each response.
 
 use gatebench_model::Check;
 use gatebench_model::request::{HeaderCheck, JsonCheck};
 use http::HeaderName;
 
-/// How each check is written.
+/// The syntax of each check.
 const FORMS: &str =
     "write status=200, header:NAME=VALUE, body=TEXT, contains=TEXT, bytes=N or json:/pointer=VALUE";
 
-/// Reads `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT`, `bytes=N` or `json:/pointer=VALUE`.
+/// Reads `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT`, `bytes=N` or
+/// `json:/pointer=VALUE`.
 pub fn parse(text: &str) -> Result<Check, String> {
     let (key, value) = text
         .split_once('=')
@@ -72,7 +73,7 @@ fn json(path: &str, value: &str) -> Result<Check, String> {
     }))
 }
 
-/// Whether one check can never hold together with another.
+/// Reports whether two checks contradict each other.
 pub fn contradicts(checks: &[Check]) -> bool {
     let statuses = checks
         .iter()
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_check_is_said() {
+    fn invalid_checks_are_explained() {
         for (text, said) in [
             ("200", "status=200"),
             ("status=2xx", "100 to 599"),
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn one_answer_has_one_status() {
+    fn one_response_has_one_status() {
         assert!(contradicts(&[Check::Status(200), Check::Status(201)]));
         assert!(!contradicts(&[
             Check::Status(200),

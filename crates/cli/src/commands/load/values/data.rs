@@ -1,4 +1,4 @@
-//! `--data-file` and `--path-file`: what requests are filled with, and which there are.
+//! `--data-file` and `--path-file`: the data and the paths of requests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,10 @@ use gatebench_model::data::{List, Pick};
 use super::template;
 use crate::failure::Failure;
 
-/// Requests of a path file; each has figures of its own.
+/// The most requests of a path file, because each has separate figures.
 const PATHS_MAX: usize = 10_000;
 
-/// Which row each request gets, as the command line calls it.
+/// The way to pick the row of a request, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PickWord {
     /// In order, starting again after the last row
@@ -38,7 +38,7 @@ impl From<PickWord> for Pick {
     }
 }
 
-/// Reads files of rows: each is a source that is called as its file, without what follows the dot.
+/// Reads files of rows. Each becomes a source with the name of its file, without the extension.
 pub fn sources(files: &[PathBuf], pick: Pick) -> Result<BTreeMap<String, Source>, Failure> {
     let mut sources = BTreeMap::new();
     for path in files {
@@ -75,12 +75,13 @@ fn source(path: &Path, pick: Pick) -> Result<Source, Failure> {
     };
     let list = parse(&read("--data-file", path)?, pick).map_err(|error| {
         let place = format!("{}:{}", path.display(), error.line);
-        Failure::words(&place, error.message, "correct that line")
+        Failure::words(place, error.message, "correct that line")
     })?;
     Ok(Source::List(list))
 }
 
-/// Reads paths with their weights: `/path`, or `3 /path`, one a line; what begins with # is passed over.
+/// Reads paths with their weights, `/path` or `3 /path`, one per line. Lines that begin with # are
+/// skipped.
 pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
     let text = read("--path-file", path)?;
     let lines = (1..).zip(text.lines().map(str::trim));
@@ -90,7 +91,7 @@ pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
             weighted(line).map_err(|what| {
                 let place = format!("{}:{number}", path.display());
                 Failure::words(
-                    &place,
+                    place,
                     what,
                     "write a path, for example /a?b=c, or a weight and a path, for example 3 /a",
                 )
@@ -100,7 +101,7 @@ pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
     if paths.is_empty() || paths.len() > PATHS_MAX {
         return Err(Failure::words(
             "--path-file",
-            format!("{} holds {} paths", path.display(), paths.len()),
+            format!("{} contains {} paths", path.display(), paths.len()),
             format!(
                 "use 1 to {PATHS_MAX} paths; --data-file accepts more, as in {{{{paths.path}}}}"
             ),

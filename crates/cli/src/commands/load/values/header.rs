@@ -1,4 +1,4 @@
-//! `-H`: headers as they are written, and those that are not the user's to write.
+//! `-H`: headers of the user, and headers that only the engine sets.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use http::{HeaderName, HeaderValue};
 pub struct Headers {
     /// By name, as written.
     pub fields: BTreeMap<String, String>,
-    /// Instead of the URL's.
+    /// The Host header, in place of the URL's.
     pub host: Option<String>,
 }
 
-/// Made by the engine, because its framing depends on them.
+/// Headers that the load generator sets, because the framing depends on them.
 const MADE: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
 
 /// Reads lines of `Name: value`.
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_said() {
+    fn invalid_headers_are_explained() {
         for (lines, said) in [
             (&["X-A"][..], "Name: value"),
             (&["X A: b"], "'X A'"),

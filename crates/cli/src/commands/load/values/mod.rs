@@ -1,4 +1,4 @@
-//! What stands on the command line, read and refused.
+//! Parsers of the values on the command line.
 
 pub mod check;
 pub mod data;

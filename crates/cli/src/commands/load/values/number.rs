@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use gatebench_analysis::format::grouped;
+use gatebench_report::format::grouped;
 
 /// Reads a whole number within a range.
 pub fn whole<T: TryFrom<u64>>(
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_whole_number_is_shown_one() {
+    fn the_error_shows_a_whole_number() {
         let read = whole::<u32>(1..=1_000_000);
         assert_eq!(read("64"), Ok(64));
         for wrong in ["abc", "", "1.5", "-1", "1e3"] {

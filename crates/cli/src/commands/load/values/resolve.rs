@@ -1,4 +1,4 @@
-//! Where a host is: `--resolve`, or the machine's own resolver.
+//! The address of a host: by `--resolve`, or by the machine's own resolver.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::url::Site;
 
-/// How long each of several addresses has to take a connection.
+/// The timeout of connecting to each of several addresses.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `HOST:PORT:ADDRESS`, as curl takes it.
+/// `HOST:PORT:ADDRESS`, as in curl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolve {
     host: String,
@@ -41,16 +41,16 @@ impl FromStr for Resolve {
 }
 
 impl Resolve {
-    /// Whether it is about this place.
+    /// Reports whether it refers to this site.
     fn is_of(&self, site: &Site) -> bool {
         self.host == site.host.to_ascii_lowercase() && self.port == site.port
     }
 }
 
-/// The address of a site. Of several, the first that takes a connection.
+/// Returns the address of a site; of several addresses, the first that accepts a connection.
 ///
 /// # Errors
-/// The resolver's words, where it knows none.
+/// The error of the resolver.
 pub fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, String> {
     if let Some(known) = known.iter().find(|known| known.is_of(site)) {
         return Ok(SocketAddr::new(known.address, site.port));
@@ -69,7 +69,7 @@ pub fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, String> {
     }
 }
 
-/// Those that are about no URL.
+/// The first one that does not apply to the site.
 pub fn unused<'a>(site: &Site, known: &'a [Resolve]) -> Option<&'a Resolve> {
     known.iter().find(|known| !known.is_of(site))
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_said() {
+    fn invalid_resolutions_are_refused() {
         for wrong in [
             "",
             "a",

@@ -10,7 +10,7 @@ use gatebench_model::load::{Change, DrawnThink, ExponentialThink, Think, Uniform
 pub struct Stage {
     /// Connections, or arrivals per second.
     pub target: f64,
-    /// How long the stage takes.
+    /// The duration of the stage.
     pub over: HumanDuration,
     /// Linearly, or at once.
     pub how: Change,
@@ -49,8 +49,8 @@ impl FromStr for Stage {
     }
 }
 
-/// Reads `100ms`, `50ms-150ms` (each time between is equally likely) or `exp:100ms` (exponential, with
-/// that mean).
+/// Reads `100ms`, `50ms-150ms` (each time between is equally likely) or `exp:100ms` (exponential,
+/// with that mean).
 pub fn think(text: &str) -> Result<Think, String> {
     if let Some(mean) = text.strip_prefix("exp:") {
         let mean = mean.parse()?;

@@ -1,12 +1,12 @@
-//! Templates in URLs and paths, in which no blank may stand.
+//! Templates in URLs and paths, which cannot contain blanks.
 
 use gatebench_model::template::{Piece, Template, TemplateError};
 
-/// Writes a text's templates without the blanks that they may hold: `/a/{{ users.id }}` is
+/// Removes the blanks inside the templates of a text: `/a/{{ users.id }}` is
 /// `/a/{{users.id}}`.
 ///
 /// # Errors
-/// What is wrong with a template.
+/// The text contains an invalid template.
 pub fn without_blanks(text: &str) -> Result<String, TemplateError> {
     let template = Template::parse(text)?;
     let pieces = template.pieces().iter().map(|piece| match piece {
@@ -19,7 +19,8 @@ pub fn without_blanks(text: &str) -> Result<String, TemplateError> {
     Ok(pieces.collect())
 }
 
-/// Braces that mean themselves are quoted again: with what follows them they could begin a template.
+/// Braces that mean themselves are quoted again: with what follows them they could begin a
+/// template.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

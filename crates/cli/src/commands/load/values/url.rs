@@ -2,14 +2,14 @@
 
 use http::Uri;
 
-/// Where a URL leads.
+/// The host, port and scheme of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Whether it begins with `https://`.
+    /// True if it begins with `https://`.
     pub tls: bool,
     /// Name or address; of an IPv6 address without its brackets.
     pub host: String,
-    /// The port, also where it is the scheme's own.
+    /// The port, given or the default of the scheme.
     pub port: u16,
     /// Host and port as they are written: the Host header.
     pub authority: String,
@@ -83,7 +83,7 @@ impl Site {
         format!("{scheme}://{}", self.authority)
     }
 
-    /// Whether both lead to the same place.
+    /// Reports whether both refer to the same host, port and scheme.
     pub fn is_same(&self, other: &Self) -> bool {
         let here = (self.tls, self.port, self.host.to_ascii_lowercase());
         here == (other.tls, other.port, other.host.to_ascii_lowercase())
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_said() {
+    fn invalid_urls_are_explained() {
         for (text, said) in [
             ("", "write"),
             ("ftp://a/", "http or https"),

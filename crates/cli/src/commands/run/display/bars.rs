@@ -4,22 +4,23 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::quantity;
-use gatebench_model::Plan;
-use gatebench_report::redact::Redaction;
+use gatebench_model::{Plan, Trial};
+use gatebench_report::Unit;
+use gatebench_report::format::quantity;
 use gatebench_runner::{Interrupt, Observer, Progress, Urgency};
+use gatebench_studies::run::redact::Redaction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::progress_text::{
-    clock, length_in_words, outcome_in_words, phase_in_words, step_in_words, trial_in_words,
+    clock, length_in_words, outcome_masked, phase_in_words, step_in_words, trial_in_words,
 };
+use crate::commands::outputs::delivered;
 use crate::{reports, terminal};
 
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
 
-/// How often the time left and the spinner move when nothing is heard.
+/// The interval at which the time left and the spinner move without progress.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress on standard error.
@@ -44,7 +45,7 @@ struct State {
     scenario: String,
     /// The trial in words.
     trial: String,
-    /// What it does just now.
+    /// Its current step.
     doing: String,
     /// The last figures of a load.
     figures: String,
@@ -72,12 +73,12 @@ impl Bars {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A display that panicked half-way through a line is still a display.
+        // A panic in the display leaves a state that can still be shown.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn print(&self, line: &str) {
-        // Where standard error is gone there is nobody to tell.
+        // If standard error is closed, the line is lost.
         let _ = self.bars.println(terminal::in_progress(line));
     }
 
@@ -119,7 +120,7 @@ impl Bars {
         }
     }
 
-    fn hear(&self, progress: Progress, state: &mut State) {
+    fn update(&self, progress: Progress, state: &mut State) {
         match progress {
             Progress::RunStarted {
                 dir,
@@ -136,16 +137,15 @@ impl Bars {
                 self.current.enable_steady_tick(TICK);
             }
             Progress::TrialStarted { trial, of, left } => {
-                // One that is tried again is one more.
+                // A repeated trial is an additional one.
                 state.trials = u64::from(of);
                 state.scenario.clone_from(&trial.scenario);
-                state.trial =
-                    trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
+                state.trial = state.in_words(&trial);
                 state.ends = Some(Instant::now() + left);
                 state.now("starting".into());
             }
             Progress::StepStarted(step) => state.now(step_in_words(step).into()),
-            Progress::PhaseStarted { name, .. } => {
+            Progress::PhaseStarted { name } => {
                 let plan = state.plan.as_ref();
                 let words = plan.map(|plan| phase_in_words(plan, &state.scenario, &name));
                 state.now(words.unwrap_or(name));
@@ -153,17 +153,12 @@ impl Bars {
             Progress::Live {
                 completed_per_second,
                 failed,
-                ..
             } => {
-                let failed = if failed > 0 {
-                    format!(", {failed} failed")
-                } else {
-                    String::new()
+                let rate = quantity(completed_per_second, Unit::RequestsPerSecond);
+                state.figures = match failed {
+                    0 => format!(" · {rate}"),
+                    failed => format!(" · {rate}, {failed} failed"),
                 };
-                state.figures = format!(
-                    " · {}{failed}",
-                    quantity(completed_per_second, Unit::RequestsPerSecond)
-                );
             }
             Progress::TrialFinished {
                 trial,
@@ -171,16 +166,17 @@ impl Bars {
                 phases,
                 left,
             } => {
-                let words =
-                    trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
-                let outcome = outcome_in_words(&outcome, &phases);
-                let redaction = state.redaction.as_ref();
-                let outcome = redaction.map_or_else(|| outcome.clone(), |it| it.text(&outcome));
+                let words = state.in_words(&trial);
+                let outcome = outcome_masked(&outcome, &phases, state.redaction.as_ref());
                 self.print(&format!("  {words}: {outcome}"));
                 state.finished += 1;
                 state.ends = Some(Instant::now() + left);
             }
             Progress::Warning(warning) => self.print(&format!("  warning: {warning}")),
+            Progress::Delivered(delivery) => {
+                let words = delivered(&delivery).into_iter();
+                words.for_each(|words| self.print(&format!("  {words}")));
+            }
             Progress::EndedEarly(why) => self.print(&format!("  {why}")),
             _ => {}
         }
@@ -188,6 +184,10 @@ impl Bars {
 }
 
 impl State {
+    fn in_words(&self, trial: &Trial) -> String {
+        trial_in_words(trial, self.plan.as_ref().map_or(0, |plan| plan.blocks))
+    }
+
     fn now(&mut self, doing: String) {
         self.doing = format!(" · {doing}");
         self.figures.clear();
@@ -197,7 +197,7 @@ impl State {
 impl Observer for Bars {
     fn observe(&self, progress: Progress) {
         let mut state = self.state();
-        self.hear(progress, &mut state);
+        self.update(progress, &mut state);
         self.show(&state);
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use gatebench_report::redact::Redaction;
+use gatebench_report::format::counted;
 use gatebench_runner::{Observer, Progress};
+use gatebench_studies::run::redact::Redaction;
 
-use super::progress_text::{clock, length_in_words, outcome_in_words, trial_in_words, trials};
+use super::progress_text::{clock, length_in_words, outcome_masked, trial_in_words};
+use crate::commands::outputs::delivered;
 use crate::{reports, terminal};
 
 /// Writes lines to standard error.
@@ -36,12 +38,12 @@ impl Observer for Log {
                     .store(plan.trials.len() as u32, Ordering::Relaxed);
                 terminal::complain(&format!(
                     "{}, about {}, writing to {}",
-                    trials(remaining),
+                    counted(remaining.into(), "trial"),
                     clock(left),
                     dir.display()
                 ));
             }
-            // A trial that is tried again is one more.
+            // A repeated trial is an additional one.
             Progress::TrialStarted { of, .. } => self.trials.store(of, Ordering::Relaxed),
             Progress::TrialFinished {
                 trial,
@@ -50,9 +52,7 @@ impl Observer for Log {
                 left,
             } => {
                 let words = trial_in_words(&trial, self.blocks.load(Ordering::Relaxed));
-                let outcome = outcome_in_words(&outcome, &phases);
-                let redaction = self.redaction.get();
-                let outcome = redaction.map_or_else(|| outcome.clone(), |it| it.text(&outcome));
+                let outcome = outcome_masked(&outcome, &phases, self.redaction.get());
                 let (number, of) = (trial.number, self.trials.load(Ordering::Relaxed));
                 terminal::complain(&format!(
                     "[{number}/{of}, {} left] {words}: {outcome}",
@@ -60,6 +60,10 @@ impl Observer for Log {
                 ));
             }
             Progress::Warning(warning) => terminal::complain(&format!("warning: {warning}")),
+            Progress::Delivered(delivery) => {
+                let words = delivered(&delivery);
+                words.iter().for_each(|words| terminal::complain(words));
+            }
             Progress::EndedEarly(why) => terminal::complain(&why),
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! What a person sees while a run goes on: bars on a terminal, a line per trial elsewhere. It hears
-//! and shows; it never chooses.
+//! The display during a run: bars on a terminal, otherwise a line per trial. It never influences
+//! the run.
 
 mod bars;
 mod log;
@@ -11,7 +11,7 @@ use gatebench_runner::{Interrupt, Observer};
 
 use crate::terminal;
 
-/// The display for where standard error leads.
+/// Returns the display for a terminal or a log.
 pub fn of(interrupt: Arc<Interrupt>) -> Box<dyn Observer> {
     if terminal::stderr_is_terminal() {
         Box::new(bars::Bars::new(interrupt))

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use gatebench_analysis::findings::Unit;
-use gatebench_analysis::format::{grouped, quantity};
-use gatebench_analysis::loads;
-use gatebench_analysis::thresholds::REQUESTS_MIN;
 use gatebench_model::{Plan, Trial};
+use gatebench_report::Unit;
+use gatebench_report::format::{grouped, quantity};
 use gatebench_report::text::clean_lines;
 use gatebench_runner::{PhaseSummary, Step};
 use gatebench_store::Outcome;
+use gatebench_studies::common::loads;
+use gatebench_studies::run::redact::Redaction;
+use gatebench_studies::thresholds::REQUESTS_MIN;
 
-use crate::failure::without_culprit;
+use crate::failure::indented_reason;
 
 /// `nginx · api-key · block 2/3`.
 pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
@@ -21,7 +22,7 @@ pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
     )
 }
 
-/// `length   smoke: 1 block in place of 10; ...`; nothing where none was asked for.
+/// `length   smoke: 1 block in place of 10; ...`; nothing for the full length.
 pub fn length_in_words(plan: &Plan) -> Option<String> {
     let planned = plan.length.as_ref()?;
     let word = planned.length.as_str();
@@ -38,7 +39,7 @@ pub fn phase_in_words(plan: &Plan, scenario: &str, name: &str) -> String {
     )
 }
 
-/// What a trial does between its loads.
+/// The step of a trial between its loads.
 pub fn step_in_words(step: Step) -> &'static str {
     match step {
         Step::UpstreamUp => "starting the upstream",
@@ -51,8 +52,18 @@ pub fn step_in_words(step: Step) -> &'static str {
     }
 }
 
+/// The outcome of a trial without secrets.
+pub fn outcome_masked(
+    outcome: &Outcome,
+    phases: &[PhaseSummary],
+    redaction: Option<&Redaction>,
+) -> String {
+    let words = outcome_in_words(outcome, phases);
+    redaction.map_or_else(|| words.clone(), |it| it.text(&words))
+}
+
 /// One line about a trial that has ended, and for one that failed its reason and remedy below.
-pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
+fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
     match outcome {
         Outcome::Completed => phases
             .iter()
@@ -72,9 +83,7 @@ pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
                 .map(|phase| format!(" in {phase}"))
                 .unwrap_or_default();
             let culprit = culprit.to_string();
-            let reason = clean_lines(without_culprit(reason, &culprit))
-                .trim_end()
-                .replace('\n', "\n      ");
+            let reason = indented_reason(reason, &culprit, 6);
             let (culprit, remedy) = (clean_lines(&culprit), clean_lines(remedy));
             format!("failed{place}\n    {culprit}: {reason}\n    → {remedy}")
         }
@@ -109,15 +118,6 @@ fn summary_in_words(phase: &PhaseSummary) -> String {
     words
 }
 
-/// `1 trial`, `24 trials`.
-pub fn trials(count: u32) -> String {
-    if count == 1 {
-        "1 trial".into()
-    } else {
-        format!("{count} trials")
-    }
-}
-
 /// `45s`, `3m20s`, `2h05m`.
 pub fn clock(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().round() as u64;
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_gateway_wrote_cannot_act_on_the_terminal() {
+    fn output_of_a_gateway_cannot_control_the_terminal() {
         let outcome = Outcome::Failed {
             culprit: Culprit::Gateway("g".into()),
             reason: "ended: \u{1b}]0;t\u{7}\u{1b}[2J\u{1b}[31mbad\u{9b}2K\r\nline\u{202e}".into(),

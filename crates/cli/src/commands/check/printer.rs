@@ -1,0 +1,236 @@
+//! The output of one scenario.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use console::{Style, measure_text_width};
+use gatebench_report::format::counted;
+use gatebench_report::text::{clean_lines, is_direction};
+use gatebench_runner::{CheckOutcome, Checked};
+use gatebench_store::{ParityCaseRecord, ParityRecord};
+
+use crate::failure::indented_reason;
+use crate::terminal;
+
+/// Spaces before the details of a case.
+const INDENT: usize = 6;
+/// The most failing cases of a scenario that are shown, because those of a hundred routes are
+/// alike.
+const SHOWN_MAX: usize = 3;
+/// Between two columns.
+const GAP: &str = "  │ ";
+
+/// Prints one scenario after the other; for a failure that was printed before, only the scenario
+/// that had it.
+#[derive(Debug, Default)]
+pub struct Printer {
+    /// Scenarios by what failed in them.
+    shown: HashMap<String, String>,
+}
+
+impl Printer {
+    /// Returns the text of one scenario: one line if everything holds, otherwise the failures.
+    pub fn text(&mut self, checked: &Checked) -> String {
+        text(checked, &mut |what: &str| {
+            self.shown_in(what, &checked.scenario)
+        })
+    }
+
+    /// Where the same was shown. Ports, times and the scenario's name differ.
+    fn shown_in(&mut self, what: &str, scenario: &str) -> Option<String> {
+        let same = what.replace(scenario, "");
+        let same = same.chars().filter(|c| !c.is_ascii_digit()).collect();
+        match self.shown.entry(same) {
+            Entry::Occupied(first) if first.get() != scenario => Some(first.get().clone()),
+            Entry::Occupied(_) => None,
+            Entry::Vacant(none) => {
+                none.insert(scenario.to_owned());
+                None
+            }
+        }
+    }
+}
+
+/// `shown_in` returns the scenario in which the same text was shown.
+fn text(checked: &Checked, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
+    let style = Style::new().force_styling(terminal::stdout_colors());
+    let name = &checked.scenario;
+    let mut text = match &checked.outcome {
+        CheckOutcome::NotSupported(policies) => {
+            let mark = style.yellow().apply_to("–");
+            format!("{mark} {name}: not supported: {}", policies.join(", "))
+        }
+        CheckOutcome::Interrupted => {
+            format!("{} {name}: interrupted", style.yellow().apply_to("–"))
+        }
+        CheckOutcome::Failed {
+            culprit,
+            reason,
+            remedy,
+        } => {
+            let culprit = culprit.to_string();
+            let what = indented_reason(reason, &culprit, 4);
+            let mark = style.red().bold().apply_to("✗");
+            match shown_in(&what) {
+                Some(first) => format!("{mark} {name}: as in {first}"),
+                None => format!("{mark} {name}: {culprit}: {what}\n  → {remedy}"),
+            }
+        }
+        CheckOutcome::Asked(record) if checked.holds() => {
+            let mark = style.green().apply_to("✓");
+            format!(
+                "{mark} {name}: {}",
+                counted(record.cases.len() as u64, "case")
+            )
+        }
+        CheckOutcome::Asked(record) => {
+            let mark = style.red().bold().apply_to("✗");
+            format!(
+                "{mark} {name}: {}{}",
+                checked.title,
+                failing(record, shown_in)
+            ) + &stderr(&checked.stderr, shown_in)
+        }
+    };
+    if let Some(how) = &checked.stopped_badly {
+        text.push_str(&format!(
+            "\n    {}",
+            clean_lines(how).replace('\n', "\n    ")
+        ));
+    }
+    text
+}
+
+/// The gateway's standard error, unless an earlier scenario showed the same.
+fn stderr(written: &str, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
+    if written.is_empty() || shown_in(written).is_some() {
+        return String::new();
+    }
+    let lines = clean_lines(written).replace('\n', "\n    ");
+    format!("\n  the gateway wrote to standard error:\n    {lines}")
+}
+
+fn failing(record: &ParityRecord, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
+    let mut text = String::new();
+    let (passed, failing): (Vec<_>, Vec<_>) = record.cases.iter().partition(|case| case.passed);
+    let style = Style::new().force_styling(terminal::stdout_colors());
+    if !passed.is_empty() {
+        let mark = style.clone().green().apply_to("✓");
+        text.push_str(&format!(
+            "\n  {mark} {}",
+            counted(passed.len() as u64, "case")
+        ));
+    }
+    for case in failing.iter().take(SHOWN_MAX) {
+        let mark = style.clone().red().bold().apply_to("✗");
+        let what = format!("{}\n{}\n{}", case.name, case.expected, case.received);
+        let shown = match shown_in(&what) {
+            Some(first) => format!(" (as in {first})"),
+            None => format!("\n{}", side_by_side(case)),
+        };
+        text.push_str(&format!("\n  {mark} {}{shown}", case.name));
+    }
+    let more = failing.len().saturating_sub(SHOWN_MAX);
+    if more > 0 {
+        text.push_str(&format!(
+            "\n  … and {} more fail",
+            counted(more as u64, "case")
+        ));
+    }
+    let (answering, expected) = (record.routes_answering, record.routes_expected);
+    if record.cases.iter().all(|case| case.passed) && answering < expected {
+        text.push_str(&format!(
+            "\n  only {answering} of {expected} routes respond"
+        ));
+    }
+    text
+}
+
+/// The request and the response in two columns, and the expectation below them.
+fn side_by_side(case: &ParityCaseRecord) -> String {
+    let width = (terminal::stdout_width() - INDENT - measure_text_width(GAP)) / 2;
+    let column = |title: &str, text: &str| {
+        let lines = text.trim_end().lines().flat_map(|line| pieces(line, width));
+        let mut all = vec![title.to_owned()];
+        all.extend(lines);
+        all
+    };
+    let (sent, received) = (
+        column("sent", &case.sent),
+        column("received", &case.received),
+    );
+    let blank = String::new();
+    let mut text = String::new();
+    for row in 0..sent.len().max(received.len()) {
+        let left = sent.get(row).unwrap_or(&blank);
+        let right = received.get(row).unwrap_or(&blank);
+        let pad = width.saturating_sub(measure_text_width(left));
+        let line = format!("{:INDENT$}{left}{:pad$}{GAP}{right}", "", "");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    for (number, line) in case.expected.lines().enumerate() {
+        let title = if number == 0 {
+            "expected: "
+        } else {
+            "          "
+        };
+        text.push_str(&format!("{:INDENT$}{title}{line}\n", ""));
+    }
+    text.trim_end().to_owned()
+}
+
+/// A line cut into pieces that fit a column.
+fn pieces(line: &str, width: usize) -> Vec<String> {
+    let characters: Vec<char> = line
+        .chars()
+        .map(|c| match c.is_control() || is_direction(c) {
+            true => '·',
+            false => c,
+        })
+        .collect();
+    if characters.is_empty() {
+        return vec![String::new()];
+    }
+    characters
+        .chunks(width.max(1))
+        .map(|chunk| chunk.iter().collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_failure_is_shown_once() {
+        let mut printer = Printer::default();
+        assert_eq!(printer.shown_in("port 1 of api-key", "api-key"), None);
+        assert_eq!(
+            printer.shown_in("port 22 of mock", "mock").as_deref(),
+            Some("api-key")
+        );
+        assert_eq!(printer.shown_in("port 3 of api-key", "api-key"), None);
+        assert_eq!(printer.shown_in("another", "mock"), None);
+    }
+
+    #[test]
+    fn a_failing_case_is_shown_in_two_columns() {
+        let case = ParityCaseRecord {
+            name: "no key is refused".into(),
+            sent: "GET / HTTP/1.1\nHost: a\n\n".into(),
+            received: "HTTP/1.1 200 OK\n\n".into(),
+            expected: "status is 401\nthe request does not reach the upstream".into(),
+            ..ParityCaseRecord::default()
+        };
+        let shown = side_by_side(&case);
+        let rows: Vec<Vec<&str>> = shown
+            .lines()
+            .map(|line| line.split('│').map(str::trim).collect())
+            .collect();
+        assert_eq!(rows[0], ["sent", "received"]);
+        assert_eq!(rows[1], ["GET / HTTP/1.1", "HTTP/1.1 200 OK"]);
+        assert_eq!(rows[3], ["expected: status is 401"]);
+        assert_eq!(pieces("abcde", 2), ["ab", "cd", "e"]);
+    }
+}

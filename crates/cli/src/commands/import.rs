@@ -1,0 +1,314 @@
+//! `gatebench import`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use gatebench_import::{
+    AccessLog, Effect, Folder, Hour, NewFile, Options, Progress, Replay, TextKind, import,
+};
+use gatebench_model::HumanDuration;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The word for standard input.
+const STDIN: &str = "-";
+
+/// The largest text that is read as a whole.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench import kong kong.yml && gatebench run ./kong --smoke
+  gatebench import kubernetes routes.yaml --dir my-routes
+  gatebench import access-log /var/log/nginx/access.log*      rotated and compressed files together
+  zcat access.log.gz | gatebench import access-log - --over 5m --times 2
+  gatebench import access-log access.log --hour 2025-10-10T14 --over 60m
+
+The folder has a suite, scenarios and load profiles, which you can change; docs/guide/IMPORT.md
+describes them. `gatebench run --config FILE` measures a gateway's own file without an import.";
+
+/// Turn a gateway's configuration or recorded traffic into a folder that can be run
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Import {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Debug, Subcommand)]
+enum Kind {
+    /// Kong: a declarative configuration or a file of deck, 1.1 to 3.0
+    Kong(OfGateway),
+    /// APISIX: the file of its standalone mode
+    Apisix(OfGateway),
+    /// Kubernetes: Gateways and HTTPRoutes of the Gateway API
+    Kubernetes(OfGateway),
+    /// OpenAPI: a document of version 3.0 or 3.1
+    Openapi(OfGateway),
+    /// Access logs of nginx, Apache, HAProxy, Envoy or Kong, or JSON lines; plain or gzip
+    AccessLog(OfTraffic),
+    /// HAR: an HTTP Archive that a browser saved
+    Har(OfTraffic),
+    /// k6: a script, as far as it can be read without running it, or the output of `k6 inspect`
+    K6(OfGateway),
+}
+
+#[derive(Debug, Args)]
+struct OfGateway {
+    /// The file, or - for standard input
+    file: PathBuf,
+    #[command(flatten)]
+    made: Made,
+    /// Write a scenario for each route instead of one for all
+    #[arg(long)]
+    each_route: bool,
+}
+
+#[derive(Debug, Args)]
+struct OfTraffic {
+    /// The files, or - for standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    made: Made,
+    /// Multiply the rate by this factor
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    times: f64,
+    /// Compress the curve of the rate to this time [default: 1m, or the time of the log if that is
+    /// shorter]
+    #[arg(long, value_name = "TIME")]
+    over: Option<HumanDuration>,
+    /// Replay only this hour of the log, as in 2025-01-31T14
+    #[arg(long, value_name = "HOUR")]
+    hour: Option<Hour>,
+    /// Keep the values of queries, which may be personal
+    #[arg(long)]
+    query_values: bool,
+}
+
+/// The result.
+#[derive(Debug, Args)]
+struct Made {
+    /// Write to this folder, which must not exist [default: the input's name]
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+}
+
+fn factor(word: &str) -> Result<f64, String> {
+    let factor = word.parse::<f64>().ok();
+    let factor = factor.filter(|it| (0.001..=1_000.0).contains(it));
+    factor.ok_or_else(|| format!("'{word}' is not a factor from 0.001 to 1000"))
+}
+
+impl Import {
+    /// Reads the input and writes the folder.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let (kind, of) = match self.kind {
+            Kind::Kong(of) => (TextKind::Kong, of),
+            Kind::Apisix(of) => (TextKind::Apisix, of),
+            Kind::Kubernetes(of) => (TextKind::Kubernetes, of),
+            Kind::Openapi(of) => (TextKind::Openapi, of),
+            Kind::K6(of) => (TextKind::K6, of),
+            Kind::Har(of) => return of.import_har(),
+            Kind::AccessLog(of) => return of.import_log(),
+        };
+        let dir = of.made.dir(&of.file)?;
+        let mut options = options(&of.file, &dir);
+        options.each_route = of.each_route;
+        let folder = import(kind, &text_of(&of.file)?, &options)?;
+        finish(&folder, &dir)
+    }
+}
+
+impl OfTraffic {
+    fn replay(&self) -> Replay {
+        Replay {
+            times: self.times,
+            over: self.over,
+            hour: self.hour,
+            query_values: self.query_values,
+        }
+    }
+
+    fn first(&self) -> &Path {
+        self.files
+            .first()
+            .map_or(Path::new(STDIN), PathBuf::as_path)
+    }
+
+    fn import_har(&self) -> Result<Exit, Failure> {
+        let file = self.first();
+        if let Some(second) = self.files.get(1) {
+            let what = "a HAR is one file";
+            return Err(Failure::words(
+                second.display().to_string(),
+                what,
+                "import each by itself",
+            ));
+        }
+        let dir = self.made.dir(file)?;
+        let mut options = options(file, &dir);
+        options.replay = self.replay();
+        let folder = import(TextKind::Har, &text_of(file)?, &options)?;
+        finish(&folder, &dir)
+    }
+
+    fn import_log(&self) -> Result<Exit, Failure> {
+        let dir = self.made.dir(self.first())?;
+        let mut options = options(self.first(), &dir);
+        options.replay = self.replay();
+        let mut log = AccessLog::new(&options);
+        let bar = progress_bar();
+        let mut show = |progress: Progress| {
+            let Progress { lines, bytes } = progress;
+            bar.set_message(format!("{lines} lines, {} MiB", bytes >> 20));
+        };
+        // The oldest of rotated files comes first, so that pauses of clients are seen in order.
+        let mut files = self.files.clone();
+        files.sort_by_key(|file| fs::metadata(file).and_then(|it| it.modified()).ok());
+        for file in &files {
+            log.read(&file.display().to_string(), open(file)?, &mut show)?;
+        }
+        bar.finish_and_clear();
+        finish(&log.finish(&options)?, &dir)
+    }
+}
+
+impl Made {
+    /// The folder for the result, by default the input's name without its extensions.
+    fn dir(&self, file: &Path) -> Result<PathBuf, Failure> {
+        let name = file.file_name().map(|it| it.to_string_lossy().into_owned());
+        let name = name
+            .filter(|it| it != STDIN)
+            .unwrap_or_else(|| "imported".into());
+        let stem = name
+            .split('.')
+            .find(|part| !part.is_empty())
+            .unwrap_or("imported");
+        let dir = self.dir.clone().unwrap_or_else(|| PathBuf::from(stem));
+        if dir.exists() {
+            return Err(Failure::words(
+                dir.display().to_string(),
+                "already exists",
+                "choose another folder with --dir, or remove it",
+            ));
+        }
+        Ok(dir)
+    }
+}
+
+fn options(file: &Path, dir: &Path) -> Options {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let file = match file == Path::new(STDIN) {
+        true => "standard input".to_owned(),
+        false => file.display().to_string(),
+    };
+    Options::new(file, name)
+}
+
+/// A bar without an end, because the number of lines is not known; hidden without a terminal.
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
+    if !terminal::stderr_is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
+    if file == Path::new(STDIN) {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let opened = File::open(file).and_then(|it| match it.metadata()?.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(it),
+    });
+    match opened {
+        Ok(opened) => Ok(Box::new(opened)),
+        Err(error) => Err(unreadable(file, &error)),
+    }
+}
+
+fn unreadable(file: &Path, error: &io::Error) -> Failure {
+    let what = format!("cannot be read: {error}");
+    Failure::words(
+        file.display().to_string(),
+        what,
+        "name a readable file, or - for standard input",
+    )
+}
+
+fn text_of(file: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = open(file)?.take(TEXT_BYTES_MAX).read_to_string(&mut text);
+    read.map(|_| text).map_err(|error| unreadable(file, &error))
+}
+
+/// Writes the folder and prints what it has.
+fn finish(folder: &Folder, dir: &Path) -> Result<Exit, Failure> {
+    write(folder, dir).map_err(|error| {
+        let what = format!("cannot be written: {error}");
+        Failure::words(
+            dir.display().to_string(),
+            what,
+            "choose a folder that you can create with --dir",
+        )
+    })?;
+    let shown = dir.display();
+    let mut lines: Vec<String> = folder.facts.clone();
+    for (effect, head) in [
+        (
+            Effect::NotUnderstood,
+            "not understood; other gateways are measured without it if you delete it from \
+             `not_understood` in the scenario:",
+        ),
+        (Effect::Simplified, "simplified, or left out:"),
+    ] {
+        let mut notes = folder.notes_with(effect).peekable();
+        if notes.peek().is_some() {
+            lines.push(head.to_owned());
+            lines.extend(notes.map(|note| format!("  {note}")));
+        }
+    }
+    let files: Vec<&str> = folder.files.iter().map(|file| file.path.as_str()).collect();
+    lines.push(format!("{shown}/ has {}", files.join(", ")));
+    let path = if dir.is_absolute() {
+        shown.to_string()
+    } else {
+        format!("./{shown}")
+    };
+    lines.push(format!("  → to try it: gatebench run {path} --smoke"));
+    terminal::say(&lines.join("\n"))?;
+    Ok(Exit::Fine)
+}
+
+fn write(folder: &Folder, dir: &Path) -> io::Result<()> {
+    fs::create_dir(dir)?;
+    for NewFile {
+        path,
+        text,
+        has_secrets,
+    } in &folder.files
+    {
+        let path = dir.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mode = if *has_secrets { 0o600 } else { 0o644 };
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&path)?;
+        file.write_all(text.as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The options for metrics servers that all measuring commands have.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use gatebench_runner::outputs::{Delivery, Refusal, Settings, Target};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Names of k6's outputs and of ours, which are no directories.
+const KINDS: [&str; 9] = [
+    "prometheus",
+    "influxdb",
+    "otlp",
+    "jsonl",
+    "json",
+    "csv",
+    "opentelemetry",
+    "experimental-opentelemetry",
+    "experimental-prometheus-rw",
+];
+
+/// Labels that gatebench sets.
+const OWN_LABELS: [&str; 18] = [
+    "testid",
+    "run",
+    "gateway",
+    "scenario",
+    "phase",
+    "block",
+    "trial",
+    "method",
+    "name",
+    "url",
+    "proto",
+    "status",
+    "expected_response",
+    "error",
+    "error_code",
+    "check",
+    "class",
+    "component",
+];
+
+/// Options of every command that measures.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Outputs")]
+pub struct OutputArgs {
+    /// Send each second of the run to prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE
+    /// (repeatable); secrets come from the environment variables of k6 and OpenTelemetry
+    #[arg(long = "out", value_name = "KIND=TARGET")]
+    outs: Vec<String>,
+    /// Fail if an output does not accept data before the first trial
+    #[arg(long, requires = "outs")]
+    out_required: bool,
+    /// Add this label to everything that is sent (repeatable)
+    #[arg(long = "tag", value_name = "NAME=VALUE", requires = "outs", value_parser = tag)]
+    series_tags: Vec<(String, String)>,
+}
+
+impl OutputArgs {
+    /// The outputs.
+    ///
+    /// # Errors
+    /// A target or a variable of the environment is not valid.
+    pub fn settings(&self) -> Result<Settings, Failure> {
+        let targets = self.outs.iter().filter(|word| word.contains('='));
+        Ok(Settings {
+            targets: targets.map(|word| out(word)).collect::<Result<_, _>>()?,
+            required: self.out_required,
+            tags: BTreeMap::from_iter(self.series_tags.iter().cloned()),
+        })
+    }
+
+    /// The run directory, for which `--out DIR` is an earlier form of `--dir DIR`.
+    ///
+    /// # Errors
+    /// The word is the name of an output.
+    pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
+        let mut dirs = self.outs.iter().filter(|word| !word.contains('='));
+        let dir = dirs.next();
+        match dir {
+            Some(word) if KINDS.contains(&word.as_str()) => Err(Failure::words(
+                format!("--out {word}"),
+                "the output has no target",
+                "write prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE",
+            )),
+            _ => Ok(dir.map(PathBuf::from)),
+        }
+    }
+}
+
+/// The target of a word after `--out`.
+///
+/// # Errors
+/// The word or a variable is not valid.
+pub fn out(word: &str) -> Result<Target, Failure> {
+    // The rest of the word may hold a secret.
+    let kind = word.split_once('=').map_or(word, |(kind, _)| kind);
+    target(word, format!("--out {kind}"))
+}
+
+/// The target of a word of this option, with the settings of the environment.
+///
+/// # Errors
+/// The word or a variable is not valid.
+pub fn target(word: &str, option: String) -> Result<Target, Failure> {
+    let target = Target::parse(word, &|name| std::env::var(name).ok());
+    target.map_err(|error| Failure::words(option, error.to_string(), error.remedy()))
+}
+
+/// Reads a label: NAME=VALUE.
+pub fn tag(word: &str) -> Result<(String, String), String> {
+    let (name, value) = word
+        .split_once('=')
+        .ok_or_else(|| format!("'{word}' is not a label: write NAME=VALUE"))?;
+    let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let is_name = name.starts_with(is_first)
+        && name.chars().all(|c| is_first(c) || c.is_ascii_digit())
+        && !name.starts_with("__");
+    if !is_name {
+        return Err("a name has letters, digits and underscores, and begins with a letter".into());
+    }
+    if OWN_LABELS.contains(&name) {
+        return Err(format!(
+            "gatebench sets '{name}' itself: choose another name"
+        ));
+    }
+    Ok((name.into(), value.into()))
+}
+
+/// The failure of a command whose output is required.
+pub fn refused(refusal: &Refusal) -> Failure {
+    let culprit = format!("output {}", refusal.target);
+    Failure::said(
+        Exit::Environment,
+        culprit,
+        refusal.what.clone(),
+        refusal.remedy.clone(),
+    )
+}
+
+/// The result of an output as a sentence; none if nothing was sent.
+pub fn delivered(delivery: &Delivery) -> Option<String> {
+    let Delivery {
+        target,
+        delivered,
+        dropped,
+        cpu,
+    } = delivery;
+    let all = delivered + dropped;
+    let cpu = cpu.as_secs_f64();
+    (all > 0).then(|| {
+        format!(
+            "output {target}: {delivered} of {all} parts delivered, with {cpu:.3} s of CPU time"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_have_names_that_every_server_accepts() {
+        assert_eq!(tag("team=a=b"), Ok(("team".into(), "a=b".into())));
+        for wrong in ["team", "1a=b", "a-b=c", "__name__=x", "gateway=x", "=x"] {
+            assert!(tag(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    fn args(outs: &[&str]) -> OutputArgs {
+        OutputArgs {
+            outs: outs.iter().map(|word| (*word).into()).collect(),
+            out_required: false,
+            series_tags: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_word_without_a_target_is_the_directory() {
+        let both = args(&["jsonl=x", "my-run"]);
+        assert_eq!(both.dir().ok(), Some(Some("my-run".into())));
+        assert_eq!(both.settings().map(|it| it.targets.len()).ok(), Some(1));
+        assert!(args(&["experimental-prometheus-rw"]).dir().is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! Real metrics servers, on reserved ports.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_net::http1::ResponseReader;
+use serde_json::Value;
+
+use crate::bench::PATIENCE;
+use crate::engines::installed;
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// Reports whether a server is installed, which CI requires.
+pub fn is_there(program: &str) -> bool {
+    let is_there = installed(program);
+    assert!(
+        is_there || std::env::var_os("CI").is_none(),
+        "{program} is not installed: scripts/install-test-deps"
+    );
+    is_there
+}
+
+/// A server; killed when it is dropped.
+pub struct Server {
+    child: Child,
+    pub port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Prometheus with these further flags.
+    pub fn prometheus(flags: &[&str]) -> Self {
+        Self::start("/-/ready", |port, folder| {
+            fs::write(folder.join("prometheus.yml"), "global: {}\n").unwrap();
+            let mut command = Command::new("prometheus");
+            command
+                .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+                .arg("--config.file=prometheus.yml")
+                .arg("--storage.tsdb.path=data")
+                .args(flags);
+            command
+        })
+    }
+
+    /// Prometheus that receives remote write with native histograms.
+    pub fn receiver() -> Self {
+        Self::prometheus(&[
+            "--web.enable-remote-write-receiver",
+            "--enable-feature=native-histograms",
+        ])
+    }
+
+    pub fn influxdb() -> Self {
+        Self::start("/ping", |port, folder| {
+            let text = format!(
+                "reporting-disabled = true\nbind-address = \"127.0.0.1:0\"\n[meta]\ndir = \"meta\"\n\
+                 [data]\ndir = \"data\"\nwal-dir = \"wal\"\n[http]\nbind-address = \"127.0.0.1:{port}\"\n"
+            );
+            fs::write(folder.join("influxdb.conf"), text).unwrap();
+            let mut command = Command::new("influxd");
+            command.args(["-config", "influxdb.conf"]);
+            command
+        })
+    }
+
+    pub fn victoria_metrics() -> Self {
+        Self::start("/health", |port, _| {
+            let mut command = Command::new("victoria-metrics");
+            command.arg(format!("-httpListenAddr=127.0.0.1:{port}"));
+            command
+        })
+    }
+
+    /// Starts a server on a free port, and on another one if something else takes that first.
+    fn start(ready: &str, command: impl Fn(u16, &Path) -> Command) -> Self {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let folder = tempfile::tempdir().unwrap();
+            let port = free_port();
+            let log = File::create(folder.path().join("log")).unwrap();
+            let child = command(port, folder.path())
+                .current_dir(folder.path())
+                .stdin(Stdio::null())
+                .stdout(log.try_clone().unwrap())
+                .stderr(log)
+                .spawn()
+                .unwrap();
+            let mut server = Self {
+                child,
+                port,
+                _folder: folder,
+            };
+            while server.child.try_wait().unwrap().is_none() {
+                if matches!(server.get(ready), Some((200 | 204, _))) {
+                    return server;
+                }
+                assert!(Instant::now() < deadline, "the server did not become ready");
+                thread::sleep(POLL);
+            }
+            assert!(Instant::now() < deadline, "the server ended");
+        }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Status and body of a GET; none if it does not listen.
+    fn get(&self, path: &str) -> Option<(u16, String)> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
+        let fields: [(&str, &[u8]); 2] = [("Host", b"localhost"), ("Connection", b"close")];
+        let mut response = ResponseReader::send(stream, "GET", path, &fields, None).ok()?;
+        response.read_head().ok()?;
+        let mut body = String::new();
+        response.read_to_string(&mut body).ok()?;
+        Some((response.status(), body))
+    }
+
+    /// The JSON at a path with parameters.
+    #[track_caller]
+    pub fn json(&self, path: &str, parameters: &[(&str, &str)]) -> Value {
+        let pairs = parameters.iter();
+        let pairs = pairs.map(|(name, value)| format!("{name}={}", encoded(value)));
+        let target = format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"));
+        let (status, body) = self.get(&target).unwrap();
+        assert_eq!(status, 200, "{target}: {body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// The values of a PromQL query by their labels, over the last hour at every second.
+    #[track_caller]
+    pub fn series(&self, query: &str) -> Vec<Value> {
+        let now = jiff::Timestamp::now().as_second();
+        let window = [(now - 900).to_string(), (now + 60).to_string()];
+        let parameters = [
+            ("query", query),
+            ("start", &window[0]),
+            ("end", &window[1]),
+            ("step", "1"),
+        ];
+        let data = self.json("/api/v1/query_range", &parameters);
+        data["data"]["result"].as_array().unwrap().clone()
+    }
+
+    /// The last values of a PromQL query by their labels.
+    #[track_caller]
+    pub fn now(&self, query: &str) -> Vec<(Value, f64)> {
+        let data = self.json("/api/v1/query", &[("query", query)]);
+        let all = data["data"]["result"].as_array().unwrap();
+        let value = |it: &Value| it["value"][1].as_str().unwrap().parse().unwrap();
+        all.iter()
+            .map(|it| (it["metric"].clone(), value(it)))
+            .collect()
+    }
+
+    /// The rows of an InfluxQL query in the database `k6`, all series in one.
+    #[track_caller]
+    pub fn rows(&self, query: &str) -> Vec<Value> {
+        let data = self.json("/query", &[("db", "k6"), ("q", query)]);
+        let result = &data["results"][0];
+        assert!(result["error"].is_null(), "{query}: {result}");
+        let series = result["series"].as_array().into_iter().flatten();
+        let rows = series.flat_map(|it| it["values"].as_array().unwrap().clone());
+        rows.collect()
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// The queries of a dashboard, with its variables filled in.
+pub fn queries(list: &str, variables: &[(&str, &str)]) -> Vec<String> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    let fill = |line: &str| {
+        let mut line = line.to_owned();
+        for (name, value) in variables {
+            line = line.replace(name, value);
+        }
+        line
+    };
+    lines.map(fill).collect()
+}

@@ -1,0 +1,53 @@
+//! The formats of nginx, Apache and Kong: common and combined, with anything after them.
+
+use memchr::{memchr, memmem};
+
+use super::request_line;
+use crate::time;
+use crate::traffic::Hit;
+
+/// An example, for messages.
+pub(super) const EXAMPLE: &str =
+    r#"203.0.113.9 - - [10/Oct/2025:13:55:36 +0000] "GET /a HTTP/1.1" 200 2326"#;
+
+/// Reads a line, or returns the expectation that it does not meet.
+pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
+    let open = memmem::find(line, b" [").ok_or("a time in brackets")? + 2;
+    let close = open + memchr(b']', &line[open..]).ok_or("a time in brackets")?;
+    let at_ms = time::common(&line[open..close]);
+    let at_ms = at_ms.ok_or("a time such as [10/Oct/2025:13:55:36 +0000]")?;
+    let rest = line[close + 1..]
+        .strip_prefix(b" \"")
+        .ok_or("a request in quotes after the time")?;
+    let end = request_line::end(rest).ok_or("a request in quotes after the time")?;
+    let mut words = rest[end + 1..]
+        .split(|byte| *byte == b' ')
+        .filter(|it| !it.is_empty());
+    let status = words
+        .next()
+        .and_then(super::number::<u16>)
+        .ok_or("a status after the request")?;
+    let response_bytes = words.next().and_then(super::number::<u64>);
+    let Some((method, target)) = request_line::parts(&rest[..end])? else {
+        return Ok(None);
+    };
+    Ok(Some(Hit {
+        at_ms,
+        method,
+        target,
+        status,
+        response_bytes,
+        request_bytes: None,
+        client: client(&line[..open - 2]),
+    }))
+}
+
+/// The address before ` - user`. The name of a server may come first.
+fn client(head: &[u8]) -> &[u8] {
+    let end = memmem::find(head, b" - ").or_else(|| memchr(b' ', head));
+    let address = &head[..end.unwrap_or(head.len())];
+    address
+        .rsplit(|byte| *byte == b' ')
+        .next()
+        .unwrap_or(address)
+}

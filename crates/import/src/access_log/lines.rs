@@ -1,0 +1,67 @@
+//! The lines of a log: plain or compressed by gzip, of bounded length.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use memchr::memchr;
+
+/// The longest line that is read.
+const LINE_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// The first bytes of a gzip file (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads lines. A longer line is cut, and its rest dropped.
+pub(super) struct Lines<'r> {
+    reader: Box<dyn BufRead + 'r>,
+    line: Vec<u8>,
+    /// Bytes that were read, after decompression.
+    pub(super) bytes: u64,
+}
+
+impl<'r> Lines<'r> {
+    pub(super) fn new(reader: impl Read + 'r) -> io::Result<Self> {
+        let mut plain = BufReader::with_capacity(CHUNK_BYTES, reader);
+        let is_gzip = plain.fill_buf()?.starts_with(&GZIP);
+        let reader: Box<dyn BufRead + 'r> = match is_gzip {
+            false => Box::new(plain),
+            true => Box::new(BufReader::with_capacity(
+                CHUNK_BYTES,
+                MultiGzDecoder::new(plain),
+            )),
+        };
+        Ok(Self {
+            reader,
+            line: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    /// The next line without its end; none at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.line.clear();
+        let mut has_line = false;
+        loop {
+            let chunk = self.reader.fill_buf()?;
+            if chunk.is_empty() {
+                break;
+            }
+            has_line = true;
+            let end = memchr(b'\n', chunk);
+            let part = &chunk[..end.unwrap_or(chunk.len())];
+            let room = LINE_BYTES_MAX.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            let used = part.len() + usize::from(end.is_some());
+            self.reader.consume(used);
+            self.bytes += used as u64;
+            if end.is_some() {
+                break;
+            }
+        }
+        let line = self.line.strip_suffix(b"\r").unwrap_or(&self.line);
+        Ok(has_line.then_some(line))
+    }
+}

@@ -1,0 +1,338 @@
+//! Access logs: the formats that gateways write, recognized by themselves.
+
+mod combined;
+mod envoy;
+mod haproxy;
+mod json;
+mod lines;
+mod request_line;
+
+use std::io::Read;
+
+use crate::error::ImportError;
+use crate::folder::Folder;
+use crate::options::Options;
+use crate::traffic::{self, Hit, Recorder};
+use lines::Lines;
+
+/// Lines by which a format is recognized.
+const SAMPLE_LINES: usize = 200;
+
+/// Malformed lines that are shown: by their numbers, because their text may be personal.
+const EXAMPLES_MAX: usize = 5;
+
+/// The share of malformed lines from which a log is refused.
+const MALFORMED_SHARE_MAX: f64 = 0.01;
+
+/// The lines between two reports of progress.
+const PROGRESS_LINES: u64 = 100_000;
+
+/// A format of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Combined,
+    Haproxy,
+    Envoy,
+    Json,
+}
+
+impl Format {
+    const ALL: [Self; 4] = [Self::Combined, Self::Haproxy, Self::Envoy, Self::Json];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Combined => "of nginx, Apache or Kong (common or combined)",
+            Self::Haproxy => "of HAProxy (option httplog)",
+            Self::Envoy => "of Envoy",
+            Self::Json => "of JSON lines",
+        }
+    }
+
+    fn example(self) -> &'static str {
+        match self {
+            Self::Combined => combined::EXAMPLE,
+            Self::Haproxy => haproxy::EXAMPLE,
+            Self::Envoy => envoy::EXAMPLE,
+            Self::Json => json::EXAMPLE,
+        }
+    }
+
+    /// Passes the request of a line to `take`; none if the line has none. Returns the expectation
+    /// that a line does not meet.
+    fn read(self, line: &[u8], take: impl FnOnce(Option<&Hit<'_>>)) -> Result<(), &'static str> {
+        match self {
+            Self::Combined => take(combined::parse(line)?.as_ref()),
+            Self::Haproxy => take(haproxy::parse(line)?.as_ref()),
+            Self::Envoy => take(envoy::parse(line)?.as_ref()),
+            Self::Json => take(json::parse(line)?.hit()?.as_ref()),
+        }
+        Ok(())
+    }
+}
+
+fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// How much of a log was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub lines: u64,
+    /// Bytes, after decompression.
+    pub bytes: u64,
+}
+
+/// A log in one or several files.
+pub struct AccessLog {
+    recorder: Recorder,
+    format: Option<Format>,
+    lines: u64,
+    bytes: u64,
+    malformed: u64,
+    /// Lines in the format whose request is none, such as TLS on a plain port.
+    without_request: u64,
+    examples: Vec<String>,
+}
+
+impl AccessLog {
+    /// An empty log, of which the settings choose a part.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            recorder: Recorder::new(&options.replay),
+            format: None,
+            lines: 0,
+            bytes: 0,
+            malformed: 0,
+            without_request: 0,
+            examples: Vec::new(),
+        }
+    }
+
+    /// Reads a file, plain or compressed, and reports progress.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its first lines have no known format.
+    pub fn read(
+        &mut self,
+        file: &str,
+        reader: impl Read,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), ImportError> {
+        let io = |source| ImportError::Io {
+            file: file.into(),
+            source,
+        };
+        let mut lines = Lines::new(reader).map_err(io)?;
+        let mut sample: Vec<Vec<u8>> = Vec::new();
+        while sample.len() < SAMPLE_LINES
+            && let Some(line) = lines.next().map_err(io)?
+        {
+            sample.push(line.to_vec());
+        }
+        let format = match self.format {
+            Some(format) => format,
+            None => recognized(file, &sample)?,
+        };
+        self.format = Some(format);
+        for (line, number) in sample.iter().zip(1..) {
+            self.line(file, number, line, format);
+        }
+        let (mut number, before) = (sample.len() as u64, self.bytes);
+        while let Some(line) = lines.next().map_err(io)? {
+            number += 1;
+            self.line(file, number, line, format);
+            if self.lines.is_multiple_of(PROGRESS_LINES) {
+                let (lines, bytes) = (self.lines, before + lines.bytes);
+                progress(Progress { lines, bytes });
+            }
+        }
+        self.bytes += lines.bytes;
+        Ok(())
+    }
+
+    fn line(&mut self, file: &str, number: u64, line: &[u8], format: Format) {
+        if line.is_empty() || line.starts_with(b"#") {
+            return;
+        }
+        self.lines += 1;
+        let (recorder, without) = (&mut self.recorder, &mut self.without_request);
+        let read = format.read(line, |hit| match hit {
+            Some(hit) => recorder.add(hit),
+            None => *without += 1,
+        });
+        if let Err(expected) = read {
+            self.malformed += 1;
+            if self.examples.len() < EXAMPLES_MAX {
+                self.examples
+                    .push(format!("{file}:{number}: expected {expected}"));
+            }
+        }
+    }
+
+    /// Makes the scenario and the load profiles of the log.
+    ///
+    /// # Errors
+    /// 1 % of the lines or more are malformed, or no line has a request.
+    pub fn finish(self, options: &Options) -> Result<Folder, ImportError> {
+        let format = self.format.unwrap_or(Format::Combined);
+        if self.malformed as f64 >= MALFORMED_SHARE_MAX * self.lines as f64 && self.malformed > 0 {
+            return Err(ImportError::Malformed {
+                file: options.file.clone(),
+                format: format.name(),
+                malformed: self.malformed,
+                lines: self.lines,
+                examples: self.examples,
+            });
+        }
+        let mut folder = Folder::default();
+        folder.facts.push(format!(
+            "{} lines in the format {}",
+            self.lines,
+            format.name()
+        ));
+        if self.malformed > 0 {
+            folder.facts.push(format!(
+                "malformed lines that are left out: {}",
+                self.malformed
+            ));
+            folder
+                .facts
+                .extend(self.examples.iter().map(|it| format!("  {it}")));
+        }
+        if self.without_request > 0 {
+            let count = self.without_request;
+            folder.facts.push(format!(
+                "lines without an HTTP request that are left out: {count}"
+            ));
+        }
+        traffic::write(self.recorder.finish(), options, folder)
+    }
+}
+
+/// The format of most of these lines.
+fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
+    let fits = |format: Format| {
+        let fits = |line: &&Vec<u8>| format.read(line, |_| {}).is_ok();
+        sample.iter().filter(fits).count()
+    };
+    let best = Format::ALL.into_iter().max_by_key(|format| fits(*format));
+    match best.filter(|format| 2 * fits(*format) >= sample.len() && !sample.is_empty()) {
+        Some(format) => Ok(format),
+        None => {
+            let examples = Format::ALL.map(|it| format!("  {}: {}", it.name(), it.example()));
+            let remedy = format!("write one of these formats:\n{}", examples.join("\n"));
+            Err(ImportError::nothing(
+                file,
+                "its first lines have no known format",
+                &remedy,
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The method, target, status, sizes and client of a line.
+    fn read(format: Format, line: &str) -> String {
+        let mut said = String::new();
+        format
+            .read(line.as_bytes(), |hit| {
+                said = hit.map_or("no request".to_owned(), |hit| {
+                    let client = String::from_utf8_lossy(hit.client);
+                    let sizes = (hit.response_bytes, hit.request_bytes);
+                    format!(
+                        "{} {} {} {} {sizes:?} {client}",
+                        hit.at_ms, hit.method, hit.target, hit.status
+                    )
+                });
+            })
+            .unwrap();
+        said
+    }
+
+    #[test]
+    fn each_format_is_read() {
+        for (format, line, expected) in [
+            (
+                Format::Combined,
+                r#"192.0.2.1 - a user [10/Oct/2000:13:55:36 -0700] "GET /a?b HTTP/1.0" 404 2326 "-" "curl" 0.004"#,
+                "971186136000 GET /a?b 404 (Some(2326), None) 192.0.2.1",
+            ),
+            (
+                Format::Combined,
+                r#"host.test:443 192.0.2.1 - - [10/Oct/2000:13:55:36 +0000] "GET /\"a HTTP/1.1" 304 -"#,
+                r#"971186136000 GET /\"a 304 (None, None) 192.0.2.1"#,
+            ),
+            (
+                Format::Combined,
+                r#"192.0.2.1 - - [10/Oct/2000:13:55:36 +0000] "\x16\x03\x01" 400 157 "-" "-""#,
+                "no request",
+            ),
+            (
+                Format::Haproxy,
+                r#"Feb  6 12:14:14 localhost haproxy[14389]: 192.0.2.1:33317 [10/Oct/2000:13:55:36.655] in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1""#,
+                "971186136655 GET /index.html 200 (Some(2750), None) 192.0.2.1",
+            ),
+            (
+                Format::Envoy,
+                r#"[2000-10-10T13:55:36.310Z] "POST /api HTTP/2" 204 - 154 0 226 100 "192.0.2.1" "ua" "id" "h" "tcp://10.0.2.1:80""#,
+                "971186136310 POST /api 204 (Some(0), Some(154)) 192.0.2.1",
+            ),
+            (
+                Format::Envoy,
+                r#"[2000-10-10T13:55:36.310Z] "GET /api HTTP/1.1" 200 - via_upstream - "-" 5 178 226 100 "192.0.2.1" "ua""#,
+                "971186136310 GET /api 200 (Some(178), Some(5)) 192.0.2.1",
+            ),
+            (
+                Format::Json,
+                r#"{"time": "2000-10-10T13:55:36+00:00", "request": "GET /a HTTP/1.1", "status": "200", "body_bytes_sent": 5, "remote_addr": "192.0.2.1", "more": {"a": [1]}}"#,
+                "971186136000 GET /a 200 (Some(5), None) 192.0.2.1",
+            ),
+            (
+                Format::Json,
+                r#"{"started_at": 971186136655, "request": {"method": "PUT", "uri": "/\u0061", "size": 9, "headers": {}}, "response": {"status": 201, "size": 7}, "client_ip": "192.0.2.1"}"#,
+                "971186136655 PUT /a 201 (Some(7), Some(9)) 192.0.2.1",
+            ),
+        ] {
+            assert_eq!(read(format, line), expected, "{line}");
+            assert_eq!(
+                recognized("x", &[line.as_bytes().to_vec()]).unwrap(),
+                format,
+                "{line}"
+            );
+        }
+        for format in Format::ALL {
+            assert_ne!(read(format, format.example()), "");
+        }
+    }
+
+    #[test]
+    fn a_log_without_a_known_format_is_refused_with_examples() {
+        let error = recognized("x.log", &[b"hello".to_vec()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x.log: its first lines have no known format"
+        );
+        assert!(
+            error.remedy().contains(combined::EXAMPLE),
+            "{}",
+            error.remedy()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(line in prop::collection::vec(prop_oneof![
+            Just(b' '), Just(b'"'), Just(b'\\'), Just(b'['), Just(b']'), Just(b'/'), Just(b'{'), Just(b':'), any::<u8>()
+        ], 0..80)) {
+            for format in Format::ALL {
+                let _ = format.read(&line, |_| {});
+            }
+        }
+    }
+}

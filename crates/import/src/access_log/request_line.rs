@@ -1,0 +1,35 @@
+//! `GET /a?b HTTP/1.1`, as logs quote it.
+
+use memchr::{memchr, memchr2};
+
+/// The end of a quoted text: the quote that no backslash escapes.
+pub(super) fn end(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let found = at + memchr2(b'"', b'\\', &text[at..])?;
+        if text[found] == b'"' {
+            return Some(found);
+        }
+        at = found + 2;
+        if at > text.len() {
+            return None;
+        }
+    }
+}
+
+/// Method and target; none if a client sent something else than HTTP, which logs keep as it was.
+pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
+    let Some(space) = memchr(b' ', line) else {
+        return Ok(None);
+    };
+    let (method, rest) = (&line[..space], &line[space + 1..]);
+    if method.is_empty() || !method.iter().all(u8::is_ascii_uppercase) {
+        return Ok(None);
+    }
+    let target = match memchr(b' ', rest) {
+        Some(space) => &rest[..space],
+        None => rest,
+    };
+    let text = |bytes| std::str::from_utf8(bytes).map_err(|_| "a request in UTF-8");
+    Ok(Some((text(method)?, text(target)?)))
+}

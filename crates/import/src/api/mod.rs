@@ -1,0 +1,299 @@
+//! An API as gateways are configured for it: routes, policies and consumers, and the scenario that
+//! sends requests to it.
+
+mod definitions;
+mod requests;
+mod token;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use gatebench_model::{
+    ConfiguredGateway, Consumer, Metrics, Policy, Route, Scenario, SuiteGateway, Transport,
+    UpstreamKind,
+};
+
+use crate::defaults;
+use crate::error::ImportError;
+use crate::folder::Folder;
+use crate::log::Log;
+use crate::name::Names;
+use crate::options::Options;
+
+/// The routes that get parity cases. More would take longer than the load.
+const PROVEN_ROUTES_MAX: usize = 100;
+
+#[derive(Default)]
+pub(crate) struct Api {
+    pub(crate) routes: Vec<ApiRoute>,
+    pub(crate) consumers: Vec<Consumer>,
+    /// True if clients must use TLS.
+    pub(crate) has_tls: bool,
+    /// True if the gateway serves its own metrics.
+    pub(crate) has_metrics: bool,
+    /// Effects on every route for which there is no policy.
+    pub(crate) not_understood: Vec<String>,
+}
+
+/// A route, and the request that takes it.
+#[derive(Clone)]
+pub(crate) struct ApiRoute {
+    pub(crate) route: Route,
+    /// The method of its requests.
+    pub(crate) method: String,
+    /// The path of its requests.
+    pub(crate) sample: String,
+    /// Headers without which a request does not take the route, such as Host.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// The word in the configuration that names the upstream.
+    pub(crate) service: String,
+    /// Effects on this route for which there is no policy.
+    pub(crate) not_understood: Vec<String>,
+}
+
+impl ApiRoute {
+    pub(crate) fn new(name: String, path: String) -> Self {
+        Self {
+            sample: path.clone(),
+            route: Route {
+                name,
+                path,
+                strip_path: false,
+                policies: Vec::new(),
+            },
+            method: "GET".into(),
+            headers: BTreeMap::new(),
+            service: String::new(),
+            not_understood: Vec::new(),
+        }
+    }
+}
+
+/// The routes of an API while it is read: paths in the form of scenarios, each once.
+#[derive(Default)]
+pub(crate) struct Routes {
+    pub(crate) all: Vec<ApiRoute>,
+    names: Names,
+    paths: BTreeSet<String>,
+}
+
+impl Routes {
+    /// Adds a route for a prefix. A second route with the same prefix is left out, because a
+    /// scenario chooses routes by their prefixes alone.
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        prefix: &str,
+        span: &Range<usize>,
+        log: &mut Log<'_>,
+    ) -> Option<&mut ApiRoute> {
+        let path = route_path(prefix);
+        if !self.paths.insert(path.clone()) {
+            let what = format!(
+                "the route {name}, whose prefix {path} another route has: it gets no requests"
+            );
+            log.simplified(span, what);
+            return None;
+        }
+        let name = self.names.unique(name);
+        self.all.push(ApiRoute::new(name, path));
+        self.all.last_mut()
+    }
+}
+
+/// A prefix that ends where a segment ends, in the characters that every gateway takes.
+pub(crate) fn route_path(prefix: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%:@!$&'()*+,;=".contains(c);
+    let end = prefix.find(|c: char| !plain(c)).unwrap_or(prefix.len());
+    let path = prefix[..end].trim_end_matches('/');
+    match path.starts_with('/') {
+        true => path.to_owned(),
+        false => {
+            format!("/{path}").trim_end_matches('/').to_owned()
+                + if path.is_empty() { "/" } else { "" }
+        }
+    }
+}
+
+impl Api {
+    /// Writes its scenarios, and returns the paths of their files.
+    pub(crate) fn write(
+        &self,
+        title: &str,
+        comments: &[String],
+        options: &Options,
+        folder: &mut Folder,
+    ) -> Result<Vec<String>, ImportError> {
+        if self.routes.is_empty() {
+            return Err(ImportError::nothing(
+                &options.file,
+                "it has no route",
+                "name a file with at least one route that leads to an upstream",
+            ));
+        }
+        let mut paths = Vec::new();
+        for mut scenario in self.scenarios(title, options) {
+            let path = match options.each_route {
+                true => format!("{}.yaml", scenario.scenario),
+                false => "scenario.yaml".to_owned(),
+            };
+            definitions::move_to_files(&mut scenario, folder);
+            folder.add_scenario(&path, comments, &scenario)?;
+            paths.push(format!("./{path}"));
+        }
+        Ok(paths)
+    }
+
+    /// Writes its scenarios, the configuration that it was read from, and the suite of both.
+    pub(crate) fn write_with_config(
+        &self,
+        log: Log<'_>,
+        gateway: &str,
+        copy: &str,
+        text: &str,
+        options: &Options,
+    ) -> Result<Folder, ImportError> {
+        let mut folder = Folder {
+            notes: log.finish()?,
+            ..Folder::default()
+        };
+        folder.add_text(copy, text, true);
+        let comments = [format!(
+            "Imported from {}. The suite runs the file itself ({copy}) and the reference gateway with \
+             these routes and policies.",
+            options.file
+        )];
+        let title = format!("{} of {gateway}", options.name);
+        let scenarios = self.write(&title, &comments, options, &mut folder)?;
+        let own = SuiteGateway::Configured(ConfiguredGateway {
+            gateway: gateway.into(),
+            config: copy.into(),
+        });
+        let gateways = vec![own, "reference".to_owned().into()];
+        let suite = defaults::suite(options, &title, gateways, scenarios);
+        folder.add_suite(&[], &suite)?;
+        Ok(folder)
+    }
+
+    fn scenarios(&self, title: &str, options: &Options) -> Vec<Scenario> {
+        let of = |name: &str, title: &str, routes: &[ApiRoute]| {
+            self.scenario(name, title, routes, upstream_of(routes))
+        };
+        if !options.each_route {
+            return vec![of(&options.name, title, &self.routes)];
+        }
+        let of_route = |route: &ApiRoute| {
+            let name = &route.route.name;
+            let title = format!("{title}, route {name}");
+            of(name, &title, std::slice::from_ref(route))
+        };
+        self.routes.iter().map(of_route).collect()
+    }
+
+    pub(crate) fn scenario(
+        &self,
+        name: &str,
+        title: &str,
+        routes: &[ApiRoute],
+        upstream: UpstreamKind,
+    ) -> Scenario {
+        let of_routes = routes.iter().flat_map(|it| &it.not_understood);
+        let mut seen = BTreeSet::new();
+        let not_understood = self
+            .not_understood
+            .iter()
+            .chain(of_routes)
+            .filter(|it| seen.insert(*it));
+        let policies = || routes.iter().flat_map(|it| &it.route.policies);
+        let more = policies().flat_map(further_upstreams);
+        let needs_consumers = policies().any(|it| {
+            matches!(
+                it,
+                Policy::ApiKey(_) | Policy::ApiKeyQuery(_) | Policy::BasicAuth(_)
+            )
+        });
+        let proven = &routes[..routes.len().min(PROVEN_ROUTES_MAX)];
+        let good = |route: &ApiRoute| requests::good(route, self, upstream);
+        Scenario {
+            transport: Transport {
+                tls: self.has_tls,
+                ..Transport::default()
+            },
+            routes: routes.iter().map(|it| it.route.clone()).collect(),
+            consumers: match needs_consumers {
+                true => self.consumers.clone(),
+                false => Vec::new(),
+            },
+            requests: routes.iter().map(good).collect(),
+            parity: requests::cases(proven, self, upstream),
+            more_upstreams: more
+                .map(|name| (name, UpstreamKind::CalculatorSoap2))
+                .collect(),
+            not_understood: not_understood.cloned().collect(),
+            metrics: self.has_metrics.then(Metrics::default),
+            ..defaults::scenario(name, title, upstream)
+        }
+    }
+}
+
+/// The names of the upstreams to which a policy routes requests.
+fn further_upstreams(policy: &Policy) -> Vec<String> {
+    let chain = match policy {
+        Policy::Soap(soap) => soap.request.as_ref(),
+        _ => None,
+    };
+    let targets = chain
+        .map(|chain| &chain.route_xpath_targets)
+        .into_iter()
+        .flatten();
+    targets
+        .filter_map(|target| target.upstream.clone())
+        .collect()
+}
+
+/// The embedded upstream that the services of routes resemble by their names, if all resemble the
+/// same one.
+fn upstream_of(routes: &[ApiRoute]) -> UpstreamKind {
+    let known = [
+        ("calculator", UpstreamKind::Calculator),
+        ("httpbin", UpstreamKind::Httpbin),
+        ("go-bench", UpstreamKind::GoBench),
+    ];
+    let resembles = |word: &str| {
+        routes
+            .iter()
+            .all(|it| it.service.to_ascii_lowercase().contains(word))
+    };
+    let found = known.iter().find(|(word, _)| resembles(word));
+    found.map_or(UpstreamKind::Any, |(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_end_where_a_segment_ends() {
+        for (prefix, path) in [
+            ("/a/", "/a"),
+            ("/", "/"),
+            ("", "/"),
+            ("a/b", "/a/b"),
+            ("/a{id}/b", "/a"),
+            ("/a/é", "/a"),
+        ] {
+            assert_eq!(route_path(prefix), path, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn an_upstream_is_chosen_by_its_name() {
+        let route = |service: &&str| ApiRoute {
+            service: (*service).into(),
+            ..ApiRoute::new("r".into(), "/".into())
+        };
+        let of = |services: &[&str]| upstream_of(&Vec::from_iter(services.iter().map(route)));
+        assert_eq!(of(&["ws-calculator.default"]), UpstreamKind::Calculator);
+        assert_eq!(of(&["httpbin", "orders"]), UpstreamKind::Any);
+    }
+}

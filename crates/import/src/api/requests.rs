@@ -1,0 +1,223 @@
+//! The requests of the load, and the cases that prove that the policies act.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gatebench_model::policy::{JwtKey, JwtPolicy};
+use gatebench_model::request::HeaderCheck;
+use gatebench_model::{Body, Check, Consumer, ParityCase, Policy, Request, UpstreamKind, When};
+
+use super::{Api, ApiRoute, token};
+
+/// A limit up to which a load is refused now and then.
+const LIMIT_LOW: u64 = 1_000_000;
+
+/// A limit that parity cases, sent before and after each load, would use up.
+const LIMIT_TINY: u64 = 50;
+
+/// The largest body that a case sends to prove a limit of sizes.
+const PROOF_BYTES_MAX: u64 = 8 << 20;
+
+/// 5 + 7 in SOAP 1.1.
+const SUM: &str = r#"<?xml version="1.0" encoding="utf-8"?>
+<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
+  <soap:Body>
+    <Add xmlns="http://tempuri.org/">
+      <intA>5</intA>
+      <intB>7</intB>
+    </Add>
+  </soap:Body>
+</soap:Envelope>"#;
+
+/// A request that passes all policies of the route.
+pub(super) fn good(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> Request {
+    let mut request = anonymous(route, upstream);
+    for policy in &route.route.policies {
+        add_credential(policy, &api.consumers, &mut request);
+    }
+    let mock = route.route.policies.iter().find_map(|policy| match policy {
+        Policy::Mock(mock) => Some(mock.status),
+        _ => None,
+    });
+    let status = mock.unwrap_or(200);
+    let is_limited = limits(route).any(|limit| limit < LIMIT_LOW);
+    request.checks = vec![match is_limited {
+        true => Check::StatusIn(vec![status, 429]),
+        false => Check::Status(status),
+    }];
+    request
+}
+
+/// A request that takes the route, without credentials.
+fn anonymous(route: &ApiRoute, upstream: UpstreamKind) -> Request {
+    let below = match upstream {
+        UpstreamKind::Calculator => "/ws",
+        UpstreamKind::Httpbin => "/anything",
+        UpstreamKind::GoBench => "/json/valid",
+        _ => "",
+    };
+    let path = match route.route.strip_path {
+        true => format!("{}{below}", route.sample.trim_end_matches('/')),
+        false => route.sample.clone(),
+    };
+    let path = if path.is_empty() {
+        "/".to_owned()
+    } else {
+        path
+    };
+    let mut request = Request::new(&route.method, gatebench_model::template::escape(&path));
+    request.headers.clone_from(&route.headers);
+    if upstream == UpstreamKind::Calculator {
+        request.method = "POST".into();
+        let content_type = "text/xml; charset=utf-8".to_owned();
+        request.headers.insert("Content-Type".into(), content_type);
+        request.body = Some(Body::new(SUM));
+    }
+    request.name = Some(route.route.name.clone());
+    request
+}
+
+fn limits(route: &ApiRoute) -> impl Iterator<Item = u64> {
+    route
+        .route
+        .policies
+        .iter()
+        .filter_map(|policy| match policy {
+            Policy::RateLimit(limit) => Some(limit.limit),
+            Policy::RedisRateLimit(limit) => Some(limit.limit),
+            _ => None,
+        })
+}
+
+/// Adds the credential of the first consumer who has one of the kind.
+fn add_credential(policy: &Policy, consumers: &[Consumer], request: &mut Request) {
+    let key = || consumers.iter().find_map(|consumer| consumer.keys.first());
+    match policy {
+        Policy::ApiKey(settings) => {
+            if let Some(key) = key() {
+                request.headers.insert(settings.header.clone(), key.clone());
+            }
+        }
+        Policy::ApiKeyQuery(settings) => {
+            if let Some(key) = key() {
+                request.path += &format!("?{}={key}", settings.name);
+            }
+        }
+        Policy::BasicAuth(_) => {
+            let mut pairs = consumers.iter();
+            let pair = pairs.find_map(|it| Some((&it.name, it.password.as_ref()?)));
+            if let Some((name, password)) = pair {
+                let pair = STANDARD.encode(format!("{name}:{password}"));
+                authorize(request, format!("Basic {pair}"));
+            }
+        }
+        Policy::Jwt(settings) => {
+            if let Some(token) = token_of(settings) {
+                authorize(request, format!("Bearer {token}"));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn authorize(request: &mut Request, value: String) {
+    request.headers.insert("Authorization".into(), value);
+}
+
+fn token_of(settings: &JwtPolicy) -> Option<String> {
+    let secret = settings.keys.iter().find_map(|key| match key {
+        JwtKey::Hs256(key) => Some(&key.secret),
+        JwtKey::Rs256(_) => None,
+    })?;
+    let (issuer, audience) = (settings.issuer.as_deref(), settings.audience.as_deref());
+    Some(token::hs256(secret, issuer, audience))
+}
+
+/// The cases of the routes.
+pub(super) fn cases(routes: &[ApiRoute], api: &Api, upstream: UpstreamKind) -> Vec<ParityCase> {
+    let mut cases = Vec::new();
+    for route in routes {
+        cases.push(passes(route, api, upstream));
+        for policy in &route.route.policies {
+            cases.extend(refuses(policy, route, api, upstream));
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    cases.retain(|case| seen.insert(case.name.clone()));
+    cases
+}
+
+fn case(name: String, request: Request, reaches_upstream: bool, route: &ApiRoute) -> ParityCase {
+    let is_tiny = limits(route).any(|limit| limit < LIMIT_TINY);
+    ParityCase {
+        name,
+        request: Request {
+            name: None,
+            ..request
+        },
+        reaches_upstream,
+        upstream_body_bytes: None,
+        when: if is_tiny { When::Before } else { When::Both },
+    }
+}
+
+fn passes(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> ParityCase {
+    let mut request = good(route, api, upstream);
+    let name = &route.route.name;
+    for policy in &route.route.policies {
+        match policy {
+            Policy::ResponseHeaders(edits) => {
+                let set = edits.set.iter().map(|(name, value)| {
+                    let (name, equals) = (name.clone(), value.clone());
+                    Check::Header(HeaderCheck { name, equals })
+                });
+                request.checks.extend(set);
+            }
+            Policy::Mock(mock) => request.checks.push(Check::BodyEquals(mock.body.clone())),
+            _ => {}
+        }
+    }
+    match route.route.responds_itself() {
+        true => case(
+            format!("the route {name} responds by itself"),
+            request,
+            false,
+            route,
+        ),
+        false => case(
+            format!("the route {name} leads to the upstream"),
+            request,
+            true,
+            route,
+        ),
+    }
+}
+
+/// The case that proves that a policy refuses.
+fn refuses(
+    policy: &Policy,
+    route: &ApiRoute,
+    api: &Api,
+    upstream: UpstreamKind,
+) -> Option<ParityCase> {
+    let name = &route.route.name;
+    let refused = |mut request: Request, status| {
+        request.checks = vec![Check::Status(status)];
+        request
+    };
+    match policy {
+        Policy::ApiKey(_) | Policy::ApiKeyQuery(_) | Policy::BasicAuth(_) | Policy::Jwt(_) => {
+            let request = refused(anonymous(route, upstream), 401);
+            let name = format!("the route {name} refuses a request without credentials");
+            Some(case(name, request, false, route))
+        }
+        Policy::RequestSizeLimit(limit) if limit.max_bytes < PROOF_BYTES_MAX => {
+            let mut request = refused(good(route, api, upstream), 413);
+            request.method = "POST".into();
+            let bytes = usize::try_from(limit.max_bytes + 1).ok()?;
+            request.body = Some(Body::filler(bytes));
+            let name = format!("the route {name} refuses a body that is too large");
+            Some(case(name, request, false, route))
+        }
+        _ => None,
+    }
+}

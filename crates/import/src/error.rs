@@ -1,0 +1,85 @@
+//! The reasons why an import failed.
+
+use std::io;
+
+use gatebench_config::Diagnostics;
+use thiserror::Error;
+
+/// The reason why an import failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The text has mistakes.
+    #[error(transparent)]
+    Mistakes(#[from] Box<Diagnostics>),
+    /// The text has nothing that can be sent.
+    #[error("{file}: {message}")]
+    Nothing {
+        /// The input.
+        file: String,
+        /// The absent part.
+        message: String,
+        remedy: String,
+    },
+    /// Too many lines of a log are not in its format.
+    #[error("{file}: {malformed} of {lines} lines are not in the format {format}{}", listed(.examples))]
+    Malformed {
+        /// The log.
+        file: String,
+        /// The format that most of its lines have, in words.
+        format: &'static str,
+        /// Lines that are not in it.
+        malformed: u64,
+        /// All lines.
+        lines: u64,
+        /// The first of them, each with the expectation that it does not meet.
+        examples: Vec<String>,
+    },
+    /// The input cannot be read.
+    #[error("{file}: cannot be read: {source}")]
+    Io {
+        /// The input.
+        file: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+fn listed(examples: &[String]) -> String {
+    let lines = examples.iter().map(|it| format!("\n  {it}"));
+    lines.collect()
+}
+
+impl ImportError {
+    pub(crate) fn nothing(file: &str, message: &str, remedy: &str) -> Self {
+        Self::Nothing {
+            file: file.into(),
+            message: message.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// The input; none for mistakes, which name it themselves.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Mistakes(_) => None,
+            Self::Nothing { file, .. } | Self::Malformed { file, .. } | Self::Io { file, .. } => {
+                Some(file)
+            }
+        }
+    }
+
+    /// Returns the sentence that ends the message.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Mistakes(_) => "correct these lines".into(),
+            Self::Nothing { remedy, .. } => remedy.clone(),
+            Self::Malformed { .. } => {
+                "remove these lines, or name a log in one format; docs/guide/IMPORT.md lists the \
+                 formats, each with an example"
+                    .into()
+            }
+            Self::Io { .. } => "check the path and its permissions".into(),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! HAR (HTTP Archive 1.2): the requests that a browser recorded.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::error::ImportError;
+use crate::folder::Folder;
+use crate::options::Options;
+use crate::time;
+use crate::traffic::{self, Hit, Recorder};
+
+#[derive(Deserialize)]
+struct Archive {
+    log: Record,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    entries: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    started_date_time: String,
+    request: Request,
+    response: Response,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    method: String,
+    url: String,
+    #[serde(default)]
+    body_size: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Response {
+    status: i64,
+    #[serde(default)]
+    body_size: i64,
+    #[serde(default)]
+    content: Content,
+}
+
+#[derive(Default, Deserialize)]
+struct Content {
+    #[serde(default)]
+    size: i64,
+}
+
+/// The only client of an archive.
+const CLIENT: &[u8] = b"browser";
+
+pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let archive: Archive = serde_json::from_str(text).map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        let remedy = format!("save it again as HAR 1.2 with all entries; the reason: {error}");
+        ImportError::nothing(
+            &options.file,
+            &format!("{place}: this is not an HTTP Archive"),
+            &remedy,
+        )
+    })?;
+    let mut folder = Folder::default();
+    let mut entries = archive.log.entries;
+    entries.sort_by(|a, b| a.started_date_time.cmp(&b.started_date_time));
+    let host = main_host(&entries, &mut folder);
+    let mut recorder = Recorder::new(&options.replay);
+    let mut without_time = 0;
+    for entry in entries
+        .iter()
+        .filter(|entry| host_of(&entry.request.url) == host)
+    {
+        let Some(at_ms) = time::common_or_iso(entry.started_date_time.as_bytes()) else {
+            without_time += 1;
+            continue;
+        };
+        let bytes = |size: i64| u64::try_from(size).ok();
+        let received = entry.response.body_size.max(entry.response.content.size);
+        recorder.add(&Hit {
+            at_ms,
+            method: &entry.request.method,
+            target: &entry.request.url,
+            status: u16::try_from(entry.response.status).unwrap_or(0),
+            response_bytes: bytes(received),
+            request_bytes: bytes(entry.request.body_size),
+            client: CLIENT,
+        });
+    }
+    if without_time > 0 {
+        folder.facts.push(format!(
+            "entries without a valid startedDateTime that are left out: {without_time}"
+        ));
+    }
+    folder
+        .facts
+        .push(format!("requests to {host}: {}", recorder.requests()));
+    traffic::write(recorder.finish(), options, folder)
+}
+
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// The host of most requests. The others are another gateway's.
+fn main_host(entries: &[Entry], folder: &mut Folder) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for entry in entries {
+        *counts.entry(host_of(&entry.request.url)).or_default() += 1;
+    }
+    let main = counts
+        .iter()
+        .max_by_key(|(_, count)| **count)
+        .map(|(host, _)| *host);
+    let main = main.unwrap_or_default();
+    let others = entries.len() as u64 - counts.get(main).copied().unwrap_or(0);
+    if others > 0 {
+        folder.facts.push(format!(
+            "requests to other hosts that are left out: {others}"
+        ));
+    }
+    main.to_owned()
+}

@@ -1,0 +1,313 @@
+//! Tokens of JavaScript, as far as a script of k6 needs them.
+
+use std::ops::Range;
+
+/// A token.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// A name or a word of the language.
+    Word,
+    /// A number.
+    Number(f64),
+    /// A text without expressions.
+    Text(String),
+    /// A template: texts, and the source of each expression between them.
+    Template(Vec<String>, Vec<Range<usize>>),
+    /// An operator or a bracket.
+    Sign,
+    /// A regular expression.
+    Regex,
+}
+
+/// A token and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) span: Range<usize>,
+}
+
+/// Operators of several characters, longest first.
+const SIGNS: [&str; 15] = [
+    "===", "!==", "...", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.", "+=", "++", "--",
+];
+
+/// Words after which a slash begins a regular expression.
+const BEFORE_REGEX: [&str; 5] = ["return", "typeof", "case", "in", "of"];
+
+/// The tokens of a text. What is not closed ends with the text.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    tokens_in(text, 0..text.len())
+}
+
+/// The tokens of a part of a text.
+pub(super) fn tokens_in(text: &str, range: Range<usize>) -> Vec<Token> {
+    let mut lexer = Lexer {
+        text: &text[..range.end],
+        at: range.start,
+        tokens: Vec::new(),
+    };
+    while lexer.step() {}
+    lexer.tokens
+}
+
+struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    tokens: Vec<Token>,
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn push(&mut self, kind: Kind, start: usize) {
+        let span = start..self.at;
+        self.tokens.push(Token { kind, span });
+    }
+
+    /// Takes a token; false at the end.
+    fn step(&mut self) -> bool {
+        let Some(c) = self.rest().chars().next() else {
+            return false;
+        };
+        let start = self.at;
+        if c.is_whitespace() || c == '\u{feff}' {
+            self.at += c.len_utf8();
+        } else if self.rest().starts_with("//") {
+            self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+        } else if self.rest().starts_with("/*") {
+            self.at += self
+                .rest()
+                .find("*/")
+                .map_or(self.rest().len(), |end| end + 2);
+        } else if c == '"' || c == '\'' {
+            let text = self.quoted(c);
+            self.push(Kind::Text(text), start);
+        } else if c == '`' {
+            self.template();
+        } else if c.is_ascii_digit() {
+            self.number();
+        } else if c == '/' && self.begins_regex() {
+            self.regex();
+            self.push(Kind::Regex, start);
+        } else if c.is_alphanumeric() || c == '_' || c == '$' || c == '#' {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || c == '#';
+            let end = self
+                .rest()
+                .find(|c: char| !is_part(c))
+                .unwrap_or(self.rest().len());
+            self.at += end;
+            self.push(Kind::Word, start);
+        } else {
+            let sign = SIGNS.iter().find(|sign| self.rest().starts_with(**sign));
+            self.at += sign.map_or(c.len_utf8(), |sign| sign.len());
+            self.push(Kind::Sign, start);
+        }
+        true
+    }
+
+    /// Reports whether a slash here begins a regular expression, and is no division.
+    fn begins_regex(&self) -> bool {
+        let Some(last) = self.tokens.last() else {
+            return true;
+        };
+        let text = &self.text[last.span.clone()];
+        match last.kind {
+            Kind::Word => BEFORE_REGEX.contains(&text),
+            Kind::Sign => !matches!(text, ")" | "]" | "}"),
+            _ => false,
+        }
+    }
+
+    fn regex(&mut self) {
+        self.at += 1;
+        let (mut is_escaped, mut in_class) = (false, false);
+        while let Some(c) = self.rest().chars().next() {
+            if c == '\n' {
+                return;
+            }
+            self.at += c.len_utf8();
+            match c {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '[' => in_class = true,
+                ']' => in_class = false,
+                '/' if !in_class => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
+        let end = self
+            .rest()
+            .find(|c: char| !is_part(c))
+            .unwrap_or(self.rest().len());
+        self.at += end;
+        let text = self.text[start..self.at].replace('_', "");
+        let number = match text.strip_prefix("0x") {
+            Some(hex) => i64::from_str_radix(hex, 16)
+                .map(|it| it as f64)
+                .unwrap_or(f64::NAN),
+            None => text.parse().unwrap_or(f64::NAN),
+        };
+        self.push(Kind::Number(number), start);
+    }
+
+    /// The text up to a quote, which is taken.
+    fn quoted(&mut self, quote: char) -> String {
+        self.at += 1;
+        let mut text = String::new();
+        while let Some(c) = self.rest().chars().next() {
+            self.at += c.len_utf8();
+            match c {
+                c if c == quote => break,
+                '\\' => self.escape(&mut text),
+                c => text.push(c),
+            }
+        }
+        text
+    }
+
+    fn escape(&mut self, text: &mut String) {
+        let Some(c) = self.rest().chars().next() else {
+            return;
+        };
+        self.at += c.len_utf8();
+        match c {
+            'n' => text.push('\n'),
+            't' => text.push('\t'),
+            'r' => text.push('\r'),
+            '0' => text.push('\0'),
+            '\n' => {}
+            'u' | 'x' => self.code(c, text),
+            c => text.push(c),
+        }
+    }
+
+    /// `\u00e9`, `\u{e9}` or `\xe9`.
+    fn code(&mut self, kind: char, text: &mut String) {
+        let digits = match self
+            .rest()
+            .strip_prefix('{')
+            .and_then(|rest| rest.split_once('}'))
+        {
+            Some((digits, _)) if kind == 'u' => {
+                let digits = digits.to_owned();
+                self.at += digits.len() + 2;
+                digits
+            }
+            _ => {
+                let count = if kind == 'u' { 4 } else { 2 };
+                let digits: String = self.rest().chars().take(count).collect();
+                self.at += digits.len();
+                digits
+            }
+        };
+        let code = u32::from_str_radix(&digits, 16)
+            .ok()
+            .and_then(char::from_u32);
+        text.push(code.unwrap_or('\u{fffd}'));
+    }
+
+    fn template(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        let (mut texts, mut expressions) = (vec![String::new()], Vec::new());
+        while let Some(c) = self.rest().chars().next() {
+            let text = texts.last_mut().expect("there is a text");
+            if self.text[self.at..].starts_with("${") {
+                self.at += 2;
+                let from = self.at;
+                self.skip_expression();
+                expressions.push(from..self.at);
+                self.at = (self.at + 1).min(self.text.len());
+                texts.push(String::new());
+                continue;
+            }
+            self.at += c.len_utf8();
+            match c {
+                '`' => break,
+                '\\' => {
+                    let mut escaped = String::new();
+                    self.escape(&mut escaped);
+                    texts
+                        .last_mut()
+                        .expect("there is a text")
+                        .push_str(&escaped);
+                }
+                c => text.push(c),
+            }
+        }
+        self.push(Kind::Template(texts, expressions), start);
+    }
+
+    /// Skips to the brace that ends an expression in a template.
+    fn skip_expression(&mut self) {
+        let mut depth = 0;
+        while let Some(c) = self.rest().chars().next() {
+            match c {
+                '{' => depth += 1,
+                '}' if depth == 0 => return,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            self.at += c.len_utf8();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_script_is_cut_into_tokens() {
+        let text = "a.b('c\\n', `d${e.f({})}g`) // h\n/* i */ === 1_0.5; x = /[/]'/g; y / 2";
+        let tokens = tokens(text);
+        let words: Vec<&str> = tokens.iter().map(|it| &text[it.span.clone()]).collect();
+        let expected = [
+            "a",
+            ".",
+            "b",
+            "(",
+            "'c\\n'",
+            ",",
+            "`d${e.f({})}g`",
+            ")",
+            "===",
+            "1_0.5",
+            ";",
+            "x",
+            "=",
+            "/[/]'/",
+            "g",
+            ";",
+            "y",
+            "/",
+            "2",
+        ];
+        assert_eq!(words, expected);
+        assert_eq!(tokens[4].kind, Kind::Text("c\n".into()));
+        assert_eq!(tokens[9].kind, Kind::Number(10.5));
+        let template = &tokens[6].kind;
+        let Kind::Template(texts, expressions) = template else {
+            panic!("{template:?}");
+        };
+        assert_eq!((texts.len(), &text[expressions[0].clone()]), (2, "e.f({})"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[a-z0-9/*'\"`${}()\\\\ué\n =]{0,50}") {
+            for token in tokens(&text) {
+                prop_assert!(text.get(token.span).is_some());
+            }
+        }
+    }
+}

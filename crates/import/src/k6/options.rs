@@ -1,0 +1,265 @@
+//! `options` of a script as loads.
+
+use std::time::Duration;
+
+use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Think};
+use gatebench_model::{HumanDuration, Shape};
+use serde_json::Value as Json;
+
+/// The function of a script that names none.
+pub(super) const DEFAULT: &str = "default";
+
+/// Virtual users without stages, if a script names none.
+const USERS: u32 = 1;
+
+/// The time of a load that ends after a number of iterations.
+const ITERATIONS_TIME: Duration = Duration::from_secs(600);
+
+/// A load with its name, the function that it runs and its length.
+#[derive(Debug, PartialEq)]
+pub(super) struct Load {
+    pub(super) name: String,
+    /// The function that its users run.
+    pub(super) function: String,
+    pub(super) shape: Shape,
+    pub(super) length: Duration,
+}
+
+/// The loads of a script, and the parts that are not understood. `think` has the think time of a
+/// function.
+pub(super) fn loads(
+    options: &Json,
+    think: &dyn Fn(&str) -> Option<Duration>,
+) -> (Vec<Load>, Vec<String>) {
+    let mut not_understood = Vec::new();
+    let scenarios = options.get("scenarios").and_then(Json::as_object);
+    let mut loads = Vec::new();
+    for (name, scenario) in scenarios.into_iter().flatten() {
+        let executor = scenario
+            .get("executor")
+            .and_then(Json::as_str)
+            .unwrap_or_default();
+        if scenario.get("startTime").is_some() {
+            not_understood.push(format!(
+                "startTime of the scenario {name}: it begins with the others"
+            ));
+        }
+        let function = text(scenario, "exec").unwrap_or(DEFAULT);
+        match shape(executor, scenario, think(function)) {
+            Some((shape, length)) => loads.push(Load {
+                name: name.clone(),
+                function: function.to_owned(),
+                shape,
+                length,
+            }),
+            None => not_understood.push(format!("the executor {executor} of the scenario {name}")),
+        }
+    }
+    if loads.is_empty() {
+        let executor = if options.get("stages").is_some() {
+            "ramping-vus"
+        } else {
+            "constant-vus"
+        };
+        let executor = if options.get("iterations").is_some() {
+            "shared-iterations"
+        } else {
+            executor
+        };
+        let found = shape(executor, options, think(DEFAULT));
+        loads.extend(found.map(|(shape, length)| Load {
+            name: "users".into(),
+            function: DEFAULT.into(),
+            shape,
+            length,
+        }));
+    }
+    if options
+        .get("thresholds")
+        .and_then(Json::as_object)
+        .is_some_and(|it| !it.is_empty())
+    {
+        let words = "thresholds: compare runs instead, or use `gatebench load --threshold`";
+        not_understood.push(words.to_owned());
+    }
+    (loads, not_understood)
+}
+
+fn text<'j>(of: &'j Json, key: &str) -> Option<&'j str> {
+    of.get(key).and_then(Json::as_str)
+}
+
+fn number(of: &Json, key: &str) -> Option<f64> {
+    of.get(key).and_then(Json::as_f64).filter(|it| *it >= 0.0)
+}
+
+fn count(of: &Json, key: &str) -> Option<u32> {
+    number(of, key).map(|it| it.min(1e6) as u32)
+}
+
+/// A stage: the number at its end, and its length.
+fn stages(of: &Json) -> Option<Vec<(f64, Duration)>> {
+    let stages = of.get("stages")?.as_array()?;
+    let stage = |it: &Json| Some((number(it, "target")?, duration(text(it, "duration")?)?));
+    stages.iter().map(stage).collect()
+}
+
+fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, Duration)> {
+    let length = text(of, "duration")
+        .and_then(duration)
+        .unwrap_or(Duration::from_secs(10));
+    match executor {
+        "constant-vus" => {
+            let users = count(of, "vus").unwrap_or(USERS);
+            Some((closed(users, Vec::new(), think), length))
+        }
+        "ramping-vus" => {
+            let stages = stages(of)?;
+            let start = count(of, "startVUs").or(count(of, "vus")).unwrap_or(USERS);
+            let length = stages.iter().map(|(_, over)| *over).sum();
+            Some((closed(start, stages, think), length))
+        }
+        "shared-iterations" | "per-vu-iterations" => {
+            let users = count(of, "vus").unwrap_or(USERS);
+            let iterations = number(of, "iterations").unwrap_or(1.0);
+            let each = if executor == "per-vu-iterations" {
+                f64::from(users)
+            } else {
+                1.0
+            };
+            let mut shape = closed(users, Vec::new(), think);
+            if let Shape::Closed(closed) = &mut shape {
+                closed.requests_max = Some((iterations * each).max(1.0) as u64);
+            }
+            let length = text(of, "maxDuration").and_then(duration);
+            Some((shape, length.unwrap_or(ITERATIONS_TIME)))
+        }
+        "constant-arrival-rate" => {
+            let rate = number(of, "rate")? / unit(of);
+            Some((open(rate, Vec::new(), of), length))
+        }
+        "ramping-arrival-rate" => {
+            let stages = stages(of)?;
+            let unit = unit(of);
+            let rates: Vec<_> = stages
+                .iter()
+                .map(|(target, over)| (target / unit, *over))
+                .collect();
+            let start = number(of, "startRate").unwrap_or(0.0) / unit;
+            let length = stages.iter().map(|(_, over)| *over).sum();
+            Some((open(start, rates, of), length))
+        }
+        _ => None,
+    }
+}
+
+/// The seconds for which a rate is meant.
+fn unit(of: &Json) -> f64 {
+    let unit = text(of, "timeUnit")
+        .and_then(duration)
+        .unwrap_or(Duration::from_secs(1));
+    unit.as_secs_f64().max(0.001)
+}
+
+fn closed(users: u32, stages: Vec<(f64, Duration)>, think: Option<Duration>) -> Shape {
+    let mut closed = Closed::new(users.max(1));
+    closed.stages = stages
+        .into_iter()
+        .map(|(target, over)| ConnectionStage {
+            connections: target.min(1e6) as u32,
+            over: HumanDuration(over),
+        })
+        .collect();
+    closed.think = think.map(|think| Think::Constant(HumanDuration(think)));
+    Shape::Closed(closed)
+}
+
+fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
+    let at_least = |rate: f64| rate.clamp(0.001, 1e8);
+    let mut open = Open::new(at_least(rate));
+    open.stages = stages
+        .into_iter()
+        .map(|(rate, over)| RateStage {
+            rate_per_second: at_least(rate),
+            over: HumanDuration(over),
+            how: Change::Linear,
+        })
+        .collect();
+    let users = count(of, "maxVUs").or(count(of, "preAllocatedVUs"));
+    open.connections_max = users.unwrap_or(open.connections_max).max(1);
+    Shape::Open(open)
+}
+
+/// A duration as Go writes it: `1m30s`, `500ms`.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut seconds = 0.0;
+    if let Ok(millis) = rest.parse::<f64>() {
+        return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let end = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        seconds += number
+            * match &rest[..end] {
+                "ms" => 0.001,
+                "s" => 1.0,
+                "m" => 60.0,
+                "h" => 3_600.0,
+                "d" => 86_400.0,
+                _ => return None,
+            };
+        rest = &rest[end..];
+    }
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn durations_are_those_of_go() {
+        assert_eq!(duration("1m30s"), Some(Duration::from_secs(90)));
+        assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(duration("1500"), Some(Duration::from_millis(1_500)));
+        assert_eq!(
+            (duration("x"), duration("1x"), duration("é")),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn executors_become_shapes() {
+        let options = json!({
+            "scenarios": {
+                "a": { "executor": "ramping-vus", "startVUs": 0, "stages": [{ "duration": "30s", "target": 6 }] },
+                "b": { "executor": "ramping-arrival-rate", "startRate": 60, "timeUnit": "1m", "exec": "f",
+                       "preAllocatedVUs": 5, "stages": [{ "duration": "1m", "target": 120 }] },
+                "c": { "executor": "externally-controlled" }
+            },
+            "thresholds": { "http_req_failed": ["rate<0.01"] }
+        });
+        let (loads, not_understood) = loads(&options, &|_| None);
+        assert_eq!(not_understood.len(), 2, "{not_understood:?}");
+        let Shape::Closed(closed) = &loads[0].shape else {
+            panic!("{loads:?}");
+        };
+        assert_eq!((closed.connections, closed.stages[0].connections), (1, 6));
+        let Shape::Open(open) = &loads[1].shape else {
+            panic!("{loads:?}");
+        };
+        assert_eq!(
+            (open.rate_per_second, open.stages[0].rate_per_second),
+            (1.0, 2.0)
+        );
+        assert_eq!((loads[1].function.as_str(), open.connections_max), ("f", 5));
+    }
+}

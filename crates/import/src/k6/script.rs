@@ -1,0 +1,377 @@
+//! The requests of a script: the calls of `http`, `check` and `sleep`, by the function that they
+//! are in.
+
+use std::time::Duration;
+
+use gatebench_model::request::HeaderCheck;
+use gatebench_model::{Body, Check, Request, template};
+use serde_json::Value as Json;
+
+use super::lexer::{Kind, Token, tokens};
+use super::value::{Constants, HOLE, Reader};
+use crate::log::Log;
+
+/// The source of values for parts that only a running script knows.
+pub(super) const SOURCE: &str = "value";
+
+/// The calls of `http` that are requests, and the place of their parameters.
+const CALLS: [(&str, &str, usize); 8] = [
+    ("get", "GET", 1),
+    ("head", "HEAD", 1),
+    ("post", "POST", 2),
+    ("put", "PUT", 2),
+    ("patch", "PATCH", 2),
+    ("del", "DELETE", 2),
+    ("options", "OPTIONS", 2),
+    ("request", "", 3),
+];
+
+/// A script, as far as it can be read.
+#[derive(Default)]
+pub(super) struct Script {
+    pub(super) options: Json,
+    /// Requests, each with the function that it is in.
+    pub(super) requests: Vec<(String, Request)>,
+    /// Seconds that are slept in each function.
+    pub(super) sleeps: Vec<(String, f64)>,
+    pub(super) has_tls: bool,
+}
+
+impl Script {
+    /// The think time after each request of a function; none if it does not sleep. A user of k6
+    /// sleeps once in each round, a connection here thinks after each request.
+    pub(super) fn think(&self, function: &str) -> Option<Duration> {
+        let of = |name: &String| name == function;
+        let slept: f64 = self
+            .sleeps
+            .iter()
+            .filter(|(name, _)| of(name))
+            .map(|(_, it)| it)
+            .sum();
+        let requests = self.requests.iter().filter(|(name, _)| of(name)).count();
+        let think = Duration::try_from_secs_f64(slept / requests.max(1) as f64).ok()?;
+        Some(think).filter(|think| !think.is_zero())
+    }
+}
+
+pub(super) fn read(text: &str, log: &mut Log<'_>) -> Script {
+    let tokens = tokens(text);
+    let mut walker = Walker {
+        text,
+        tokens: &tokens,
+        constants: Constants::new(),
+        functions: Vec::new(),
+        depth: 0,
+        script: Script::default(),
+        not_known: Vec::new(),
+    };
+    let mut at = 0;
+    while at < tokens.len() {
+        at = walker.step(at, log);
+    }
+    walker.script
+}
+
+struct Walker<'t> {
+    text: &'t str,
+    tokens: &'t [Token],
+    constants: Constants,
+    /// The functions around the token, each with the depth of its braces.
+    functions: Vec<(String, usize)>,
+    depth: usize,
+    script: Script,
+    /// Reserved for requests that are not known, so that each is reported once.
+    not_known: Vec<usize>,
+}
+
+impl Walker<'_> {
+    fn word(&self, at: usize) -> &str {
+        self.tokens
+            .get(at)
+            .map_or("", |token| &self.text[token.span.clone()])
+    }
+
+    fn function(&self) -> String {
+        self.functions
+            .last()
+            .map_or("default", |(name, _)| name.as_str())
+            .to_owned()
+    }
+
+    /// Handles a token, and returns the place of the next one.
+    fn step(&mut self, at: usize, log: &mut Log<'_>) -> usize {
+        let is_call = |at: usize| self.word(at) == "(";
+        match self.word(at) {
+            "{" => self.depth += 1,
+            "}" => {
+                self.depth = self.depth.saturating_sub(1);
+                self.functions.retain(|(_, of)| *of <= self.depth);
+            }
+            "function" => return self.enter(at),
+            "const" | "let" | "var" if self.word(at + 2) == "=" => return self.constant(at),
+            "http" if self.word(at + 1) == "." && is_call(at + 3) => return self.http(at, log),
+            "sleep" if is_call(at + 1) => return self.sleep(at, log),
+            "check" if is_call(at + 1) => return self.check(at, log),
+            _ => {}
+        }
+        at + 1
+    }
+
+    /// Enters a function whose name is known.
+    fn enter(&mut self, at: usize) -> usize {
+        let name = match self.word(at + 1) {
+            "(" => "default",
+            name => name,
+        };
+        self.functions.push((name.to_owned(), self.depth + 1));
+        let mut next = at + 1;
+        while next < self.tokens.len() && self.word(next) != "{" {
+            next += 1;
+        }
+        next
+    }
+
+    /// Keeps the value of a constant. Its expression is walked through again, because it may
+    /// contain calls.
+    fn constant(&mut self, at: usize) -> usize {
+        let name = self.word(at + 1).to_owned();
+        let mut reader = Reader::new(self.text, self.tokens, at + 3, &self.constants);
+        let value = reader.expression();
+        let end = reader.at;
+        if name == "options" {
+            self.script.options = value.unwrap_or_default();
+            return end;
+        }
+        let is_arrow = (at + 3..at + 12).any(|it| self.word(it) == "=>");
+        if is_arrow && self.depth == 0 {
+            self.functions.push((name, self.depth + 1));
+        } else if let Some(value) = value {
+            self.constants.insert(name, value);
+        }
+        at + 3
+    }
+
+    fn http(&mut self, at: usize, log: &mut Log<'_>) -> usize {
+        let name = self.word(at + 2).to_owned();
+        let span = self.tokens[at].span.clone();
+        let Some((_, method, place)) = CALLS.iter().find(|(call, ..)| *call == name) else {
+            if matches!(name.as_str(), "batch" | "asyncRequest") && !self.not_known.contains(&at) {
+                self.not_known.push(at);
+                log.simplified(&span, format!("http.{name}: its requests are left out"));
+            }
+            return at + 3;
+        };
+        let mut reader = Reader::new(self.text, self.tokens, at + 4, &self.constants);
+        let mut arguments = Vec::new();
+        while reader.at < reader.tokens.len() && !reader.take(")") {
+            arguments.push(reader.expression());
+            if !reader.take(",") && reader.peek() != ")" {
+                break;
+            }
+        }
+        let end = reader.at;
+        let method = match *method {
+            "" => arguments
+                .first()
+                .and_then(Option::as_ref)
+                .and_then(Json::as_str)
+                .unwrap_or("GET")
+                .to_uppercase(),
+            method => method.to_owned(),
+        };
+        let url = arguments
+            .get(usize::from(name == "request"))
+            .cloned()
+            .flatten();
+        let Some(url) = url.as_ref().and_then(Json::as_str) else {
+            let what = format!("http.{name} with a URL that is not known: it is left out");
+            log.simplified(&span, what);
+            return end;
+        };
+        self.script.has_tls |= url.starts_with("https://");
+        let mut request = Request::new(method, with_values(&path_of(url)));
+        if url.contains(HOLE) {
+            log.simplified(
+                &span,
+                "a part of a URL that the script computes: a number is sent",
+            );
+        }
+        let parameters = arguments.get(*place).and_then(Option::as_ref);
+        add_headers(parameters, &mut request);
+        if *place > 1 {
+            let body = arguments.get(place - 1).cloned();
+            self.body(body, &mut request, &span, log);
+        }
+        let function = self.function();
+        self.script.requests.push((function, request));
+        end
+    }
+
+    fn body(
+        &self,
+        body: Option<Option<Json>>,
+        request: &mut Request,
+        span: &std::ops::Range<usize>,
+        log: &mut Log<'_>,
+    ) {
+        match body {
+            None | Some(Some(Json::Null)) => {}
+            Some(None) => {
+                log.simplified(span, "a body that the script computes: none is sent");
+            }
+            Some(Some(Json::String(text))) => {
+                if text.contains(HOLE) {
+                    log.simplified(
+                        span,
+                        "a part of a body that the script computes: a number is sent",
+                    );
+                }
+                request.body = Some(Body::new(with_values(&text)));
+            }
+            Some(Some(Json::Object(members))) => {
+                let pair = |(name, value): (&String, &Json)| match value {
+                    Json::String(text) => format!("{name}={text}"),
+                    other => format!("{name}={other}"),
+                };
+                let pairs: Vec<String> = members.iter().map(pair).collect();
+                request.body = Some(Body::new(with_values(&pairs.join("&").replace(' ', "+"))));
+                let form = "application/x-www-form-urlencoded".to_owned();
+                request.headers.entry("Content-Type".into()).or_insert(form);
+            }
+            Some(Some(other)) => request.body = Some(Body::new(other.to_string())),
+        }
+    }
+
+    fn sleep(&mut self, at: usize, log: &mut Log<'_>) -> usize {
+        let mut reader = Reader::new(self.text, self.tokens, at + 2, &self.constants);
+        let seconds = reader.expression().as_ref().and_then(Json::as_f64);
+        let end = reader.at;
+        let function = self.function();
+        match seconds {
+            Some(seconds) => self.script.sleeps.push((function, seconds)),
+            None => {
+                let span = &self.tokens[at].span;
+                log.simplified(
+                    span,
+                    "a think time that the script computes: it is left out",
+                );
+            }
+        }
+        end
+    }
+
+    /// Adds the conditions of `check` to the last request.
+    fn check(&mut self, at: usize, log: &mut Log<'_>) -> usize {
+        let mut depth = 0_usize;
+        let mut end = at + 1;
+        let mut from = at + 2;
+        let mut checks: Vec<Check> = Vec::new();
+        while end < self.tokens.len() {
+            let is_sign = self.tokens[end].kind == Kind::Sign;
+            match self.word(end) {
+                "(" | "[" | "{" if is_sign => depth += 1,
+                ")" | "]" | "}" if is_sign => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            let is_member_end = is_sign && matches!(self.word(end), "," | "}") && depth <= 2;
+            if depth == 0 || is_member_end {
+                self.condition(from, end, &mut checks, log);
+                from = end + 1;
+            }
+            end += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        if let Some((_, request)) = self.script.requests.last_mut() {
+            request.checks.extend(checks);
+        }
+        // A request may be an argument of `check`.
+        at + 2
+    }
+
+    /// Reads a condition such as `'ok': (r) => r.status === 200`.
+    fn condition(&self, from: usize, end: usize, checks: &mut Vec<Check>, log: &mut Log<'_>) {
+        let Some(colon) = (from..end).find(|at| self.word(*at) == ":") else {
+            return;
+        };
+        let text = |at: usize| match self.tokens.get(at).map(|token| &token.kind) {
+            Some(Kind::Text(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let is_equal = |at: usize| matches!(self.word(at), "===" | "==");
+        for at in colon + 1..end {
+            match self.word(at) {
+                "status" if is_equal(at + 1) => {
+                    if let Some(Kind::Number(status)) = self.tokens.get(at + 2).map(|it| &it.kind) {
+                        checks.push(Check::Status(*status as u16));
+                        return;
+                    }
+                }
+                "headers" if self.word(at + 1) == "[" && is_equal(at + 4) => {
+                    if let (Some(name), Some(equals)) = (text(at + 2), text(at + 5)) {
+                        checks.push(Check::Header(HeaderCheck { name, equals }));
+                        return;
+                    }
+                }
+                "includes" if self.word(at + 1) == "(" => {
+                    if let Some(part) = text(at + 2) {
+                        checks.push(Check::BodyContains(part));
+                        return;
+                    }
+                }
+                "body" if is_equal(at + 1) => {
+                    if let Some(whole) = text(at + 2) {
+                        checks.push(Check::BodyEquals(whole));
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+        log.simplified(
+            &self.tokens[from].span,
+            "a check that is not understood: it is left out",
+        );
+    }
+}
+
+/// The path and the query of a URL. A part that only the script knows may stand for scheme and
+/// host.
+fn path_of(url: &str) -> String {
+    let rest = match url.split_once("://") {
+        Some((_, rest)) => rest,
+        None if url.starts_with(HOLE) => &url[HOLE.len_utf8()..],
+        None => url,
+    };
+    let path = rest.find(['/', '?']).map_or("/", |at| &rest[at..]);
+    match path.starts_with('?') {
+        true => format!("/{path}"),
+        false => path.to_owned(),
+    }
+}
+
+/// The text as a template, with a source of values in its holes.
+fn with_values(text: &str) -> String {
+    let parts: Vec<String> = text.split(HOLE).map(template::escape).collect();
+    parts.join(&format!("{{{{ {SOURCE} }}}}"))
+}
+
+fn add_headers(parameters: Option<&Json>, request: &mut Request) {
+    let headers = parameters
+        .and_then(|it| it.get("headers"))
+        .and_then(Json::as_object);
+    for (name, value) in headers.into_iter().flatten() {
+        let framing = ["content-length", "connection", "host", "transfer-encoding"];
+        if !framing.contains(&name.to_ascii_lowercase().as_str()) {
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            request.headers.insert(name.clone(), with_values(&value));
+        }
+    }
+    let tags = parameters
+        .and_then(|it| it.get("tags"))
+        .and_then(|it| it.get("name"));
+    request.name = tags.and_then(Json::as_str).map(str::to_owned);
+}

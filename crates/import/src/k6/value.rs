@@ -1,0 +1,378 @@
+//! Values of expressions that need no program to run: literals, constants, and what joins them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Number, Value as Json};
+
+use super::lexer::{Kind, Token, tokens_in};
+
+/// A part of a text that only a running script knows.
+pub(super) const HOLE: char = '\u{e000}';
+
+/// The deepest expression.
+const DEPTH_MAX: usize = 64;
+
+/// The constants of a script.
+pub(super) type Constants = BTreeMap<String, Json>;
+
+/// Reads expressions from tokens.
+pub(super) struct Reader<'t> {
+    pub(super) text: &'t str,
+    pub(super) tokens: &'t [Token],
+    pub(super) at: usize,
+    pub(super) constants: &'t Constants,
+    depth: usize,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(
+        text: &'t str,
+        tokens: &'t [Token],
+        at: usize,
+        constants: &'t Constants,
+    ) -> Self {
+        Self {
+            text,
+            tokens,
+            at,
+            constants,
+            depth: 0,
+        }
+    }
+
+    /// The source of the next token; empty at the end.
+    pub(super) fn peek(&self) -> &'t str {
+        self.tokens
+            .get(self.at)
+            .map_or("", |token| &self.text[token.span.clone()])
+    }
+
+    fn is_sign(&self, sign: &str) -> bool {
+        let is_sign = self
+            .tokens
+            .get(self.at)
+            .is_some_and(|it| it.kind == Kind::Sign);
+        is_sign && self.peek() == sign
+    }
+
+    /// Takes a sign, if it comes next.
+    pub(super) fn take(&mut self, sign: &str) -> bool {
+        let is_it = self.is_sign(sign);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    /// An expression up to a comma or a closing bracket. None if only a running script knows its
+    /// value; it is passed over then.
+    pub(super) fn expression(&mut self) -> Option<Json> {
+        let start = self.at;
+        self.depth += 1;
+        let value = if self.depth > DEPTH_MAX {
+            None
+        } else {
+            self.sum()
+        };
+        self.depth -= 1;
+        let is_over = self.at >= self.tokens.len()
+            || [",", ")", "]", "}", ";", ":"]
+                .iter()
+                .any(|sign| self.is_sign(sign));
+        // Without a semicolon, the next statement begins on another line.
+        if is_over || self.begins_line() {
+            return value;
+        }
+        self.at = start;
+        self.skip();
+        None
+    }
+
+    fn begins_line(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        let (Some(before), Some(next)) = (before, self.tokens.get(self.at)) else {
+            return true;
+        };
+        let is_word = next.kind == Kind::Word;
+        is_word && self.text[before.span.end..next.span.start].contains('\n')
+    }
+
+    /// Passes over an expression.
+    fn skip(&mut self) {
+        let mut depth = 0_usize;
+        while self.at < self.tokens.len() {
+            if self.tokens[self.at].kind == Kind::Sign {
+                match self.peek() {
+                    "(" | "[" | "{" => depth += 1,
+                    ")" | "]" | "}" if depth == 0 => return,
+                    ")" | "]" | "}" => depth -= 1,
+                    "," | ";" if depth == 0 => return,
+                    _ => {}
+                }
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Operands joined by `+`, or the last alternative of `||` and `??`.
+    fn sum(&mut self) -> Option<Json> {
+        let mut sum = self.operand();
+        loop {
+            if self.take("+") {
+                let right = self.operand();
+                sum = joined(sum, right);
+            } else if self.take("||") || self.take("??") {
+                let right = self.sum();
+                sum = sum.or(right);
+            } else if self.take("*") {
+                sum = match (sum?.as_f64(), self.operand()?.as_f64()) {
+                    (Some(left), Some(right)) => number(left * right),
+                    _ => None,
+                };
+            } else {
+                return sum;
+            }
+        }
+    }
+
+    fn operand(&mut self) -> Option<Json> {
+        let token = self.tokens.get(self.at)?.clone();
+        self.at += 1;
+        let value = match &token.kind {
+            Kind::Text(text) => Some(Json::from(text.as_str())),
+            Kind::Number(value) => number(*value),
+            Kind::Template(texts, expressions) => Some(self.template(texts, expressions)),
+            Kind::Regex => None,
+            Kind::Word => self.word(&self.text[token.span.clone()]),
+            Kind::Sign => match &self.text[token.span.clone()] {
+                "{" => self.object(),
+                "[" => self.array(),
+                "(" => {
+                    let value = self.expression();
+                    self.take(")");
+                    value
+                }
+                "-" => number(-self.operand()?.as_f64()?),
+                _ => None,
+            },
+        };
+        self.members(value)
+    }
+
+    /// The accesses after a value: `.a`, `['b']`, or a call, whose result is not known.
+    fn members(&mut self, mut value: Option<Json>) -> Option<Json> {
+        loop {
+            if self.take(".") || self.take("?.") {
+                let name = self.peek();
+                self.at += 1;
+                value = value.and_then(|value| value.get(name).cloned());
+            } else if self.is_sign("[") {
+                self.at += 1;
+                let key = self.expression();
+                self.take("]");
+                value = match (value, key) {
+                    (Some(value), Some(Json::String(key))) => value.get(&key).cloned(),
+                    (Some(value), Some(Json::Number(index))) => index
+                        .as_u64()
+                        .and_then(|it| value.get(it as usize).cloned()),
+                    _ => None,
+                };
+            } else if self.is_sign("(") {
+                self.at += 1;
+                while self.at < self.tokens.len() && !self.take(")") {
+                    self.skip();
+                    self.take(",");
+                    if self.is_sign("]") || self.is_sign("}") || self.is_sign(";") {
+                        return None;
+                    }
+                }
+                value = None;
+            } else {
+                return value;
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Option<Json> {
+        match word {
+            "true" => Some(Json::Bool(true)),
+            "false" => Some(Json::Bool(false)),
+            "null" | "undefined" => Some(Json::Null),
+            "JSON" if self.peek() == "." => self.stringify(),
+            // A tagged template is the template for a name in figures.
+            "http" if self.peek() == "." => {
+                let template = self.tokens.get(self.at + 2)?.clone();
+                let Kind::Template(texts, expressions) = &template.kind else {
+                    return None;
+                };
+                self.at += 3;
+                Some(self.template(texts, expressions))
+            }
+            name => self.constants.get(name).cloned(),
+        }
+    }
+
+    /// `JSON.stringify(VALUE)`.
+    fn stringify(&mut self) -> Option<Json> {
+        self.at += 1;
+        if self.peek() != "stringify" {
+            return None;
+        }
+        self.at += 1;
+        if !self.take("(") {
+            return None;
+        }
+        let value = self.expression();
+        while self.at < self.tokens.len() && !self.take(")") {
+            self.at += 1;
+        }
+        value.map(|value| Json::from(value.to_string()))
+    }
+
+    fn template(&self, texts: &[String], expressions: &[std::ops::Range<usize>]) -> Json {
+        let mut text = String::new();
+        for (number, part) in texts.iter().enumerate() {
+            text.push_str(part);
+            if let Some(range) = expressions.get(number) {
+                let tokens = tokens_in(self.text, range.clone());
+                let mut inner = Reader::new(self.text, &tokens, 0, self.constants);
+                inner.depth = self.depth + 1;
+                text.push_str(&plain(inner.expression().as_ref()));
+            }
+        }
+        Json::from(text)
+    }
+
+    fn array(&mut self) -> Option<Json> {
+        let mut items = Vec::new();
+        while self.at < self.tokens.len() && !self.take("]") {
+            items.push(self.expression().unwrap_or(Json::Null));
+            if !self.take(",") && !self.is_sign("]") {
+                self.skip();
+            }
+            if self.is_sign(")") || self.is_sign("}") {
+                return None;
+            }
+        }
+        Some(Json::Array(items))
+    }
+
+    /// An object. Members whose values are not known are left out.
+    fn object(&mut self) -> Option<Json> {
+        let mut members = Map::new();
+        while self.at < self.tokens.len() && !self.take("}") {
+            let before = self.at;
+            if let Some((key, value)) = self.member() {
+                members.insert(key, value);
+            }
+            if !self.take(",") && !self.is_sign("}") {
+                self.skip();
+                self.take(",");
+            }
+            if self.at == before {
+                self.at += 1;
+            }
+        }
+        Some(Json::Object(members))
+    }
+
+    fn member(&mut self) -> Option<(String, Json)> {
+        let token = self.tokens.get(self.at)?.clone();
+        if self.take("...") {
+            self.expression();
+            return None;
+        }
+        let key = match &token.kind {
+            Kind::Text(text) => text.clone(),
+            Kind::Word | Kind::Number(_) => self.text[token.span.clone()].to_owned(),
+            _ => return None,
+        };
+        self.at += 1;
+        if self.take(":") {
+            return self.expression().map(|value| (key, value));
+        }
+        // A constant under its own name.
+        let value = self.constants.get(&key).cloned();
+        value.map(|value| (key, value))
+    }
+}
+
+/// A value as a template shows it; a hole if it is not known.
+fn plain(value: Option<&Json>) -> String {
+    match value {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Number(number)) => number.to_string(),
+        Some(Json::Bool(flag)) => flag.to_string(),
+        _ => HOLE.to_string(),
+    }
+}
+
+fn number(value: f64) -> Option<Json> {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return Some(Json::from(value as i64));
+    }
+    Number::from_f64(value).map(Json::Number)
+}
+
+/// The sum of numbers, or the text of both operands.
+fn joined(left: Option<Json>, right: Option<Json>) -> Option<Json> {
+    if left.is_none() && right.is_none() {
+        return None;
+    }
+    let numbers = |left: &Option<Json>, right: &Option<Json>| {
+        Some((left.as_ref()?.as_f64()?, right.as_ref()?.as_f64()?))
+    };
+    match numbers(&left, &right) {
+        Some((left, right)) => number(left + right),
+        None => Some(Json::from(plain(left.as_ref()) + &plain(right.as_ref()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::k6::lexer::tokens;
+
+    fn value(text: &str) -> Option<Json> {
+        let constants = Constants::from([
+            ("base".to_owned(), json!("http://h")),
+            ("o".to_owned(), json!({"a": [1]})),
+        ]);
+        let tokens = tokens(text);
+        Reader::new(text, &tokens, 0, &constants).expression()
+    }
+
+    #[test]
+    fn expressions_are_evaluated_as_far_as_they_are_known() {
+        for (text, expected) in [
+            ("'a' + \"b\" + 1", Some(json!("ab1"))),
+            (
+                "`${base}/x/${id()}`",
+                Some(json!(format!("http://h/x/{HOLE}"))),
+            ),
+            ("base + '/y'", Some(json!("http://h/y"))),
+            ("__ENV.HOST || 'http://d'", Some(json!("http://d"))),
+            (
+                "{a: 1, 'b': [true, null], c: f(1), base}",
+                Some(json!({"a": 1, "b": [true, null], "base": "http://h"})),
+            ),
+            ("JSON.stringify({a: 'x'})", Some(json!("{\"a\":\"x\"}"))),
+            ("o.a[0]", Some(json!(1))),
+            ("60 * 2", Some(json!(120))),
+            ("-1.5", Some(json!(-1.5))),
+            ("f(x)", None),
+            ("x => x.y", None),
+            ("a ? b : c", None),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(base|o|f|JSON|stringify|http|[0-9+.,:;(){}\\[\\]'`$|?=>\n -]){0,40}") {
+            let _ = value(&text);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Kong: the entities of a declarative configuration, or of a file of deck.
+
+mod plugins;
+mod routes;
+mod soap;
+mod transformers;
+
+use std::collections::BTreeMap;
+
+use gatebench_config::{Node, read_tree};
+use gatebench_model::Consumer;
+
+use crate::api::Api;
+use crate::error::ImportError;
+use crate::folder::Folder;
+use crate::keys::Keys;
+use crate::log::Log;
+use crate::options::Options;
+use plugins::Plugin;
+use routes::Reader;
+
+/// The versions of the format that are read, by how they begin.
+const VERSIONS: [&str; 3] = ["1.", "2.", "3."];
+
+/// Keys of a file that do not change what the gateway does to a request.
+const IGNORED: [&str; 13] = [
+    "_transform",
+    "_comment",
+    "_ignore",
+    "_info",
+    "_konnect",
+    "_workspace",
+    "certificates",
+    "ca_certificates",
+    "snis",
+    "vaults",
+    "keys",
+    "key_sets",
+    "upstreams",
+];
+
+/// A file as an API.
+pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
+    let root = read_tree(file, text).map_err(Box::new)?;
+    let mut keys = Keys::of(&root, "the file", log);
+    let version = keys.required("_format_version", log);
+    if let Some(version) = version.filter(|it| !VERSIONS.iter().any(|known| it.starts_with(known)))
+    {
+        let message = format!("the format version {version} is not known");
+        log.problem(
+            &root.head(),
+            message,
+            "convert the file to 3.0 with `deck file convert`",
+        );
+    }
+    let services = keys.list("services", log);
+    let routes = keys.list("routes", log);
+    let consumers = keys.list("consumers", log);
+    let plugins = keys.list("plugins", log);
+    let mut of_file: Vec<(&str, &Node)> = Vec::new();
+    for kind in CREDENTIALS {
+        of_file.extend(keys.list(kind, log).iter().map(|node| (kind, node)));
+    }
+    keys.ignore(&IGNORED);
+    let mut rest: Vec<String> = Vec::new();
+    for entry in keys.unread() {
+        let what = format!("`{}`", entry.key);
+        rest.push(log.not_understood(&entry.key_span, what));
+    }
+    let mut api = Api {
+        not_understood: rest,
+        ..Api::default()
+    };
+    let mut credentials = Credentials::default();
+    for consumer in consumers {
+        credentials.read_consumer(consumer, &mut api, log);
+    }
+    for (kind, node) in of_file {
+        let name = node
+            .get("consumer")
+            .and_then(name_in)
+            .map(crate::name::slug);
+        credentials.read(kind, node, &name.unwrap_or_default(), &mut api, log);
+    }
+    let credentials = credentials.finish(&mut api);
+    let plugins: Vec<Plugin<'_>> = plugins
+        .iter()
+        .filter_map(|it| Plugin::read(it, log))
+        .collect();
+    let mut reader = Reader::new(plugins, credentials);
+    for service in services {
+        reader.service(service, &mut api, log);
+    }
+    for route in routes {
+        reader.route_at_top(route, &mut api, log);
+    }
+    reader.finish(&mut api, log);
+    Ok(api)
+}
+
+/// The secrets with which consumers sign tokens, each with the issuer that its tokens name.
+pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
+
+/// The name of an entity that is referred to by its name, or as `{name: ...}`.
+pub(crate) fn name_in(node: &Node) -> Option<&str> {
+    let named = node.get("name").or_else(|| node.get("id"));
+    named.unwrap_or(node).text()
+}
+
+/// The lists of credentials, of a consumer or of the file.
+const CREDENTIALS: [&str; 3] = [
+    "keyauth_credentials",
+    "basicauth_credentials",
+    "jwt_secrets",
+];
+
+/// Credentials that were read.
+#[derive(Default)]
+struct Credentials {
+    consumers: BTreeMap<String, Consumer>,
+    secrets: TokenSecrets,
+}
+
+impl Credentials {
+    fn consumer(&mut self, name: &str) -> &mut Consumer {
+        let new = || Consumer {
+            name: name.to_owned(),
+            keys: Vec::new(),
+            password: None,
+        };
+        self.consumers.entry(name.to_owned()).or_insert_with(new)
+    }
+
+    /// Reads a credential of a consumer.
+    fn read(&mut self, kind: &str, node: &Node, name: &str, api: &mut Api, log: &mut Log<'_>) {
+        let mut keys = Keys::of(node, "the credential", log);
+        match kind {
+            "keyauth_credentials" => {
+                let key = keys.required("key", log);
+                self.consumer(name).keys.extend(key);
+            }
+            "basicauth_credentials" => {
+                let (user, password) = (keys.required("username", log), keys.text("password", log));
+                // The policy takes the name of a consumer as that of the user.
+                if let Some(user) = user {
+                    self.consumer(&user).password = password;
+                }
+            }
+            _ => {
+                let issuer = keys.text("key", log);
+                let algorithm = keys
+                    .text("algorithm", log)
+                    .unwrap_or_else(|| "HS256".into());
+                match (keys.text("secret", log), algorithm.as_str()) {
+                    (Some(secret), "HS256") => self.secrets.push((secret, issuer)),
+                    _ => {
+                        let what =
+                            format!("tokens signed with {algorithm}, of the consumer {name}");
+                        let words = log.not_understood(&keys.span, what);
+                        api.not_understood.push(words);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads a consumer with its credentials.
+    fn read_consumer(&mut self, node: &Node, api: &mut Api, log: &mut Log<'_>) {
+        let mut keys = Keys::of(node, "the consumer", log);
+        let name = keys
+            .text("username", log)
+            .or_else(|| keys.text("custom_id", log));
+        let name = crate::name::slug(&name.unwrap_or_default());
+        for kind in CREDENTIALS {
+            for credential in keys.list(kind, log) {
+                self.read(kind, credential, &name, api, log);
+            }
+        }
+        keys.ignore(&["id", "tags", "custom_id", "created_at"]);
+        for entry in keys.unread() {
+            let what = format!("`{}` of the consumer {name}", entry.key);
+            let words = log.not_understood(&entry.key_span, what);
+            api.not_understood.push(words);
+        }
+    }
+
+    /// Passes the consumers to the API. Returns the secrets of tokens.
+    fn finish(self, api: &mut Api) -> TokenSecrets {
+        api.consumers = self.consumers.into_values().collect();
+        self.secrets
+    }
+}
+
+pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
+    let mut log = Log::new(&options.file, text);
+    let api = read(text, &options.file, &mut log)?;
+    api.write_with_config(log, "kong", "kong.yml", text, options)
+}

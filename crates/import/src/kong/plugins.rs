@@ -1,0 +1,373 @@
+//! Plug-ins as policies.
+
+use std::ops::Range;
+
+use gatebench_config::{HumanDuration, Node};
+use gatebench_model::Policy;
+use gatebench_model::policy::{
+    ApiKeyPolicy, ApiKeyQueryPolicy, BasicAuthPolicy, HeaderEdits, JwtKey, JwtPolicy, JwtSecret,
+    MockPolicy, OpenapiPolicy, RateLimitKey, RateLimitPolicy, RequestSizeLimitPolicy,
+};
+use gatebench_model::soap::SoapPolicy;
+use serde_json::json;
+
+use super::{TokenSecrets, name_in, soap, transformers};
+use crate::keys::Keys;
+use crate::log::Log;
+
+/// The shortest secret of a token that the policy takes (RFC 7518 section 3.2).
+const SECRET_BYTES_MIN: usize = 32;
+
+/// A plug-in and the entity that it is bound to.
+#[derive(Clone)]
+pub(super) struct Plugin<'n> {
+    pub(super) name: String,
+    pub(super) span: Range<usize>,
+    pub(super) is_enabled: bool,
+    node: &'n Node,
+}
+
+impl<'n> Plugin<'n> {
+    pub(super) fn read(node: &'n Node, log: &mut Log<'_>) -> Option<Self> {
+        let mut keys = Keys::of(node, "the plug-in", log);
+        let name = keys.required("name", log)?;
+        Some(Self {
+            name,
+            span: keys.span.clone(),
+            is_enabled: node.get("enabled").and_then(Node::flag) != Some(false),
+            node,
+        })
+    }
+
+    /// Reports whether it is bound to an entity of this kind with one of these names.
+    pub(super) fn is_of(&self, kind: &str, names: &[String]) -> bool {
+        let bound = self.node.get(kind).and_then(name_in);
+        bound.is_some_and(|bound| names.iter().any(|name| name == bound))
+    }
+
+    pub(super) fn is_of_consumer(&self) -> bool {
+        let kinds = ["consumer", "consumer_group"];
+        kinds
+            .iter()
+            .any(|kind| self.node.get(kind).and_then(name_in).is_some())
+    }
+
+    pub(super) fn is_global(&self) -> bool {
+        let kinds = ["service", "route"];
+        !self.is_of_consumer()
+            && kinds
+                .iter()
+                .all(|it| self.node.get(it).and_then(name_in).is_none())
+    }
+
+    /// The priority by which Kong orders the plug-ins that become policies.
+    fn priority(&self) -> u32 {
+        match self.name.as_str() {
+            "jwt" => 1_450,
+            "key-auth" => 1_250,
+            "basic-auth" => 1_100,
+            "oas-validation" => 1_000,
+            "request-size-limiting" => 951,
+            "rate-limiting" => 910,
+            "request-transformer" => 801,
+            "response-transformer" => 800,
+            "soap-xml-request-handling" => 75,
+            "soap-xml-response-handling" => 70,
+            "request-termination" => 2,
+            _ => 0,
+        }
+    }
+}
+
+/// The effects of the plug-ins on a route.
+#[derive(Default)]
+pub(super) struct Effects {
+    pub(super) policies: Vec<Policy>,
+    pub(super) has_metrics: bool,
+    pub(super) not_understood: Vec<String>,
+}
+
+impl Effects {
+    pub(super) fn of(plugins: &[Plugin<'_>], secrets: &TokenSecrets, log: &mut Log<'_>) -> Self {
+        let mut plugins: Vec<&Plugin<'_>> = plugins.iter().collect();
+        plugins.sort_by_key(|plugin| std::cmp::Reverse(plugin.priority()));
+        let mut effects = Self::default();
+        for plugin in plugins {
+            effects.add(plugin, secrets, log);
+        }
+        effects.count_together_without_consumers();
+        effects
+    }
+
+    /// Without a plug-in that finds the consumer, a limit counts by address, and a load has one.
+    fn count_together_without_consumers(&mut self) {
+        let finds = |it: &Policy| {
+            matches!(
+                it.kind(),
+                "api_key" | "api_key_query" | "basic_auth" | "jwt"
+            )
+        };
+        if self.policies.iter().any(finds) {
+            return;
+        }
+        for policy in &mut self.policies {
+            if let Policy::RateLimit(limit) = policy
+                && limit.per == RateLimitKey::Consumer
+            {
+                limit.per = RateLimitKey::Route;
+            }
+        }
+    }
+
+    fn add(&mut self, plugin: &Plugin<'_>, secrets: &TokenSecrets, log: &mut Log<'_>) {
+        let empty = Node {
+            span: plugin.span.clone(),
+            data: gatebench_config::Data::Null,
+        };
+        let config = plugin.node.get("config").unwrap_or(&empty);
+        let mut keys = Keys::of(config, format!("the plug-in {}", plugin.name), log);
+        let policies = match plugin.name.as_str() {
+            "key-auth" => key_auth(&mut keys, log),
+            "basic-auth" => basic_auth(&mut keys, log),
+            "jwt" => jwt(&mut keys, secrets, log),
+            "rate-limiting" => rate_limiting(&mut keys, log),
+            "request-size-limiting" => size_limiting(&mut keys, log),
+            "request-termination" => termination(&mut keys, log),
+            "request-transformer" | "response-transformer" => {
+                let is_request = plugin.name == "request-transformer";
+                transformers::policies(&mut keys, is_request, log)
+            }
+            "oas-validation" => oas_validation(&mut keys, log),
+            "soap-xml-request-handling" | "soap-xml-response-handling" => {
+                let chain = Some(soap::chain(&mut keys, log));
+                self.add_soap(plugin.name == "soap-xml-request-handling", chain);
+                Some(Vec::new())
+            }
+            "prometheus" => {
+                self.has_metrics = true;
+                return;
+            }
+            _ => None,
+        };
+        match policies {
+            Some(policies) => self.policies.extend(policies),
+            None => {
+                let what = format!("the plug-in {}", plugin.name);
+                self.not_understood
+                    .push(log.not_understood(&plugin.span, what));
+                return;
+            }
+        }
+        for entry in keys.unread() {
+            let what = format!("`{}` of the plug-in {}", entry.key, plugin.name);
+            self.not_understood
+                .push(log.not_understood(&entry.key_span, what));
+        }
+    }
+
+    /// Both directions are one policy.
+    fn add_soap(&mut self, is_request: bool, chain: Option<gatebench_model::soap::SoapChain>) {
+        let soap = self.policies.iter_mut().find_map(|policy| match policy {
+            Policy::Soap(soap) => Some(soap),
+            _ => None,
+        });
+        match soap {
+            Some(soap) if is_request => soap.request = chain,
+            Some(soap) => soap.response = chain,
+            None => {
+                let mut soap = SoapPolicy::default();
+                *(if is_request {
+                    &mut soap.request
+                } else {
+                    &mut soap.response
+                }) = chain;
+                self.policies.push(Policy::Soap(Box::new(soap)));
+            }
+        }
+    }
+}
+
+fn key_auth(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
+    let name = keys.texts("key_names", log).into_iter().next();
+    let name = name.unwrap_or_else(|| "apikey".into());
+    let in_header = keys.flag("key_in_header", log).unwrap_or(true);
+    keys.ignore(&["key_in_query", "key_in_body", "run_on_preflight", "realm"]);
+    if !in_header {
+        return Some(vec![Policy::ApiKeyQuery(ApiKeyQueryPolicy { name })]);
+    }
+    let hidden = hidden(keys, &name, log);
+    let policy = Policy::ApiKey(ApiKeyPolicy { header: name });
+    Some(std::iter::once(policy).chain(hidden).collect())
+}
+
+/// The edit that removes the credential, if the upstream must not see it.
+fn hidden(keys: &mut Keys<'_>, header: &str, log: &mut Log<'_>) -> Option<Policy> {
+    let is_hidden = keys.flag("hide_credentials", log) == Some(true);
+    let edits = HeaderEdits {
+        remove: vec![header.to_owned()],
+        ..HeaderEdits::default()
+    };
+    is_hidden.then_some(Policy::RequestHeaders(edits))
+}
+
+fn basic_auth(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
+    let realm = keys.text("realm", log).unwrap_or_else(|| "service".into());
+    let hidden = hidden(keys, "Authorization", log);
+    let policy = Policy::BasicAuth(BasicAuthPolicy { realm });
+    Some(std::iter::once(policy).chain(hidden).collect())
+}
+
+fn jwt(keys: &mut Keys<'_>, secrets: &TokenSecrets, log: &mut Log<'_>) -> Option<Vec<Policy>> {
+    keys.ignore(&[
+        "uri_param_names",
+        "header_names",
+        "run_on_preflight",
+        "claims_to_verify",
+        "realm",
+    ]);
+    keys.ignore_default("key_claim_name", "iss", log);
+    keys.ignore_default("maximum_expiration", "0", log);
+    let long = |(secret, _): &&(String, _)| secret.len() >= SECRET_BYTES_MIN;
+    let usable: Vec<_> = secrets.iter().filter(long).collect();
+    if usable.is_empty() || usable.len() < secrets.len() {
+        return None;
+    }
+    let key = |(secret, _): &&(String, Option<String>)| {
+        JwtKey::Hs256(JwtSecret {
+            secret: secret.clone(),
+            id: None,
+        })
+    };
+    Some(vec![Policy::Jwt(JwtPolicy {
+        keys: usable.iter().map(key).collect(),
+        jwks: None,
+        // Each secret has its own issuer; the policy can demand one only.
+        issuer: usable
+            .first()
+            .filter(|_| usable.len() == 1)
+            .and_then(|(_, issuer)| issuer.clone()),
+        audience: None,
+        leeway: HumanDuration::default(),
+    })])
+}
+
+fn rate_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
+    let mut policies = Vec::new();
+    let header = keys.text("header_name", log);
+    let per = match keys.text("limit_by", log).as_deref() {
+        None | Some("consumer") => RateLimitKey::Consumer,
+        Some("header") => RateLimitKey::Header,
+        // A load has one address.
+        Some("ip" | "service" | "route" | "path") => RateLimitKey::Route,
+        Some(_) => return None,
+    };
+    let hides = keys.flag("hide_client_headers", log).unwrap_or(false);
+    let span = keys.span.clone();
+    if keys.text("policy", log).is_some_and(|it| it != "local") {
+        let what = "a rate limit that gateways share: it counts in memory here";
+        log.simplified(&span, what);
+    }
+    keys.ignore(&[
+        "fault_tolerant",
+        "sync_rate",
+        "redis",
+        "error_message",
+        "path",
+        "header_name",
+    ]);
+    keys.ignore(&[
+        "redis_host",
+        "redis_port",
+        "redis_timeout",
+        "redis_database",
+        "redis_password",
+    ]);
+    keys.ignore_default("error_code", "429", log);
+    for (word, seconds) in [
+        ("second", 1),
+        ("minute", 60),
+        ("hour", 3_600),
+        ("day", 86_400),
+    ] {
+        let Some(limit) = keys.count(word, log) else {
+            continue;
+        };
+        policies.push(Policy::RateLimit(RateLimitPolicy {
+            limit: limit.clamp(1, 1_000_000_000),
+            window: HumanDuration::from_millis(seconds * 1_000),
+            per,
+            header: header.clone().filter(|_| per == RateLimitKey::Header),
+            headers: !hides,
+        }));
+    }
+    Some(policies)
+}
+
+fn size_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
+    let size = keys.count("allowed_payload_size", log).unwrap_or(128);
+    let factor = match keys.text("size_unit", log).as_deref() {
+        None | Some("megabytes") => 1 << 20,
+        Some("kilobytes") => 1 << 10,
+        Some("bytes") => 1,
+        Some(_) => return None,
+    };
+    let max_bytes = size.saturating_mul(factor).clamp(1, 1_000_000_000_000);
+    Some(vec![Policy::RequestSizeLimit(RequestSizeLimitPolicy {
+        max_bytes,
+    })])
+}
+
+fn termination(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
+    let status = keys.count("status_code", log).unwrap_or(503);
+    let message = keys.text("message", log);
+    let body = keys.text("body", log);
+    let content_type = keys.text("content_type", log);
+    let (default_type, body) = match body {
+        Some(body) => ("application/json; charset=utf-8", body),
+        None => {
+            let message = message.unwrap_or_else(|| "Service unavailable".into());
+            (
+                "application/json; charset=utf-8",
+                json!({ "message": message }).to_string(),
+            )
+        }
+    };
+    let status = u16::try_from(status)
+        .ok()
+        .filter(|it| (200..=599).contains(it))?;
+    Some(vec![Policy::Mock(MockPolicy {
+        status,
+        content_type: content_type.unwrap_or_else(|| default_type.into()),
+        body,
+    })])
+}
+
+fn oas_validation(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
+    let document = keys.text("api_spec", log)?;
+    let on = |flag: Option<bool>, default| flag.unwrap_or(default);
+    let requests = [
+        "validate_request_body",
+        "validate_request_query_params",
+        "validate_request_uri_params",
+    ];
+    let requests = requests.map(|key| on(keys.flag(key, log), true));
+    let responses = on(keys.flag("validate_response_body", log), false);
+    keys.ignore(&[
+        "allowed_header_parameters",
+        "include_base_path",
+        "validate_request_header_params",
+        "verbose_response",
+        "api_spec_encoded",
+        "custom_base_path",
+        "collect_all_errors",
+        "query_parameter_check",
+        "header_parameter_check",
+        "notify_only_response_body_validation_failure",
+        "notify_only_request_validation_failure",
+    ]);
+    Some(vec![Policy::Openapi(OpenapiPolicy {
+        document,
+        requests: requests.contains(&true),
+        responses,
+    })])
+}

@@ -1,0 +1,305 @@
+//! Services and routes.
+
+use std::collections::BTreeMap;
+
+use gatebench_config::{Data, Node};
+
+use super::plugins::{Effects, Plugin};
+use super::{TokenSecrets, name_in};
+use crate::api::{Api, Routes};
+use crate::keys::Keys;
+use crate::log::Log;
+use crate::regex_sample;
+
+/// Settings of a service that change neither a request nor its route.
+const OF_SERVICE: [&str; 18] = [
+    "id",
+    "tags",
+    "url",
+    "protocol",
+    "port",
+    "path",
+    "retries",
+    "connect_timeout",
+    "read_timeout",
+    "write_timeout",
+    "enabled",
+    "tls_verify",
+    "tls_verify_depth",
+    "ca_certificates",
+    "client_certificate",
+    "created_at",
+    "updated_at",
+    "tls_sans",
+];
+
+/// The same of a route.
+const OF_ROUTE: [&str; 13] = [
+    "id",
+    "tags",
+    "preserve_host",
+    "regex_priority",
+    "path_handling",
+    "https_redirect_status_code",
+    "request_buffering",
+    "response_buffering",
+    "service",
+    "snis",
+    "created_at",
+    "updated_at",
+    "priority",
+];
+
+/// Reads services and routes with the plug-ins that act on them.
+pub(super) struct Reader<'n> {
+    /// Plug-ins at the top of the file.
+    plugins: Vec<Plugin<'n>>,
+    secrets: TokenSecrets,
+    routes: Routes,
+    /// The plug-ins of each service, by its name and its identifier.
+    of_service: BTreeMap<String, Vec<Plugin<'n>>>,
+}
+
+impl<'n> Reader<'n> {
+    pub(super) fn new(plugins: Vec<Plugin<'n>>, secrets: TokenSecrets) -> Self {
+        Self {
+            plugins,
+            secrets,
+            routes: Routes::default(),
+            of_service: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn service(&mut self, node: &'n Node, api: &mut Api, log: &mut Log<'_>) {
+        let mut keys = Keys::of(node, "the service", log);
+        let enabled = node.get("enabled").and_then(Node::flag);
+        if enabled == Some(false) {
+            return;
+        }
+        let host = keys.text("host", log);
+        let url = keys.text("url", log);
+        if host.is_none() && url.is_none() {
+            let message = "the service has neither `url` nor `host`";
+            log.problem(&keys.span, message, "add `url: http://HOST:PORT/PATH`");
+        }
+        let name = keys.text("name", log);
+        let id = node.get("id").and_then(Node::text).map(str::to_owned);
+        let mut plugins: Vec<Plugin<'n>> = Vec::new();
+        for plugin in keys.list("plugins", log) {
+            plugins.extend(Plugin::read(plugin, log));
+        }
+        let names: Vec<String> = name.iter().chain(&id).cloned().collect();
+        let bound = self.plugins.iter().filter(|it| it.is_of("service", &names));
+        plugins.extend(bound.cloned());
+        for name in &names {
+            self.of_service.insert(name.clone(), plugins.clone());
+        }
+        let service = format!(
+            "{} {}",
+            name.unwrap_or_default(),
+            host.or(url).unwrap_or_default()
+        );
+        for route in keys.list("routes", log) {
+            self.route(route, &service, &plugins, api, log);
+        }
+        keys.ignore(&OF_SERVICE);
+        for entry in keys.unread() {
+            let what = format!("`{}` of the service {service}", entry.key);
+            let words = log.not_understood(&entry.key_span, what);
+            api.not_understood.push(words);
+        }
+    }
+
+    /// Reads a route that names its service.
+    pub(super) fn route_at_top(&mut self, node: &'n Node, api: &mut Api, log: &mut Log<'_>) {
+        let service = node.get("service").and_then(name_in);
+        let plugins = service.and_then(|name| self.of_service.get(name)).cloned();
+        self.route(
+            node,
+            service.unwrap_or_default(),
+            &plugins.unwrap_or_default(),
+            api,
+            log,
+        );
+    }
+
+    fn route(
+        &mut self,
+        node: &'n Node,
+        service: &str,
+        of_service: &[Plugin<'n>],
+        api: &mut Api,
+        log: &mut Log<'_>,
+    ) {
+        let mut keys = Keys::of(node, "the route", log);
+        let span = keys.span.clone();
+        let name = keys.text("name", log);
+        let protocols = keys.texts("protocols", log);
+        let is_http = |it: &String| it == "http" || it == "https";
+        if !protocols.is_empty() && !protocols.iter().any(is_http) {
+            log.simplified(
+                &span,
+                format!("a route for {}: it gets no requests", protocols.join(", ")),
+            );
+            return;
+        }
+        api.has_tls |= !protocols.is_empty() && protocols.iter().all(|it| it == "https");
+        let mut own: Vec<Plugin<'n>> = Vec::new();
+        for plugin in keys.list("plugins", log) {
+            own.extend(Plugin::read(plugin, log));
+        }
+        let id = node.get("id").and_then(Node::text).map(str::to_owned);
+        let names: Vec<String> = name.iter().cloned().chain(id).collect();
+        let bound = self.plugins.iter().filter(|it| it.is_of("route", &names));
+        own.extend(bound.cloned());
+        let conditions = Conditions::read(&mut keys, log);
+        let strip_path = keys.flag("strip_path", log).unwrap_or(true);
+        keys.ignore(&OF_ROUTE);
+        let mut not_understood: Vec<String> = Vec::new();
+        for entry in keys.unread() {
+            let what = format!(
+                "`{}` of the route {}",
+                entry.key,
+                name.clone().unwrap_or_default()
+            );
+            not_understood.push(log.not_understood(&entry.key_span, what));
+        }
+        let acting = acting(&self.plugins, of_service, &own);
+        let mut effects = Effects::of(&acting, &self.secrets, log);
+        not_understood.append(&mut effects.not_understood);
+        api.has_metrics |= effects.has_metrics;
+        for (number, path) in conditions.paths.iter().enumerate() {
+            let name = name.as_deref().unwrap_or("route");
+            let name = if number == 0 {
+                name.to_owned()
+            } else {
+                format!("{name}-{}", number + 1)
+            };
+            let Some(added) = self.routes.add(&name, &path.prefix, &span, log) else {
+                continue;
+            };
+            added.sample.clone_from(&path.sample);
+            added.method.clone_from(&conditions.method);
+            added.headers.clone_from(&conditions.headers);
+            added.service = service.to_owned();
+            added.route.strip_path = strip_path && added.route.path != "/";
+            added.route.policies.clone_from(&effects.policies);
+            added.not_understood.clone_from(&not_understood);
+        }
+    }
+
+    pub(super) fn finish(self, api: &mut Api, log: &mut Log<'_>) {
+        for plugin in self.plugins.iter().filter(|it| it.is_of_consumer()) {
+            let what = format!("the plug-in {} of a consumer", plugin.name);
+            let words = log.not_understood(&plugin.span, what);
+            api.not_understood.push(words);
+        }
+        api.routes = self.routes.all;
+    }
+}
+
+/// The plug-ins that act on a route: of those with the same name only the one that is bound most
+/// closely.
+fn acting<'n>(
+    all: &[Plugin<'n>],
+    of_service: &[Plugin<'n>],
+    own: &[Plugin<'n>],
+) -> Vec<Plugin<'n>> {
+    let global = all.iter().filter(|it| it.is_global());
+    let mut acting: BTreeMap<&str, Plugin<'n>> = BTreeMap::new();
+    for plugin in global.chain(of_service).chain(own) {
+        acting.insert(plugin.name.as_str(), plugin.clone());
+    }
+    acting.into_values().filter(|it| it.is_enabled).collect()
+}
+
+struct RoutePath {
+    prefix: String,
+    sample: String,
+}
+
+/// The conditions of a route.
+struct Conditions {
+    paths: Vec<RoutePath>,
+    method: String,
+    headers: BTreeMap<String, String>,
+}
+
+impl Conditions {
+    fn read(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Self {
+        let span = keys.span.clone();
+        let mut paths = Vec::new();
+        let mut count = 0;
+        for node in keys.list("paths", log) {
+            count += 1;
+            let Some(text) = log.text_of(node, "a path") else {
+                continue;
+            };
+            match path(&text) {
+                Some(path) => paths.push(path),
+                None => log.simplified(
+                    &node.span,
+                    format!("the path {text}, for which no request can be made: it gets none"),
+                ),
+            }
+        }
+        if count == 0 {
+            let (prefix, sample) = ("/".to_owned(), "/".to_owned());
+            paths.push(RoutePath { prefix, sample });
+        }
+        let methods = keys.texts("methods", log);
+        let method = match methods.iter().any(|it| it == "GET") {
+            true => None,
+            false => methods.first().cloned(),
+        };
+        let mut headers = BTreeMap::new();
+        if let Some(host) = keys.texts("hosts", log).first() {
+            headers.insert("Host".to_owned(), host.replace('*', "a"));
+        }
+        for entry in keys.node("headers").map(Node::entries).unwrap_or_default() {
+            let value = match &entry.value.data {
+                Data::List(items) => items.first(),
+                _ => Some(&entry.value),
+            };
+            let value = value.and_then(|value| log.text_of(value, "the value of a header"));
+            let sample = value.and_then(|value| match value.strip_prefix("~*") {
+                Some(expression) => regex_sample::sample(expression),
+                None => Some(value),
+            });
+            if let Some(sample) = sample {
+                headers.insert(entry.key.clone(), sample);
+            }
+        }
+        if !headers.is_empty() || !methods.is_empty() {
+            let what =
+                "a route by host, header or method: other gateways choose it by its path alone";
+            log.simplified(&span, what);
+        }
+        Self {
+            paths,
+            method: method.unwrap_or_else(|| "GET".into()),
+            headers,
+        }
+    }
+}
+
+/// A path as a prefix and a sample; none if it is an expression without a known sample.
+fn path(text: &str) -> Option<RoutePath> {
+    // Formats before 3.0 mark expressions by their characters.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%".contains(c);
+    let expression = match text.strip_prefix('~') {
+        Some(expression) => expression,
+        None if text.chars().all(is_plain) => {
+            let (prefix, sample) = (text.to_owned(), text.to_owned());
+            return Some(RoutePath { prefix, sample });
+        }
+        None => text,
+    };
+    // The expression of a prefix that ends where a segment ends needs no further segment.
+    let sample = match expression.strip_suffix("(?:/|$)") {
+        Some(prefix) => regex_sample::sample(prefix)?,
+        None => regex_sample::sample(expression)?,
+    };
+    let prefix = regex_sample::literal_prefix(expression);
+    Some(RoutePath { prefix, sample })
+}

@@ -1,0 +1,91 @@
+//! Filters of a rule as policies.
+
+use std::collections::BTreeMap;
+
+use gatebench_config::Node;
+use gatebench_model::Policy;
+use gatebench_model::policy::HeaderEdits;
+
+use crate::keys::Keys;
+use crate::log::Log;
+
+/// The effects of the filters of a rule.
+#[derive(Default)]
+pub(super) struct Effects {
+    pub(super) policies: Vec<Policy>,
+    pub(super) strips_path: bool,
+    pub(super) not_understood: Vec<String>,
+}
+
+impl Effects {
+    pub(super) fn of(filters: &[Node], log: &mut Log<'_>) -> Self {
+        let mut effects = Self::default();
+        for filter in filters {
+            effects.add(filter, log);
+        }
+        effects
+    }
+
+    fn add(&mut self, node: &Node, log: &mut Log<'_>) {
+        let mut keys = Keys::of(node, "the filter", log);
+        let kind = keys.required("type", log).unwrap_or_default();
+        let understood = match kind.as_str() {
+            "RequestHeaderModifier" => {
+                let edits = keys
+                    .keys("requestHeaderModifier", log)
+                    .map(|it| header_edits(it, log));
+                self.policies.extend(edits.map(Policy::RequestHeaders));
+                true
+            }
+            "ResponseHeaderModifier" => {
+                let edits = keys
+                    .keys("responseHeaderModifier", log)
+                    .map(|it| header_edits(it, log));
+                self.policies.extend(edits.map(Policy::ResponseHeaders));
+                true
+            }
+            "URLRewrite" => self.rewrite(node),
+            _ => false,
+        };
+        if !understood {
+            let what = format!("the filter {kind}");
+            self.not_understood
+                .push(log.not_understood(&node.head(), what));
+        }
+    }
+
+    /// Reports whether the rewrite only removes the prefix.
+    fn rewrite(&mut self, node: &Node) -> bool {
+        let Some(rewrite) = node.get("urlRewrite") else {
+            return false;
+        };
+        let prefix = rewrite
+            .get("path")
+            .and_then(|it| it.get("replacePrefixMatch"));
+        let removes = prefix.and_then(Node::text) == Some("/");
+        self.strips_path |= removes;
+        removes && rewrite.get("hostname").is_none()
+    }
+}
+
+fn header_edits(mut keys: Keys<'_>, log: &mut Log<'_>) -> HeaderEdits {
+    let mut pairs = |key: &str| {
+        let mut all = BTreeMap::new();
+        for node in keys.list(key, log) {
+            let mut pair = Keys::of(node, "the header", log);
+            if let (Some(name), Some(value)) =
+                (pair.required("name", log), pair.required("value", log))
+            {
+                all.insert(name, value);
+            }
+        }
+        all
+    };
+    let (set, add) = (pairs("set"), pairs("add"));
+    HeaderEdits {
+        remove: keys.texts("remove", log),
+        rename: BTreeMap::new(),
+        set,
+        add,
+    }
+}

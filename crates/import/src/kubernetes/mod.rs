@@ -1,0 +1,284 @@
+//! Kubernetes: Gateways and HTTPRoutes of the Gateway API, in one or several YAML documents.
+
+mod documents;
+mod filters;
+
+use std::collections::BTreeMap;
+
+use gatebench_config::{Data, Node};
+
+use crate::api::{Api, Routes};
+use crate::defaults;
+use crate::error::ImportError;
+use crate::folder::Folder;
+use crate::keys::Keys;
+use crate::log::Log;
+use crate::options::Options;
+use crate::regex_sample;
+use filters::Effects;
+
+/// The gateways of the suite: those that have all policies of the Gateway API's core.
+const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
+
+/// Kinds of resources that say nothing about requests.
+const IGNORED: [&str; 12] = [
+    "GatewayClass",
+    "Service",
+    "Deployment",
+    "Namespace",
+    "ReferenceGrant",
+    "ConfigMap",
+    "Secret",
+    "ServiceAccount",
+    "Pod",
+    "Certificate",
+    "Issuer",
+    "ClusterIssuer",
+];
+
+/// Kinds of routes for other protocols.
+const OTHER_ROUTES: [&str; 4] = ["GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute"];
+
+pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
+    let mut log = Log::new(&options.file, text);
+    let api = read(text, &options.file, &mut log)?;
+    let mut folder = Folder {
+        notes: log.finish()?,
+        ..Folder::default()
+    };
+    let comments = [format!("Imported from {}.", options.file)];
+    let title = format!("{} of the Gateway API", options.name);
+    let scenarios = api.write(&title, &comments, options, &mut folder)?;
+    let gateways = GATEWAYS.map(|name| name.to_owned().into()).into();
+    folder.add_suite(&[], &defaults::suite(options, &title, gateways, scenarios))?;
+    Ok(folder)
+}
+
+/// The documents as an API.
+pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
+    let mut reader = Reader::default();
+    for document in documents::read(file, text)? {
+        reader.resource(&document, log);
+    }
+    reader.api.routes = reader.routes.all;
+    Ok(reader.api)
+}
+
+#[derive(Default)]
+struct Reader {
+    api: Api,
+    routes: Routes,
+}
+
+impl Reader {
+    fn resource(&mut self, node: &Node, log: &mut Log<'_>) {
+        if matches!(node.data, Data::Null) {
+            return;
+        }
+        let mut keys = Keys::of(node, "the resource", log);
+        let kind = keys.required("kind", log).unwrap_or_default();
+        match kind.as_str() {
+            "List" => {
+                for item in node.list("items") {
+                    self.resource(item, log);
+                }
+            }
+            "Gateway" => self.gateway(node),
+            "HTTPRoute" => self.route(node, log),
+            kind if IGNORED.contains(&kind) || kind.is_empty() => {}
+            kind if OTHER_ROUTES.contains(&kind) => {
+                log.simplified(&node.head(), format!("a {kind}: it gets no requests"));
+            }
+            kind => {
+                let words = log.not_understood(&node.head(), format!("the resource {kind}"));
+                self.api.not_understood.push(words);
+            }
+        }
+    }
+
+    /// Clients use TLS if no listener is without it.
+    fn gateway(&mut self, node: &Node) {
+        let listeners = node
+            .get("spec")
+            .map(|spec| spec.list("listeners"))
+            .unwrap_or_default();
+        let is_tls = |it: &Node| it.get("protocol").and_then(Node::text) == Some("HTTPS");
+        self.api.has_tls |= !listeners.is_empty() && listeners.iter().all(is_tls);
+    }
+
+    fn route(&mut self, node: &Node, log: &mut Log<'_>) {
+        let name = node
+            .get("metadata")
+            .and_then(|it| it.get("name"))
+            .and_then(Node::text);
+        let name = name.unwrap_or("route");
+        let Some(spec) = node.get("spec") else {
+            let message = "the HTTPRoute has no `spec`";
+            log.problem(&node.head(), message, "add `spec:` with `rules:`");
+            return;
+        };
+        let mut keys = Keys::of(spec, "`spec`", log);
+        let hosts = keys.texts("hostnames", log);
+        let rules = keys.list("rules", log);
+        for (number, rule) in rules.iter().enumerate() {
+            let name = if rules.len() == 1 {
+                name.to_owned()
+            } else {
+                format!("{name}-{}", number + 1)
+            };
+            self.rule(&name, rule, hosts.first(), log);
+        }
+    }
+
+    fn rule(&mut self, name: &str, node: &Node, host: Option<&String>, log: &mut Log<'_>) {
+        let mut keys = Keys::of(node, "the rule", log);
+        let matches = keys.list("matches", log);
+        let effects = Effects::of(keys.list("filters", log), log);
+        let service = backend(keys.list("backendRefs", log));
+        keys.ignore(&["timeouts", "name"]);
+        let mut not_understood = effects.not_understood.clone();
+        for entry in keys.unread() {
+            let what = format!("`{}` of the rule {name}", entry.key);
+            not_understood.push(log.not_understood(&entry.key_span, what));
+        }
+        let all = Condition::any(node);
+        let conditions: Vec<Condition> = match matches {
+            [] => vec![all],
+            matches => matches
+                .iter()
+                .filter_map(|it| Condition::read(it, log))
+                .collect(),
+        };
+        for (number, condition) in conditions.into_iter().enumerate() {
+            let name = if number == 0 {
+                name.to_owned()
+            } else {
+                format!("{name}-{}", number + 1)
+            };
+            let Some(added) = self
+                .routes
+                .add(&name, &condition.prefix, &condition.span, log)
+            else {
+                continue;
+            };
+            added.sample = condition.sample;
+            added.method = condition.method;
+            added.headers = condition.headers;
+            if let Some(host) = host {
+                added.headers.insert("Host".into(), host.replace('*', "a"));
+            }
+            added.service.clone_from(&service);
+            added.route.strip_path = effects.strips_path && added.route.path != "/";
+            added.route.policies.clone_from(&effects.policies);
+            added.not_understood.clone_from(&not_understood);
+        }
+    }
+}
+
+fn backend(references: &[Node]) -> String {
+    let name = references
+        .first()
+        .and_then(|it| it.get("name"))
+        .and_then(Node::text);
+    name.unwrap_or_default().to_owned()
+}
+
+/// A condition of a rule.
+struct Condition {
+    span: std::ops::Range<usize>,
+    prefix: String,
+    sample: String,
+    method: String,
+    headers: BTreeMap<String, String>,
+}
+
+impl Condition {
+    /// The condition of a rule that has none.
+    fn any(node: &Node) -> Self {
+        Self {
+            span: node.head(),
+            prefix: "/".into(),
+            sample: "/".into(),
+            method: "GET".into(),
+            headers: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a condition; none if no request can be made for it.
+    fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
+        let mut condition = Self::any(node);
+        let mut keys = Keys::of(node, "the match", log);
+        if let Some(mut path) = keys.keys("path", log) {
+            let value = path.text("value", log).unwrap_or_else(|| "/".into());
+            let kind = path
+                .text("type", log)
+                .unwrap_or_else(|| "PathPrefix".into());
+            match kind.as_str() {
+                "PathPrefix" | "Exact" => {
+                    condition.prefix.clone_from(&value);
+                    condition.sample = value;
+                }
+                "RegularExpression" => {
+                    condition.prefix = regex_sample::literal_prefix(&value);
+                    let sample = regex_sample::sample(&value);
+                    if sample.is_none() {
+                        let what = format!(
+                            "the path {value}, for which no request can be made: it gets none"
+                        );
+                        log.simplified(&path.span, what);
+                    }
+                    condition.sample = sample?;
+                }
+                other => {
+                    let message = format!("the path type {other} is not known");
+                    let help = "write PathPrefix, Exact or RegularExpression";
+                    log.problem(&path.span, message, help);
+                }
+            }
+            if !condition.sample.starts_with('/') {
+                let message = "the path does not begin with /";
+                log.problem(&path.span, message, "write a path such as /api");
+            }
+        }
+        let span = keys.span.clone();
+        let method = keys.text("method", log);
+        for header in keys.list("headers", log) {
+            condition.header(header, log);
+        }
+        let mut query = Vec::new();
+        for parameter in keys.list("queryParams", log) {
+            let mut parameter = Keys::of(parameter, "the parameter", log);
+            if let (Some(name), Some(value)) = (
+                parameter.required("name", log),
+                parameter.required("value", log),
+            ) {
+                query.push(format!("{name}={value}"));
+            }
+        }
+        if !query.is_empty() {
+            condition.sample += &format!("?{}", query.join("&"));
+        }
+        if method.is_some() || !condition.headers.is_empty() || !query.is_empty() {
+            let what =
+                "a rule by method, header or query: other gateways choose it by its path alone";
+            log.simplified(&span, what);
+        }
+        condition.method = method.unwrap_or_else(|| "GET".into());
+        Some(condition)
+    }
+
+    fn header(&mut self, node: &Node, log: &mut Log<'_>) {
+        let mut keys = Keys::of(node, "the header", log);
+        let (name, value) = (keys.required("name", log), keys.required("value", log));
+        let is_expression = keys.text("type", log).as_deref() == Some("RegularExpression");
+        let (Some(name), Some(value)) = (name, value) else {
+            return;
+        };
+        let sample = if is_expression {
+            regex_sample::sample(&value)
+        } else {
+            Some(value)
+        };
+        self.headers.extend(sample.map(|value| (name, value)));
+    }
+}

@@ -1,0 +1,73 @@
+//! Turns what users already have into files of gatebench: a gateway's configuration into a
+//! scenario, a suite and the configuration as gatebench runs it; recorded traffic into a scenario
+//! and load profiles.
+//!
+//! ```text
+//! kong, apisix, kubernetes, openapi ── Api ────┐
+//!                                              ├──> Folder: scenario, load, suite, configuration
+//! access log, HAR, k6 ── Mix, curve, think ────┘
+//!
+//! nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml ── wire ──> OwnConfig
+//! ```
+//!
+//! It reads text and returns text. It opens no file, and writes nothing on a terminal.
+
+mod access_log;
+mod api;
+mod apisix;
+mod defaults;
+mod error;
+mod folder;
+mod har;
+mod k6;
+mod keys;
+mod kong;
+mod kubernetes;
+mod log;
+mod name;
+mod openapi;
+mod options;
+mod regex_sample;
+mod time;
+mod traffic;
+mod wire;
+mod yaml;
+
+pub use access_log::{AccessLog, Progress};
+pub use error::ImportError;
+pub use folder::{Folder, NewFile};
+pub use log::{Effect, Note};
+pub use options::{Hour, NotAnHour, Options, Replay};
+pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
+
+/// A kind of input that is one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// Kong: a declarative configuration or a file of deck, 1.1 to 3.0.
+    Kong,
+    /// APISIX: the file of its standalone mode.
+    Apisix,
+    /// Resources of the Gateway API.
+    Kubernetes,
+    /// An OpenAPI document, 3.0 or 3.1.
+    Openapi,
+    /// Recorded traffic of a browser (HTTP Archive 1.2).
+    Har,
+    /// A script of k6, or what `k6 inspect` prints of it.
+    K6,
+}
+
+/// Imports a text.
+///
+/// # Errors
+/// All mistakes of the text, each with its line and its remedy.
+pub fn import(kind: TextKind, text: &str, options: &Options) -> Result<Folder, ImportError> {
+    match kind {
+        TextKind::Kong => kong::import(text, options),
+        TextKind::Apisix => apisix::import(text, options),
+        TextKind::Kubernetes => kubernetes::import(text, options),
+        TextKind::Openapi => openapi::import(text, options),
+        TextKind::Har => har::import(text, options),
+        TextKind::K6 => k6::import(text, options),
+    }
+}

@@ -1,0 +1,127 @@
+//! The mistakes and the notes that an import collects while it reads a text.
+
+use std::fmt;
+use std::ops::Range;
+
+use gatebench_config::{Diagnostics, Node, Problem};
+
+use crate::error::ImportError;
+
+/// A part of the input that the result does not have in the same form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Its line in the input, from 1.
+    pub line: usize,
+    /// The part, in words.
+    pub what: String,
+    /// The consequence.
+    pub effect: Effect,
+}
+
+/// The consequence of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Only the user's own gateway does this; other gateways do not support the scenario.
+    NotUnderstood,
+    /// The scenario does this in a simpler way, which every gateway supports.
+    Simplified,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+/// A text, and what was found in it.
+pub(crate) struct Log<'t> {
+    file: &'t str,
+    text: &'t str,
+    /// The offset of the first byte of each line.
+    lines: Vec<usize>,
+    problems: Vec<Problem>,
+    pub(crate) notes: Vec<Note>,
+}
+
+impl<'t> Log<'t> {
+    pub(crate) fn new(file: &'t str, text: &'t str) -> Self {
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            file,
+            text,
+            lines: std::iter::once(0).chain(breaks).collect(),
+            problems: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The line of a byte, from 1.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.lines.partition_point(|start| *start <= at)
+    }
+
+    /// Adds a mistake.
+    pub(crate) fn problem(
+        &mut self,
+        span: &Range<usize>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.problems
+            .push(Problem::new(span.clone(), message, help));
+    }
+
+    /// Notes that only the user's gateway does this. Returns the words for
+    /// `not_understood` of a scenario.
+    pub(crate) fn not_understood(
+        &mut self,
+        span: &Range<usize>,
+        what: impl Into<String>,
+    ) -> String {
+        let (line, what) = (self.line(span.start), what.into());
+        let words = format!("{what} (line {line})");
+        self.note(line, what, Effect::NotUnderstood);
+        words
+    }
+
+    /// Notes that the scenario does this in a simpler way.
+    pub(crate) fn simplified(&mut self, span: &Range<usize>, what: impl Into<String>) {
+        self.note(self.line(span.start), what.into(), Effect::Simplified);
+    }
+
+    fn note(&mut self, line: usize, what: String, effect: Effect) {
+        let note = Note { line, what, effect };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// A scalar as text, written as in the input if it is a number; a mistake if it is no scalar.
+    pub(crate) fn text_of(&mut self, node: &Node, what: &str) -> Option<String> {
+        if let Some(text) = node.text() {
+            return Some(text.to_owned());
+        }
+        if node.number().is_some() || node.flag().is_some() {
+            return Some(self.text[node.span.clone()].to_owned());
+        }
+        self.problem(
+            &node.span,
+            format!("{what} is not a text"),
+            "write one value",
+        );
+        None
+    }
+
+    /// All notes in the order of their lines.
+    ///
+    /// # Errors
+    /// All mistakes, if there are any.
+    pub(crate) fn finish(mut self) -> Result<Vec<Note>, ImportError> {
+        if !self.problems.is_empty() {
+            let all = Diagnostics::new(self.file, self.text, self.problems);
+            return Err(Box::new(all).into());
+        }
+        self.notes.sort_by_key(|note| note.line);
+        Ok(self.notes)
+    }
+}

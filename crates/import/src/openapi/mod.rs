@@ -1,0 +1,220 @@
+//! OpenAPI: a request for each operation of a document, and the policy that checks them by it.
+
+mod operation;
+mod resolve;
+mod sample;
+mod security;
+
+use gatebench_config::{Node, Problem, read_tree};
+use gatebench_model::policy::OpenapiPolicy;
+use gatebench_model::{Check, ParityCase, Policy, Request, Scenario, UpstreamKind, When};
+use serde_json::Value;
+
+use crate::api::{Api, ApiRoute, route_path};
+use crate::defaults;
+use crate::error::ImportError;
+use crate::folder::Folder;
+use crate::keys::Keys;
+use crate::log::Log;
+use crate::options::Options;
+use operation::Operation;
+use resolve::Document;
+
+/// The gateways of the suite: those that have the policy.
+const GATEWAYS: [&str; 1] = ["reference"];
+
+/// The methods that a document may describe.
+const METHODS: [&str; 8] = [
+    "get", "put", "post", "delete", "options", "head", "patch", "trace",
+];
+
+/// The copy of the document in the folder.
+const COPY: &str = "openapi.yaml";
+
+/// The operations that get parity cases.
+const PROVEN_MAX: usize = 50;
+
+pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
+    let mut log = Log::new(&options.file, text);
+    let root = read_tree(&options.file, text).map_err(Box::new)?;
+    let document = Document::new(root.to_json());
+    let base = read_head(&root, &document, &mut log);
+    let operations = operations(&root, &document, &base, &mut log);
+    let (mut policies, consumers, not_understood) = security::read(&document, &root, &mut log);
+    policies.push(Policy::Openapi(OpenapiPolicy {
+        document: COPY.into(),
+        requests: true,
+        responses: false,
+    }));
+    let notes = log.finish()?;
+    if operations.is_empty() {
+        let remedy = "name a document with at least one operation under `paths`";
+        return Err(ImportError::nothing(
+            &options.file,
+            "it has no operation that can be sent",
+            remedy,
+        ));
+    }
+    let mut route = ApiRoute::new("api".into(), route_path(&base));
+    // Paths of the document are without the prefix of `servers`.
+    route.route.strip_path = route.route.path != "/";
+    route.route.policies = policies;
+    route.not_understood = not_understood;
+    let api = Api {
+        consumers,
+        routes: vec![route],
+        ..Api::default()
+    };
+    let mut folder = Folder {
+        notes,
+        ..Folder::default()
+    };
+    folder.add_text(COPY, text, false);
+    let title = root
+        .get("info")
+        .and_then(|it| it.get("title"))
+        .and_then(Node::text);
+    let title = title.unwrap_or(&options.name).to_owned();
+    let scenario = scenario(&api, &operations, &title, options);
+    let comments = [format!(
+        "Imported from {}: a request for each operation.",
+        options.file
+    )];
+    folder.add_scenario("scenario.yaml", &comments, &scenario)?;
+    let gateways = GATEWAYS.map(|name| name.to_owned().into()).into();
+    let scenarios = vec!["./scenario.yaml".to_owned()];
+    folder.add_suite(&[], &defaults::suite(options, &title, gateways, scenarios))?;
+    Ok(folder)
+}
+
+/// Checks the version, and returns the path at which the operations begin.
+fn read_head(root: &Node, document: &Document, log: &mut Log<'_>) -> String {
+    let mut keys = Keys::of(root, "the document", log);
+    if let Some(version) = keys.text("swagger", log) {
+        let message = format!("Swagger {version} is not read");
+        log.problem(&root.head(), message, "convert the document to OpenAPI 3.0");
+    } else if let Some(version) = keys.required("openapi", log)
+        && !version.starts_with("3.")
+    {
+        let message = format!("OpenAPI {version} is not read");
+        log.problem(
+            &root.head(),
+            message,
+            "use a document of OpenAPI 3.0 or 3.1",
+        );
+    }
+    let url = document
+        .root
+        .pointer("/servers/0/url")
+        .and_then(Value::as_str)
+        .unwrap_or("/");
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.find('/').map_or("", |at| &rest[at..]);
+    path.trim_end_matches('/').to_owned()
+}
+
+fn operations(root: &Node, document: &Document, base: &str, log: &mut Log<'_>) -> Vec<Operation> {
+    let mut operations = Vec::new();
+    let Some(paths) = root.get("paths") else {
+        let problem: Problem = root.problem("the document has no `paths`", "add them");
+        log.problem(&problem.span, problem.message, problem.help);
+        return operations;
+    };
+    for path in paths.entries() {
+        if !path.key.starts_with('/') {
+            let message = format!("the path `{}` does not begin with /", path.key);
+            log.problem(&path.key_span, message, "write a path such as /pets/{id}");
+            continue;
+        }
+        let item = document.at(&["paths", &path.key]);
+        for entry in path.value.entries() {
+            if !METHODS.contains(&entry.key.as_str()) {
+                continue;
+            }
+            match Operation::read(document, base, &path.key, &entry.key, &item) {
+                Ok(operation) => operations.push(operation),
+                Err(why) => {
+                    let method = entry.key.to_uppercase();
+                    let what = format!("{method} {}, which is not sent: {why}", path.key);
+                    log.simplified(&entry.key_span, what);
+                }
+            }
+        }
+    }
+    operations
+}
+
+fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options) -> Scenario {
+    let mut scenario = api.scenario(&options.name, title, &api.routes, UpstreamKind::Any);
+    // The credentials of the sample that the route got are those of every operation.
+    let sample = scenario
+        .requests
+        .first()
+        .cloned()
+        .unwrap_or_else(|| Request::new("GET", "/"));
+    let (_, query) = sample.path.split_once('?').unwrap_or((&sample.path, ""));
+    let with_credentials = |operation: &Operation| {
+        let mut request = operation.request.clone();
+        for (name, value) in &sample.headers {
+            request
+                .headers
+                .entry(name.clone())
+                .or_insert_with(|| value.clone());
+        }
+        if !query.is_empty() {
+            let separator = if request.path.contains('?') { '&' } else { '?' };
+            request.path += &format!("{separator}{query}");
+        }
+        request
+    };
+    scenario.requests = operations.iter().map(with_credentials).collect();
+    let refusals = scenario.parity.iter().filter(|case| !case.reaches_upstream);
+    let mut parity: Vec<ParityCase> = refusals.cloned().collect();
+    for (operation, request) in operations.iter().zip(&scenario.requests).take(PROVEN_MAX) {
+        let name = format!("{} passes", operation.name);
+        parity.push(case(name, request.clone(), None));
+        if let Some(body) = &operation.wrong_body {
+            let mut wrong = request.clone();
+            wrong.body = Some(gatebench_model::Body::new(body.as_str()));
+            let name = format!("{} with a body of another type is refused", operation.name);
+            parity.push(case(name, wrong, Some(400)));
+        }
+    }
+    parity.extend(unknown_method(operations, &scenario.requests));
+    scenario.parity = parity;
+    scenario
+}
+
+/// A case: the request as it is, or with the status with which it is refused.
+fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase {
+    if let Some(status) = refused {
+        request.checks = vec![Check::Status(status)];
+    }
+    request.name = None;
+    ParityCase {
+        name,
+        request,
+        reaches_upstream: refused.is_none(),
+        upstream_body_bytes: None,
+        when: When::Both,
+    }
+}
+
+/// A path of the document with a method that it does not have.
+fn unknown_method(operations: &[Operation], requests: &[Request]) -> Option<ParityCase> {
+    let first = operations.first()?;
+    let known: Vec<&str> = operations
+        .iter()
+        .filter(|it| it.path == first.path)
+        .map(|it| it.request.method.as_str())
+        .collect();
+    let method = ["PATCH", "PUT", "DELETE"]
+        .into_iter()
+        .find(|it| !known.contains(it))?;
+    let mut request = requests.first()?.clone();
+    request.method = method.into();
+    request.body = None;
+    request.headers.remove("Content-Type");
+    let name = format!("{method} {} is refused", first.path);
+    Some(case(name, request, Some(405)))
+}

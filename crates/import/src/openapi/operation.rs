@@ -1,0 +1,212 @@
+//! An operation as a request.
+
+use gatebench_model::{Body, Check, Request, template};
+use serde_json::Value;
+
+use super::resolve::Document;
+use super::sample;
+
+/// The status of a response that the document does not name.
+const STATUS: u16 = 200;
+
+/// An operation, and the request that it allows.
+pub(super) struct Operation {
+    /// Method and path as in the document.
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) request: Request,
+    /// A body that the document does not allow.
+    pub(super) wrong_body: Option<String>,
+}
+
+impl Operation {
+    /// Reads an operation, or returns the reason why no request can be made of it.
+    pub(super) fn read(
+        document: &Document,
+        base: &str,
+        path: &str,
+        method: &str,
+        item: &Value,
+    ) -> Result<Self, &'static str> {
+        let operation = document.resolved(item.get(method).unwrap_or(&Value::Null));
+        let method = method.to_uppercase();
+        let name = format!("{method} {path}");
+        let mut target = Target::new(path);
+        let shared = item.get("parameters").and_then(Value::as_array);
+        let own = operation.get("parameters").and_then(Value::as_array);
+        for parameter in shared.into_iter().chain(own).flatten() {
+            target.add(document, document.resolved(parameter))?;
+        }
+        let full = format!("{base}{}", target.path_and_query()?);
+        let mut request = Request::new(method, template::escape(&full));
+        request.name = Some(name.clone());
+        request.headers.extend(target.headers);
+        let mut wrong_body = None;
+        if let Some(body) = operation.get("requestBody") {
+            wrong_body = add_body(document, document.resolved(body), &mut request)?;
+        }
+        let status = status(operation);
+        if status != STATUS {
+            request
+                .headers
+                .insert("X-Response-Status".into(), status.to_string());
+        }
+        request.checks = vec![Check::Status(status)];
+        Ok(Self {
+            name,
+            path: path.to_owned(),
+            request,
+            wrong_body,
+        })
+    }
+}
+
+/// The first success that the document names.
+fn status(operation: &Value) -> u16 {
+    let responses = operation.get("responses").and_then(Value::as_object);
+    let codes = responses
+        .into_iter()
+        .flatten()
+        .filter_map(|(code, _)| code.parse().ok());
+    codes
+        .filter(|code| (200..300).contains(code))
+        .min()
+        .unwrap_or(STATUS)
+}
+
+/// Adds a body in JSON or as a form. Returns a body that is not allowed.
+fn add_body(
+    document: &Document,
+    body: &Value,
+    request: &mut Request,
+) -> Result<Option<String>, &'static str> {
+    let content = body.get("content").and_then(Value::as_object);
+    let content = content.ok_or("its body has no content")?;
+    let is_json = |kind: &str| kind.starts_with("application/json") || kind.contains("+json");
+    let found = content.iter().find(|(kind, _)| is_json(kind));
+    let form = content
+        .iter()
+        .find(|(kind, _)| *kind == "application/x-www-form-urlencoded");
+    let Some((kind, media)) = found.or(form) else {
+        return Err("its body is neither JSON nor a form");
+    };
+    let example = media.get("example").or_else(|| {
+        let examples = media.get("examples").and_then(Value::as_object)?;
+        let (_, first) = examples.iter().next()?;
+        document.resolved(first).get("value")
+    });
+    let sample = match example {
+        Some(example) => Some(example.clone()),
+        None => sample::of(document, media.get("schema").unwrap_or(&Value::Null)),
+    };
+    let sample = sample.ok_or("no value of its body can be made")?;
+    let text = match found.is_some() {
+        true => sample.to_string(),
+        false => form_of(&sample),
+    };
+    request.headers.insert("Content-Type".into(), kind.clone());
+    request.body = Some(Body::new(template::escape(&text)));
+    let is_object = found.is_some() && sample.is_object();
+    Ok(is_object.then(|| "[]".to_owned()))
+}
+
+fn form_of(sample: &Value) -> String {
+    let members = sample.as_object().into_iter().flatten();
+    let pairs: Vec<String> = members
+        .map(|(name, value)| format!("{}={}", encoded(name), encoded(&plain(value))))
+        .collect();
+    pairs.join("&")
+}
+
+/// Path, query and headers of a request.
+struct Target {
+    path: String,
+    query: Vec<(String, String)>,
+    headers: Vec<(String, String)>,
+}
+
+impl Target {
+    fn new(path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            query: Vec::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// Adds a parameter, if it must be there. One of the operation replaces one of the path.
+    fn add(&mut self, document: &Document, parameter: &Value) -> Result<(), &'static str> {
+        let name = parameter
+            .get("name")
+            .and_then(Value::as_str)
+            .ok_or("a parameter has no name")?;
+        let place = parameter
+            .get("in")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let is_required = parameter.get("required").and_then(Value::as_bool) == Some(true);
+        if place != "path" && !is_required {
+            return Ok(());
+        }
+        let schema = parameter.get("schema").unwrap_or(&Value::Null);
+        let value = match parameter.get("example") {
+            Some(example) => Some(example.clone()),
+            None => sample::of(document, schema),
+        };
+        let value = plain(&value.ok_or("no value of a parameter can be made")?);
+        match place {
+            "path" => self.path = self.path.replace(&format!("{{{name}}}"), &encoded(&value)),
+            "query" => {
+                self.query.retain(|(known, _)| known != name);
+                self.query.push((name.to_owned(), value));
+            }
+            "header" => self.headers.push((name.to_owned(), value)),
+            "cookie" => self
+                .headers
+                .push(("Cookie".into(), format!("{name}={value}"))),
+            _ => return Err("a parameter has no known place"),
+        }
+        Ok(())
+    }
+
+    fn path_and_query(&self) -> Result<String, &'static str> {
+        if self.path.contains('{') {
+            return Err("a parameter of its path is not described");
+        }
+        let pairs: Vec<String> = self
+            .query
+            .iter()
+            .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+            .collect();
+        let query = if pairs.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", pairs.join("&"))
+        };
+        Ok(format!("{}{query}", self.path))
+    }
+}
+
+/// A value as a parameter has it; items are separated by commas.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(plain).collect();
+            items.join(",")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Percent-encodes all but unreserved characters and commas (RFC 3986 section 2.3).
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~,".contains(&byte) {
+            true => out.push(char::from(byte)),
+            false => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}

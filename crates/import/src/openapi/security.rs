@@ -1,0 +1,60 @@
+//! Security schemes as policies, with consumers who pass them.
+
+use gatebench_config::Node;
+use gatebench_model::policy::{ApiKeyPolicy, ApiKeyQueryPolicy, BasicAuthPolicy};
+use gatebench_model::{Consumer, Policy};
+use serde_json::Value;
+
+use super::resolve::Document;
+use crate::log::Log;
+
+/// The consumer of an imported document. A document contains no credentials.
+const CONSUMER: &str = "someone";
+
+/// The policies for the security that holds for the whole document, the consumers who pass them,
+/// and the schemes without a policy.
+pub(super) fn read(
+    document: &Document,
+    root: &Node,
+    log: &mut Log<'_>,
+) -> (Vec<Policy>, Vec<Consumer>, Vec<String>) {
+    let mut policies = Vec::new();
+    let mut not_understood = Vec::new();
+    // The first alternative is enough for a request to pass.
+    let required = document
+        .root
+        .pointer("/security/0")
+        .and_then(Value::as_object);
+    for (name, _) in required.into_iter().flatten() {
+        let scheme = document.at(&["components", "securitySchemes", name]);
+        let word = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
+        let carrier = word("name").to_owned();
+        match (word("type"), word("in"), word("scheme")) {
+            ("apiKey", "header", _) => {
+                policies.push(Policy::ApiKey(ApiKeyPolicy { header: carrier }))
+            }
+            ("apiKey", "query", _) => {
+                policies.push(Policy::ApiKeyQuery(ApiKeyQueryPolicy { name: carrier }))
+            }
+            ("http", _, "basic") => policies.push(Policy::BasicAuth(BasicAuthPolicy {
+                realm: "api".into(),
+            })),
+            _ => {
+                let span = root
+                    .entry("security")
+                    .map_or(root.head(), |it| it.key_span.clone());
+                not_understood
+                    .push(log.not_understood(&span, format!("the security scheme {name}")));
+            }
+        }
+    }
+    let consumers = match policies.is_empty() {
+        true => Vec::new(),
+        false => vec![Consumer {
+            name: CONSUMER.into(),
+            keys: vec!["a-key-for-the-measurement".into()],
+            password: Some("a-password-for-the-measurement".into()),
+        }],
+    };
+    (policies, consumers, not_understood)
+}

@@ -1,0 +1,80 @@
+//! The name and the settings of an import.
+
+use std::str::FromStr;
+
+use gatebench_model::HumanDuration;
+use thiserror::Error;
+
+use crate::name;
+use crate::time;
+
+/// The settings of an import.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the input, under which mistakes are reported.
+    pub file: String,
+    /// The name of the scenario and the suite.
+    pub name: String,
+    /// Writes a scenario for each route instead of one for all.
+    pub each_route: bool,
+    /// The replay of recorded traffic.
+    pub replay: Replay,
+}
+
+impl Options {
+    /// The settings of an import of this file, with defaults.
+    pub fn new(file: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            file: file.into(),
+            name: name::slug(&name.into()),
+            each_route: false,
+            replay: Replay::default(),
+        }
+    }
+}
+
+/// The settings of a replay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// The factor of the rate.
+    pub times: f64,
+    /// The time to which the curve is compressed [default: a minute, or the log's time if that is
+    /// shorter].
+    pub over: Option<HumanDuration>,
+    /// The hour to which the log is cut.
+    pub hour: Option<Hour>,
+    /// True if the values of queries are kept.
+    pub query_values: bool,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        Self {
+            times: 1.0,
+            over: None,
+            hour: None,
+            query_values: false,
+        }
+    }
+}
+
+/// An hour on the clock of a log, such as `2025-01-31T14`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hour {
+    /// Its beginning, in milliseconds since 1970.
+    pub(crate) start_ms: i64,
+}
+
+/// A text that is no hour.
+#[derive(Debug, Error)]
+#[error("'{0}' is not an hour: write it as 2025-01-31T14")]
+pub struct NotAnHour(String);
+
+impl FromStr for Hour {
+    type Err = NotAnHour;
+
+    fn from_str(text: &str) -> Result<Self, NotAnHour> {
+        let hour = time::hour(text).map(|start_ms| Self { start_ms });
+        hour.ok_or_else(|| NotAnHour(text.to_owned()))
+    }
+}

@@ -1,0 +1,242 @@
+//! A text that a regular expression of a path matches, and the literal text with which every match
+//! begins.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// The deepest nesting of groups.
+const DEPTH_MAX: usize = 16;
+
+/// The most repetitions of a quantifier that are written out.
+const REPEAT_MAX: usize = 64;
+
+/// A text that the expression matches; none if the expression has a part that is not known here.
+pub(crate) fn sample(expression: &str) -> Option<String> {
+    let mut parser = Parser {
+        chars: expression.chars().peekable(),
+        depth: 0,
+    };
+    let text = parser.alternatives()?;
+    parser.chars.next().is_none().then_some(text)
+}
+
+/// The literal text at the beginning of the expression.
+pub(crate) fn literal_prefix(expression: &str) -> String {
+    let mut prefix = String::new();
+    let mut chars = expression
+        .strip_prefix('^')
+        .unwrap_or(expression)
+        .chars()
+        .peekable();
+    while let Some(c) = chars.next() {
+        let literal = match c {
+            '\\' => match chars.next() {
+                Some(escaped) if !escaped.is_alphanumeric() => escaped,
+                _ => break,
+            },
+            '.' | '[' | '(' | '{' | '*' | '+' | '?' | '|' | '$' | '^' | ')' => break,
+            c => c,
+        };
+        if matches!(chars.peek(), Some('*' | '?' | '{')) {
+            break;
+        }
+        prefix.push(literal);
+    }
+    // An alternative at the top may begin with something else.
+    match expression.contains('|') && !expression.contains('(') {
+        true => String::new(),
+        false => prefix,
+    }
+}
+
+struct Parser<'e> {
+    chars: Peekable<Chars<'e>>,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    /// The sample of the first alternative; the others are read and dropped.
+    fn alternatives(&mut self) -> Option<String> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return None;
+        }
+        let first = self.sequence()?;
+        while self.chars.next_if_eq(&'|').is_some() {
+            self.sequence()?;
+        }
+        self.depth -= 1;
+        Some(first)
+    }
+
+    fn sequence(&mut self) -> Option<String> {
+        let mut text = String::new();
+        while let Some(&c) = self.chars.peek() {
+            if c == '|' || c == ')' {
+                break;
+            }
+            self.chars.next();
+            let atom = self.atom(c)?;
+            let (least, is_optional) = self.quantifier()?;
+            // An optional part at the end of a path is left out.
+            let count = if is_optional { 0 } else { least };
+            text += &atom.repeat(count);
+        }
+        Some(text)
+    }
+
+    fn atom(&mut self, c: char) -> Option<String> {
+        Some(match c {
+            '^' | '$' => String::new(),
+            '.' => "x".into(),
+            '[' => self.class()?.to_string(),
+            '(' => self.group()?,
+            '\\' => self.escape()?,
+            '*' | '+' | '?' => return None,
+            c => c.to_string(),
+        })
+    }
+
+    fn escape(&mut self) -> Option<String> {
+        Some(match self.chars.next()? {
+            'd' => "1".into(),
+            'w' | 'S' | 'D' => "x".into(),
+            'b' | 'A' | 'z' | 'Z' => String::new(),
+            '-' => "-".into(),
+            c if !c.is_alphanumeric() => c.to_string(),
+            _ => return None,
+        })
+    }
+
+    fn group(&mut self) -> Option<String> {
+        if self.chars.next_if_eq(&'?').is_some() {
+            match self.chars.next()? {
+                ':' | '>' => {}
+                'P' => self.name()?,
+                '<' => {
+                    if matches!(self.chars.peek(), Some('=' | '!')) {
+                        return None;
+                    }
+                    self.rest_of_name()?;
+                }
+                'i' => {
+                    self.chars
+                        .next_if(|c| *c == ':' || *c == ')')
+                        .filter(|c| *c == ':')?;
+                }
+                _ => return None,
+            }
+        }
+        let text = self.alternatives()?;
+        self.chars.next_if_eq(&')')?;
+        Some(text)
+    }
+
+    fn name(&mut self) -> Option<()> {
+        self.chars.next_if_eq(&'<')?;
+        self.rest_of_name()
+    }
+
+    fn rest_of_name(&mut self) -> Option<()> {
+        self.chars.find(|c| *c == '>').map(drop)
+    }
+
+    /// A character of a class.
+    fn class(&mut self) -> Option<char> {
+        let is_negated = self.chars.next_if_eq(&'^').is_some();
+        let mut members = Vec::new();
+        loop {
+            let c = self.chars.next()?;
+            match c {
+                ']' if !members.is_empty() => break,
+                '\\' => {
+                    let sample = self.escape()?;
+                    members.push(sample.chars().next()?);
+                }
+                // A class of POSIX, as [:alnum:].
+                '[' if self.chars.peek() == Some(&':') => {
+                    self.chars.find(|c| *c == ']')?;
+                    members.push('x');
+                }
+                c => members.push(c),
+            }
+        }
+        if !is_negated {
+            return members.into_iter().find(|c| *c != '-');
+        }
+        ['x', '1', '-', '_']
+            .into_iter()
+            .find(|c| !members.contains(c))
+    }
+
+    /// The least number of repetitions, and whether none is allowed.
+    fn quantifier(&mut self) -> Option<(usize, bool)> {
+        let found = match self.chars.peek() {
+            Some('*' | '?') => (0, true),
+            Some('+') => (1, false),
+            Some('{') => {
+                self.chars.next();
+                let mut words = String::new();
+                loop {
+                    match self.chars.next()? {
+                        '}' => break,
+                        c => words.push(c),
+                    }
+                }
+                let least = words.split(',').next()?.trim();
+                let least: usize = if least.is_empty() {
+                    0
+                } else {
+                    least.parse().ok()?
+                };
+                self.chars.next_if(|c| matches!(c, '?' | '+'));
+                return (least <= REPEAT_MAX).then_some((least, least == 0));
+            }
+            _ => return Some((1, false)),
+        };
+        self.chars.next();
+        self.chars.next_if(|c| matches!(c, '?' | '+'));
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_sample_matches_its_expression() {
+        for (expression, expected) in [
+            ("^/users/\\d+$", Some("/users/1")),
+            ("/json(?:/|$)", Some("/json/")),
+            ("/a\\.b/[^/]+/c", Some("/a.b/x/c")),
+            ("/(v1|v2)/items/?", Some("/v1/items")),
+            ("/(?<id>[a-f0-9]{4})", Some("/aaaa")),
+            ("/(?P<id>\\w+)/.*", Some("/x/")),
+            ("\\.(jpg|png)$", Some(".jpg")),
+            ("/(?=x)", None),
+            ("/(unclosed", None),
+            ("/[unclosed", None),
+            ("*", None),
+        ] {
+            assert_eq!(sample(expression).as_deref(), expected, "{expression}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_literal() {
+        assert_eq!(literal_prefix("^/users/\\d+"), "/users/");
+        assert_eq!(literal_prefix("/json(?:/|$)"), "/json");
+        assert_eq!(literal_prefix("/a\\.b?"), "/a.");
+        assert_eq!(literal_prefix("/a|/b"), "");
+    }
+
+    proptest! {
+        #[test]
+        fn no_expression_panics(text in "[\\^$\\\\()\\[\\]{}|*+?.<>:,a-c1/-]{0,30}") {
+            let _ = (sample(&text), literal_prefix(&text));
+        }
+    }
+}

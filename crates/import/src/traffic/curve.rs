@@ -1,0 +1,154 @@
+//! The rate over time: requests in slots of equal length, which grow with the time that is covered.
+
+use std::collections::BTreeMap;
+
+use crate::time::HOUR_MS;
+
+/// The slots that are kept, at the most.
+const SLOTS_MAX: usize = 200_000;
+
+/// Milliseconds of a slot at the beginning.
+const WIDTH_MS: i64 = 1_000;
+
+/// Requests by time.
+#[derive(Debug)]
+pub(super) struct Curve {
+    width_ms: i64,
+    slots: BTreeMap<i64, u64>,
+    hours: BTreeMap<i64, u64>,
+    /// The slot of the last request, which is not in `slots` yet.
+    last: (i64, u64),
+    last_hour: (i64, u64),
+    total: u64,
+    /// True if a time had a fraction of a second.
+    pub(super) has_fractions: bool,
+}
+
+impl Default for Curve {
+    fn default() -> Self {
+        Self {
+            width_ms: WIDTH_MS,
+            slots: BTreeMap::new(),
+            hours: BTreeMap::new(),
+            last: (0, 0),
+            last_hour: (0, 0),
+            total: 0,
+            has_fractions: false,
+        }
+    }
+}
+
+impl Curve {
+    pub(super) fn add(&mut self, at_ms: i64) {
+        self.total += 1;
+        self.has_fractions |= at_ms % 1_000 != 0;
+        if at_ms.div_euclid(self.width_ms) != self.last.0 {
+            self.settle();
+            // The slots may have grown.
+            self.last = (at_ms.div_euclid(self.width_ms), 0);
+        }
+        self.last.1 += 1;
+    }
+
+    pub(super) fn count_hour(&mut self, at_ms: i64) {
+        let hour = at_ms - at_ms.rem_euclid(HOUR_MS);
+        if hour != self.last_hour.0 {
+            self.settle_hour();
+            self.last_hour = (hour, 0);
+        }
+        self.last_hour.1 += 1;
+    }
+
+    fn settle_hour(&mut self) {
+        if self.last_hour.1 > 0 && self.hours.len() < SLOTS_MAX {
+            *self.hours.entry(self.last_hour.0).or_default() += self.last_hour.1;
+        }
+        self.last_hour.1 = 0;
+    }
+
+    /// Adds the last slot to the others, and doubles the slots if there are too many.
+    fn settle(&mut self) {
+        if self.last.1 > 0 {
+            *self.slots.entry(self.last.0).or_default() += self.last.1;
+        }
+        self.last.1 = 0;
+        if self.slots.len() > SLOTS_MAX {
+            self.width_ms *= 2;
+            let mut wider = BTreeMap::new();
+            for (slot, count) in &self.slots {
+                *wider.entry(slot.div_euclid(2)).or_default() += *count;
+            }
+            self.slots = wider;
+        }
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Requests by the beginning of each hour of the whole log.
+    pub(super) fn hours(&mut self) -> &BTreeMap<i64, u64> {
+        self.settle_hour();
+        &self.hours
+    }
+
+    /// The beginning and the length of the time that it covers, in milliseconds.
+    pub(super) fn span(&mut self) -> Option<(i64, i64)> {
+        self.settle();
+        let (first, last) = (self.slots.keys().next()?, self.slots.keys().next_back()?);
+        Some((first * self.width_ms, (last - first + 1) * self.width_ms))
+    }
+
+    /// Requests in equal parts of a span of time. A slot that lies in two parts counts in both, in
+    /// proportion.
+    pub(super) fn parts(&mut self, start_ms: i64, length_ms: i64, parts: usize) -> Vec<f64> {
+        self.settle();
+        let mut counts = vec![0.0; parts];
+        let part_ms = length_ms as f64 / parts as f64;
+        for (slot, count) in &self.slots {
+            let begin = (slot * self.width_ms - start_ms) as f64 / part_ms;
+            let end = ((slot + 1) * self.width_ms - start_ms) as f64 / part_ms;
+            let density = *count as f64 / (end - begin);
+            let first = begin.max(0.0) as usize;
+            for (part, sum) in counts.iter_mut().enumerate().skip(first) {
+                let overlap = end.min((part + 1) as f64) - begin.max(part as f64);
+                if overlap <= 0.0 {
+                    break;
+                }
+                *sum += overlap * density;
+            }
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_to_all_requests() {
+        let mut curve = Curve::default();
+        for second in 0..100 {
+            (0..second).for_each(|_| curve.add(1_000_000 + second * 1_000));
+        }
+        let (start, length) = curve.span().unwrap_or_default();
+        assert_eq!((start, length), (1_001_000, 99_000));
+        let parts = curve.parts(start, length, 7);
+        assert!(
+            (parts.iter().sum::<f64>() - 4_950.0).abs() < 1e-6,
+            "{parts:?}"
+        );
+        assert!(parts.is_sorted() && !curve.has_fractions);
+    }
+
+    #[test]
+    fn slots_grow_with_the_time() {
+        let mut curve = Curve::default();
+        (0..500_000).for_each(|second| curve.add(second * 1_000));
+        let (_, length) = curve.span().unwrap_or_default();
+        assert!(curve.slots.len() <= SLOTS_MAX + 1);
+        assert_eq!(curve.total(), 500_000);
+        assert!((length - 500_000_000).abs() <= curve.width_ms);
+    }
+}

@@ -1,0 +1,134 @@
+//! Segments of paths that identify something: each kind is replaced by made-up values.
+
+/// The kinds of identifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Digits.
+    Number,
+    /// 8-4-4-4-12 hexadecimal digits.
+    Uuid,
+    /// Hexadecimal digits.
+    Hash,
+    /// Year, month and day.
+    Date,
+    /// Letters and digits at random.
+    Token,
+    /// An address of mail.
+    Mail,
+    /// One of many texts at the same place.
+    Text,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Number,
+        Self::Uuid,
+        Self::Hash,
+        Self::Date,
+        Self::Token,
+        Self::Mail,
+        Self::Text,
+    ];
+
+    /// The name of its source of values.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Uuid => "uuid",
+            Self::Hash => "hash",
+            Self::Date => "date",
+            Self::Token => "token",
+            Self::Mail => "mail",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// Texts of at least this many hexadecimal digits are hashes.
+const HASH_CHARS_MIN: usize = 16;
+/// Texts of at least this many characters may be tokens.
+const TOKEN_CHARS_MIN: usize = 20;
+/// A text with this many digits among other characters is an identifier.
+const DIGITS_MIN: usize = 4;
+
+/// The kind of identifier that a segment is; none if it seems to be a name.
+pub(super) fn kind_of(segment: &str) -> Option<Kind> {
+    let bytes = segment.as_bytes();
+    let digits = bytes.iter().filter(|it| it.is_ascii_digit()).count();
+    if bytes.contains(&b'@') || segment.contains("%40") {
+        return Some(Kind::Mail);
+    }
+    if digits == 0 {
+        return is_letters_at_random(bytes).then_some(Kind::Token);
+    }
+    if digits == bytes.len() {
+        return Some(Kind::Number);
+    }
+    if is_shaped(bytes, &[8, 4, 4, 4, 12], u8::is_ascii_hexdigit) {
+        return Some(Kind::Uuid);
+    }
+    if is_shaped(bytes, &[4, 2, 2], u8::is_ascii_digit) {
+        return Some(Kind::Date);
+    }
+    if bytes.len() >= HASH_CHARS_MIN && bytes.iter().all(u8::is_ascii_hexdigit) {
+        return Some(Kind::Hash);
+    }
+    (digits >= DIGITS_MIN || is_token(bytes)).then_some(Kind::Token)
+}
+
+/// Reports whether groups of these lengths are joined by hyphens.
+fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool {
+    let mut groups = bytes.split(|byte| *byte == b'-');
+    let fits = |length: &usize| {
+        groups
+            .next()
+            .is_some_and(|group| group.len() == *length && group.iter().all(allowed))
+    };
+    lengths.iter().all(fits) && groups.next().is_none()
+}
+
+/// Letters of both cases and digits in the alphabets of Base64.
+fn is_token(bytes: &[u8]) -> bool {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+.~%".contains(byte);
+    bytes.len() >= TOKEN_CHARS_MIN
+        && bytes.iter().all(allowed)
+        && bytes.iter().any(u8::is_ascii_uppercase)
+        && bytes.iter().any(u8::is_ascii_lowercase)
+}
+
+/// Long text without digits that changes between upper and lower case more often than words do.
+fn is_letters_at_random(bytes: &[u8]) -> bool {
+    let changes = bytes.windows(2).filter(|it| {
+        it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()
+    });
+    is_token(bytes) && changes.count() * 4 >= bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_recognized_and_names_are_not() {
+        for (segment, kind) in [
+            ("42", Some(Kind::Number)),
+            ("123e4567-e89b-12d3-a456-426614174000", Some(Kind::Uuid)),
+            ("9b74c9897bac770ffc029102a200c5de", Some(Kind::Hash)),
+            ("2025-01-31", Some(Kind::Date)),
+            ("dGhpcyBpcyBhIHRva2Vu1A", Some(Kind::Token)),
+            ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0", Some(Kind::Token)),
+            ("ORD-2025-1", Some(Kind::Token)),
+            ("someone@example.com", Some(Kind::Mail)),
+            ("someone%40example.com", Some(Kind::Mail)),
+            ("QwErTyUiOpAsDfGhJkLz", Some(Kind::Token)),
+            ("users", None),
+            ("v2", None),
+            ("oauth2", None),
+            ("getCustomerOrderHistory", None),
+            ("app.js", None),
+            ("", None),
+        ] {
+            assert_eq!(kind_of(segment), kind, "{segment}");
+        }
+    }
+}

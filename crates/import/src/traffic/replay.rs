@@ -1,0 +1,229 @@
+//! The replay of recorded traffic: its load profiles, and the folder with everything.
+
+use std::time::Duration;
+
+use gatebench_model::load::{
+    Change, Closed, DrawnThink, ExponentialThink, Open, RateStage, Spread, Think,
+};
+use gatebench_model::{HumanDuration, LoadProfile, Phase, Shape, Suite};
+
+use super::Traffic;
+use super::mix::Shares;
+use crate::defaults;
+use crate::error::ImportError;
+use crate::folder::Folder;
+use crate::options::Options;
+use crate::options::Replay;
+use crate::time::{self, HOUR_MS};
+
+/// The stages of a replayed curve.
+const STAGES_MAX: usize = 60;
+
+/// The length of a replay, unless the user wants another or the log is shorter.
+const OVER: Duration = Duration::from_secs(60);
+
+/// The largest difference between the mix and the log.
+const DIFFERENCE_MAX: f64 = 0.01;
+
+/// The shortest stage.
+const STAGE_MIN: Duration = Duration::from_millis(100);
+
+/// The rate of a part of the log in which nothing was requested.
+const RATE_MIN: f64 = 0.001;
+
+/// Connections for each request per second: enough for responses that take 100 ms.
+const CONNECTIONS_PER_RATE: f64 = 0.1;
+const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
+
+/// The hours that are listed.
+const HOURS_MAX: usize = 48;
+
+/// The most connections of the closed load.
+const USERS_MAX: f64 = 10_000.0;
+
+/// The replay in words, and the time that it covers.
+struct Covered {
+    start_ms: i64,
+    length_ms: i64,
+    over: Duration,
+    words: String,
+    arrivals: &'static str,
+}
+
+fn covered(traffic: &mut Traffic, replay: &Replay) -> Option<Covered> {
+    let (mut start_ms, mut length_ms) = traffic.curve.span()?;
+    if let Some(hour) = replay.hour {
+        (start_ms, length_ms) = (hour.start_ms, HOUR_MS);
+    }
+    let length = Duration::from_millis(length_ms.unsigned_abs());
+    let over = replay
+        .over
+        .map_or(length.min(OVER), |over| over.0)
+        .max(Duration::from_secs(1));
+    let from = time::in_words(start_ms);
+    let until = time::in_words(start_ms + length_ms);
+    let words = format!(
+        "{from} to {until} at {}x in {}",
+        replay.times,
+        HumanDuration(over)
+    );
+    let arrivals = match traffic.curve.has_fractions {
+        true => "arrivals within a stage are Poisson",
+        false => "arrivals within a second are Poisson, because the log has whole seconds only",
+    };
+    Some(Covered {
+        start_ms,
+        length_ms,
+        over,
+        words,
+        arrivals,
+    })
+}
+
+/// Writes the scenario, the load profiles and the suite of recorded traffic.
+pub(crate) fn write(
+    mut traffic: Traffic,
+    options: &Options,
+    mut folder: Folder,
+) -> Result<Folder, ImportError> {
+    let nothing = || {
+        let remedy = "check that the log has requests, and that --hour is one of its hours";
+        ImportError::nothing(
+            &options.file,
+            "it has no request that can be replayed",
+            remedy,
+        )
+    };
+    let covered = covered(&mut traffic, &options.replay).ok_or_else(nothing)?;
+    if traffic.mix.is_empty() {
+        return Err(nothing());
+    }
+    let hours: Vec<(String, u64)> = traffic
+        .curve
+        .hours()
+        .iter()
+        .map(|(start_ms, count)| (time::hour_in_words(*start_ms), *count))
+        .collect();
+    let file = &options.file;
+    let title = format!("Traffic of {file}, {}; {}", covered.words, covered.arrivals);
+    let scenario = traffic
+        .mix
+        .scenario(&options.name, &format!("Traffic of {file}"));
+    let shares = traffic.mix.shares(&scenario);
+    folder.facts.extend(facts(&traffic, &shares, &covered));
+    let busiest = hours.iter().max_by_key(|(_, count)| *count);
+    let busiest =
+        busiest.map(|(hour, count)| format!("busiest hour: {hour}, with {count} requests"));
+    folder.facts.extend(busiest);
+    let comment = format!(
+        "Imported from {file}: the weight of a request is its share in the log in percent. \
+         Identifiers, values of queries and bodies are made up; sizes of responses are those of \
+         the log."
+    );
+    folder.add_scenario("scenario.yaml", &[comment], &scenario)?;
+    let rates = open(&mut traffic, &covered, options.replay.times);
+    let rates = profile("rate", &title, rates, covered.over);
+    folder.add_load("load.yaml", &[], &rates)?;
+    if let Some(users) = users(&traffic, &covered, options.replay.times) {
+        let title = format!("Users of {file}, who think as long as those of the log on average");
+        let users = profile("users", &title, users, covered.over);
+        folder.add_load("users.yaml", &[], &users)?;
+    }
+    let gateways = ["reference", "nginx", "haproxy"]
+        .map(|it| it.to_owned().into())
+        .into();
+    let suite = Suite {
+        load: "./load.yaml".into(),
+        ..defaults::suite(options, &title, gateways, vec!["./scenario.yaml".into()])
+    };
+    let comments = hours_comment(&hours);
+    folder.add_suite(&comments, &suite)?;
+    Ok(folder)
+}
+
+/// The requests of each hour, the first ones of a long log.
+fn hours_comment(hours: &[(String, u64)]) -> Vec<String> {
+    let mut lines = vec!["Requests of each hour of the log; `--hour` cuts to one:".to_owned()];
+    let shown = hours.iter().take(HOURS_MAX);
+    lines.extend(shown.map(|(hour, count)| format!("{hour} {count}")));
+    lines
+}
+
+fn facts(traffic: &Traffic, shares: &Shares, covered: &Covered) -> Vec<String> {
+    let mut facts = vec![
+        format!("{} requests, {}", traffic.curve.total(), covered.words),
+        covered.arrivals.to_owned(),
+        format!(
+            "shares of requests differ from those of the log by at most {:.2} %; rare requests that are left out: {:.2} %",
+            100.0 * shares.difference_max,
+            100.0 * shares.left_out
+        ),
+    ];
+    if shares.difference_max.max(shares.left_out) > DIFFERENCE_MAX {
+        facts.push(
+            "  the mix is not that of the log: import a part of it, with --hour or fewer files"
+                .to_owned(),
+        );
+    }
+    if traffic.skipped > 0 {
+        facts.push(format!(
+            "requests without a path, such as CONNECT, that are left out: {}",
+            traffic.skipped
+        ));
+    }
+    facts
+}
+
+fn profile(name: &str, title: &str, shape: Shape, over: Duration) -> LoadProfile {
+    let mut phase = Phase::new(name, shape, HumanDuration(over));
+    phase.warm_up = HumanDuration::from_millis(1_000);
+    LoadProfile {
+        profile: name.into(),
+        title: title.into(),
+        cold: false,
+        phases: vec![phase],
+    }
+}
+
+/// The curve as stages of an open load, each with the mean rate of its part of the log.
+fn open(traffic: &mut Traffic, covered: &Covered, times: f64) -> Shape {
+    let most = (covered.over.as_secs_f64() / STAGE_MIN.as_secs_f64()) as usize;
+    let seconds = usize::try_from(covered.length_ms / 1_000).unwrap_or(1);
+    let count = STAGES_MAX.min(most).min(seconds).max(1);
+    let parts = traffic
+        .curve
+        .parts(covered.start_ms, covered.length_ms, count);
+    let part_seconds = covered.length_ms as f64 / 1_000.0 / count as f64;
+    let rate = |requests: &f64| {
+        let rate = requests / part_seconds * times;
+        (rate * 1_000.0).round().max(1_000.0 * RATE_MIN) / 1_000.0
+    };
+    let rates: Vec<f64> = parts.iter().map(rate).collect();
+    let over = HumanDuration::from_millis((covered.over.as_millis() / count as u128) as u64);
+    let stage = |rate: &f64| RateStage {
+        rate_per_second: *rate,
+        over,
+        how: Change::Step,
+    };
+    let peak = rates.iter().copied().fold(RATE_MIN, f64::max);
+    let connections = (peak * CONNECTIONS_PER_RATE).clamp(*CONNECTIONS.start(), *CONNECTIONS.end());
+    let mut open = Open::new(rates[0]);
+    open.stages = rates.iter().map(stage).collect();
+    open.arrivals = Spread::Poisson;
+    open.connections_max = connections as u32;
+    Shape::Open(open)
+}
+
+/// As many users as the log had at a time on average, who think as long as those did (Little's
+/// law); none if no client came back.
+fn users(traffic: &Traffic, covered: &Covered, times: f64) -> Option<Shape> {
+    let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
+    let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;
+    let users = (rate * mean_ms as f64 / 1_000.0).clamp(1.0, USERS_MAX);
+    let mut closed = Closed::new(users.round() as u32);
+    let mean = HumanDuration::from_millis(mean_ms);
+    closed.think = Some(Think::Drawn(DrawnThink::Exponential(ExponentialThink {
+        mean,
+    })));
+    Some(Shape::Closed(closed))
+}

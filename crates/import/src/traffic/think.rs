@@ -1,0 +1,67 @@
+//! The think times of clients: the time from one request of a client to its next.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+/// A longer pause ends a visit.
+const PAUSE_MS_MAX: i64 = 120_000;
+
+/// Clients whose last request is kept, at the most.
+const CLIENTS_MAX: usize = 200_000;
+
+/// Pauses of all clients. Of a client only a hash is kept, with a key of this process.
+#[derive(Debug, Default)]
+pub(super) struct Think {
+    hasher: RandomState,
+    last_ms: HashMap<u64, i64>,
+    pauses: u64,
+    sum_ms: u64,
+}
+
+impl Think {
+    pub(super) fn add(&mut self, client: &[u8], at_ms: i64) {
+        if client.is_empty() {
+            return;
+        }
+        if self.last_ms.len() >= CLIENTS_MAX {
+            self.last_ms.retain(|_, last| at_ms - *last <= PAUSE_MS_MAX);
+            if self.last_ms.len() >= CLIENTS_MAX {
+                self.last_ms.clear();
+            }
+        }
+        let before = self.last_ms.insert(self.hasher.hash_one(client), at_ms);
+        if let Some(pause) = before.map(|before| at_ms - before)
+            && (0..=PAUSE_MS_MAX).contains(&pause)
+        {
+            self.pauses += 1;
+            self.sum_ms += pause as u64;
+        }
+    }
+
+    /// The mean pause in milliseconds; none if no client came back.
+    pub(super) fn mean_ms(&self) -> Option<u64> {
+        (self.pauses > 0).then(|| self.sum_ms / self.pauses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_within_a_visit_count() {
+        let mut think = Think::default();
+        assert_eq!(think.mean_ms(), None);
+        for (client, at) in [
+            ("a", 0),
+            ("b", 500),
+            ("a", 2_000),
+            ("b", 4_500),
+            ("a", 900_000),
+            ("", 1),
+        ] {
+            think.add(client.as_bytes(), at);
+        }
+        assert_eq!(think.mean_ms(), Some(3_000));
+    }
+}

@@ -1,0 +1,104 @@
+//! The addresses on which Envoy listens: one of them is measured, the others become Unix sockets of
+//! the trial.
+
+use gatebench_config::Node;
+
+use super::routes;
+use crate::wire::edits::Edits;
+use crate::wire::tree::{at, each_mapping, removable};
+
+const PORT: &str = "each trial has its own port";
+const OTHER_PORT: &str =
+    "only one port is measured; the others are sockets in the folder of the trial";
+const CERTIFICATE: &str = "each trial has its own certificate";
+
+/// The listener that is measured.
+pub(super) struct Listeners {
+    measured: usize,
+    pub(super) has_tls: bool,
+}
+
+fn all(root: &Node) -> &[Node] {
+    at(root, &["static_resources", "listeners"])
+        .map(Node::items)
+        .unwrap_or_default()
+}
+
+impl Listeners {
+    /// Chooses the listener with the most routes to clusters.
+    pub(super) fn of(root: &Node) -> Self {
+        let mut best = (0, 0);
+        for (index, listener) in all(root).iter().enumerate() {
+            let count = routes::hints(Some(listener)).len();
+            if count > best.1 {
+                best = (index, count);
+            }
+        }
+        let chains = all(root)
+            .get(best.0)
+            .map(|it| it.list("filter_chains"))
+            .unwrap_or_default();
+        Self {
+            measured: best.0,
+            has_tls: chains
+                .iter()
+                .any(|chain| chain.get("transport_socket").is_some()),
+        }
+    }
+
+    pub(super) fn measured<'n>(&self, root: &'n Node) -> Option<&'n Node> {
+        all(root).get(self.measured)
+    }
+
+    /// Replaces the addresses and certificates of all listeners.
+    pub(super) fn edit(&self, text: &str, root: &Node, edits: &mut Edits<'_>) {
+        for (index, listener) in all(root).iter().enumerate() {
+            if let Some(address) = listener.get("address") {
+                let (new, why) = match index == self.measured {
+                    true => (here(), PORT),
+                    false => (socket(index), OTHER_PORT),
+                };
+                edits.replace(&address.span, new, why);
+            }
+            if let Some(more) = listener.entry("additional_addresses") {
+                edits.remove(&removable(text, listener, more), PORT);
+            }
+            for chain in listener.list("filter_chains") {
+                self.chain(text, chain, edits);
+            }
+        }
+    }
+
+    fn chain(&self, text: &str, chain: &Node, edits: &mut Edits<'_>) {
+        let Some(socket) = chain.entry("transport_socket") else {
+            return;
+        };
+        if !self.has_tls {
+            edits.remove(&removable(text, chain, socket), CERTIFICATE);
+            return;
+        }
+        each_mapping(&socket.value, &mut |node| {
+            for (key, new) in [("certificate_chain", "certificate"), ("private_key", "key")] {
+                if let Some(source) = node.get(key) {
+                    let new = format!("{{\"filename\": \"{{{{ listeners[0].tls.{new} }}}}\"}}");
+                    edits.replace(&source.span, new, CERTIFICATE);
+                }
+            }
+            for key in ["validation_context", "require_client_certificate"] {
+                if let Some(entry) = node.entry(key) {
+                    edits.remove(&removable(text, node, entry), CERTIFICATE);
+                }
+            }
+        });
+    }
+}
+
+fn here() -> String {
+    "{\"socket_address\": {\"address\": \"{{ listeners[0].address }}\", \
+     \"port_value\": {{ listeners[0].port }} } }"
+        .to_owned()
+}
+
+fn socket(index: usize) -> String {
+    format!("{{\"pipe\": {{\"path\": \"{{{{ cwd }}}}/other-{index}.sock\"}} }}")
+}

@@ -1,0 +1,120 @@
+//! The conditions of the measured frontend that lead to a backend with servers.
+
+use std::collections::BTreeMap;
+
+use super::bind::Binds;
+use super::parse::{Line, Section, Word};
+use crate::wire::scenario::Hint;
+
+/// The host and the path that a condition demands of a request.
+#[derive(Clone, Debug, Default)]
+struct Demand {
+    host: Option<String>,
+    path: Option<String>,
+}
+
+/// The hints for requests: one for each way to a backend that has a server.
+pub(super) fn hints(sections: &[Section], binds: &Binds) -> Vec<Hint> {
+    let mut hints = Vec::new();
+    for section in sections.iter().filter(|it| binds.is_measured(it)) {
+        if has_server(section) {
+            hints.push(Hint::prefix(None, "/"));
+        }
+        let conditions = conditions(section);
+        for line in section.named("use_backend") {
+            let leads = sections
+                .iter()
+                .any(|it| it.kind() == "backend" && it.name() == line.word(1) && has_server(it));
+            if leads && let Some(demand) = demand(line, &conditions) {
+                let path = demand.path.unwrap_or_else(|| "/".into());
+                hints.push(Hint::prefix(demand.host, &path));
+            }
+        }
+        for line in section.named("default_backend") {
+            let mut backends = sections.iter().filter(|it| it.kind() == "backend");
+            if backends.any(|it| it.name() == line.word(1) && has_server(it)) {
+                hints.push(Hint::prefix(None, "/"));
+            }
+        }
+    }
+    hints
+}
+
+fn has_server(section: &Section) -> bool {
+    let words = ["server", "server-template"];
+    words
+        .iter()
+        .any(|word| section.named(word).next().is_some())
+}
+
+/// The conditions of a section by their names.
+fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
+    let mut all: BTreeMap<&str, Demand> = BTreeMap::new();
+    for line in section.named("acl") {
+        let entry = all.entry(line.word(1)).or_default();
+        // Of several lines with a name, one is enough.
+        if entry.host.is_none() && entry.path.is_none() {
+            *entry = of_words(line.from(2));
+        }
+    }
+    all
+}
+
+/// The demand of a test such as `path_beg -i /api`.
+fn of_words(words: &[Word]) -> Demand {
+    let mut demand = Demand::default();
+    let Some(fetch) = words.first().map(|word| word.text.as_str()) else {
+        return demand;
+    };
+    let value = words[1..]
+        .iter()
+        .map(|word| word.text.as_str())
+        .find(|it| !it.starts_with('-') && *it != "m" && *it != "beg" && *it != "str");
+    let Some(value) = value else {
+        return demand;
+    };
+    let kind = fetch.split([',', '(']).next().unwrap_or(fetch);
+    if fetch.contains("host") || kind.starts_with("req.hdr_host") {
+        demand.host = match kind {
+            "hdr_end" | "hdr_dom" => Some(format!("a.{}", value.trim_start_matches('.'))),
+            "hdr" | "hdr_beg" | "req.hdr" => Some(value.to_owned()),
+            _ => None,
+        };
+    } else if matches!(kind, "path" | "path_beg" | "path_dir" | "url_beg" | "url") {
+        demand.path = Some(value.to_owned()).filter(|it| it.starts_with('/'));
+    }
+    demand
+}
+
+/// The demand of a line's condition; none if no request is known that meets it.
+fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
+    let mut demand = Demand::default();
+    let words = line.from(2);
+    match words.first().map(|word| word.text.as_str()) {
+        None => return Some(demand),
+        Some("if") => {}
+        Some(_) => return None,
+    }
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let found = match word.text.as_str() {
+            "{" => {
+                let rest = &words[at + 1..];
+                let end = rest
+                    .iter()
+                    .position(|it| it.text == "}")
+                    .unwrap_or(rest.len());
+                at += end + 1;
+                of_words(&rest[..end])
+            }
+            // Either side is enough.
+            "or" | "||" => break,
+            name if name.starts_with('!') => Demand::default(),
+            name => conditions.get(name).cloned()?,
+        };
+        demand.host = demand.host.or(found.host);
+        demand.path = demand.path.or(found.path);
+        at += 1;
+    }
+    (demand.host.is_some() || demand.path.is_some()).then_some(demand)
+}

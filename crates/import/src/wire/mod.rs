@@ -1,0 +1,179 @@
+//! A gateway's configuration as the user runs it, made to run here: listening ports, addresses of
+//! upstreams, and the paths of files and sockets become those of a trial. Nothing else changes.
+//!
+//! The result is a template of a gateway folder.
+
+mod apisix;
+mod edits;
+mod envoy;
+mod haproxy;
+mod kong;
+mod mask;
+mod nginx;
+mod scenario;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use gatebench_config::{Data, tree as yaml_tree};
+use gatebench_model::Scenario;
+
+use crate::error::ImportError;
+
+pub use edits::Change;
+
+/// The address on which a gateway listens, in a template.
+pub(crate) const LISTENER: &str = "{{ listeners[0] | endpoint }}";
+/// The address of the upstream.
+pub(crate) const TARGET: &str = "{{ upstreams[0].targets[0] | endpoint }}";
+/// Its host alone.
+pub(crate) const TARGET_HOST: &str = "{{ upstreams[0].targets[0].address }}";
+/// Its port alone.
+pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
+
+/// Reads files that a configuration includes: all that a pattern such as `conf.d/*.conf` names,
+/// each with its path. The pattern is relative to the configuration unless it is absolute.
+pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
+
+/// A language of configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// nginx.conf.
+    Nginx,
+    /// haproxy.cfg.
+    Haproxy,
+    /// Envoy's bootstrap, in YAML or JSON.
+    Envoy,
+    /// Kong's declarative configuration.
+    Kong,
+    /// APISIX's standalone configuration.
+    Apisix,
+}
+
+impl Language {
+    /// The language of a text; none if it is not known.
+    pub fn of(text: &str) -> Option<Self> {
+        if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
+            let has = |key: &str| root.get(key).is_some();
+            return match () {
+                () if has("_format_version") => Some(Self::Kong),
+                () if has("static_resources") || has("dynamic_resources") => Some(Self::Envoy),
+                // A scenario has routes, too.
+                () if has("routes") && !has("scenario") => Some(Self::Apisix),
+                () => None,
+            };
+        }
+        let words = |line: &str| line.split_whitespace().next().map(str::to_owned);
+        let sections = ["global", "defaults", "frontend", "backend", "listen"];
+        let is_section = |line: &&str| {
+            let is_first = !line.starts_with(char::is_whitespace) && !line.contains(['{', ';']);
+            is_first && words(line).is_some_and(|word| sections.contains(&word.as_str()))
+        };
+        if text.lines().any(|line| is_section(&line)) {
+            return Some(Self::Haproxy);
+        }
+        let is_block = |line: &&str| {
+            let word = line
+                .trim_start()
+                .split([' ', '{'])
+                .next()
+                .unwrap_or_default();
+            matches!(word, "http" | "events" | "server") && line.contains('{')
+        };
+        text.lines()
+            .any(|line| is_block(&line))
+            .then_some(Self::Nginx)
+    }
+
+    /// The gateway that reads it, by the name of its folder.
+    pub fn gateway(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx",
+            Self::Haproxy => "haproxy",
+            Self::Envoy => "envoy",
+            Self::Kong => "kong",
+            Self::Apisix => "apisix",
+        }
+    }
+
+    /// The rendered file that it replaces, by its name in the working folder.
+    pub fn replaces(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx.conf",
+            Self::Haproxy => "haproxy.cfg",
+            Self::Envoy => "envoy.json",
+            Self::Kong => "kong.json",
+            Self::Apisix => "apisix.yaml",
+        }
+    }
+}
+
+/// A user's configuration that runs here.
+#[derive(Clone, Debug)]
+pub struct OwnConfig {
+    pub language: Language,
+    /// Its text as a template of a gateway folder.
+    pub text: String,
+    /// The lines that differ from the user's.
+    pub changes: Vec<Change>,
+    /// Variables with which the gateway must be started.
+    pub environment: BTreeMap<String, String>,
+    /// True if clients must use TLS.
+    pub has_tls: bool,
+    /// A scenario for it: a request for each of its routes.
+    pub scenario: Option<Scenario>,
+}
+
+/// Reports whether a text is a template that names the ports of a trial itself.
+fn is_template(text: &str) -> bool {
+    let mut expressions = text.split("{{").skip(1).map(str::trim_start);
+    expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
+}
+
+/// Makes a configuration run here. None if its language is not known, or if it is a template, which
+/// runs as it is.
+///
+/// # Errors
+/// All mistakes of the text, and parts that cannot run here, each with its line and its remedy.
+pub fn wire(
+    file: &str,
+    text: &str,
+    read: ReadIncluded<'_>,
+) -> Result<Option<OwnConfig>, ImportError> {
+    if is_template(text) {
+        return Ok(None);
+    }
+    let Some(language) = Language::of(text) else {
+        return Ok(None);
+    };
+    let wired = match language {
+        Language::Nginx => nginx::wire(file, text, read)?,
+        Language::Haproxy => haproxy::wire(file, text)?,
+        Language::Envoy => envoy::wire(file, text)?,
+        Language::Kong => kong::wire(file, text)?,
+        Language::Apisix => apisix::wire(file, text)?,
+    };
+    Ok(Some(wired))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_is_recognized_by_its_text() {
+        for (text, language) in [
+            ("events {}\nhttp {\n}\n", Some(Language::Nginx)),
+            ("server { listen 80; }\n", Some(Language::Nginx)),
+            ("defaults\n  mode http\n", Some(Language::Haproxy)),
+            ("static_resources: {}\n", Some(Language::Envoy)),
+            ("{\"_format_version\": \"3.0\"}", Some(Language::Kong)),
+            ("routes: []\n#END\n", Some(Language::Apisix)),
+            ("hello\n", None),
+            ("apps: {http: {}}\n", None),
+        ] {
+            assert_eq!(Language::of(text), language, "{text}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Included files: read once, and part of the text from then on.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::parse::Directive;
+use super::{Source, source};
+use crate::error::ImportError;
+use crate::wire::ReadIncluded;
+
+/// Files that include files, at the most.
+const DEPTH_MAX: usize = 8;
+
+/// Included files, at the most.
+const FILES_MAX: usize = 500;
+
+/// The included files by the pattern that names them.
+pub(super) struct Reader<'r> {
+    read: ReadIncluded<'r>,
+    files: BTreeMap<String, Vec<Source>>,
+    count: RefCell<usize>,
+}
+
+impl<'r> Reader<'r> {
+    pub(super) fn new(read: ReadIncluded<'r>) -> Self {
+        Self {
+            read,
+            files: BTreeMap::new(),
+            count: RefCell::new(0),
+        }
+    }
+
+    /// Reads all files that a file includes, and returns its directives with theirs in place of
+    /// `include`. A file that does not exist is left out, which the list of changes shows.
+    pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
+        self.with_included(&source.directives, 0)
+    }
+
+    fn with_included(
+        &mut self,
+        directives: &[Directive],
+        depth: usize,
+    ) -> Result<Vec<Directive>, ImportError> {
+        let mut all = Vec::new();
+        for directive in directives {
+            if directive.name() != "include" {
+                let mut directive = directive.clone();
+                if let Some((open, children)) = &directive.block {
+                    directive.block = Some((*open, self.with_included(children, depth)?));
+                }
+                all.push(directive);
+                continue;
+            }
+            let pattern = directive.arg(0).to_owned();
+            self.load(&pattern, depth)?;
+            let files = self.included(&pattern);
+            let texts: Vec<Vec<Directive>> = files.iter().map(|it| it.directives.clone()).collect();
+            for directives in texts {
+                all.append(&mut self.with_included(&directives, depth + 1)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn load(&mut self, pattern: &str, depth: usize) -> Result<(), ImportError> {
+        if self.files.contains_key(pattern) || depth >= DEPTH_MAX {
+            return Ok(());
+        }
+        let mut files = Vec::new();
+        for (path, text) in (self.read)(pattern).unwrap_or_default() {
+            let mut count = self.count.borrow_mut();
+            *count += 1;
+            if *count <= FILES_MAX {
+                files.push(source(&path, &text)?);
+            }
+        }
+        self.files.insert(pattern.to_owned(), files);
+        Ok(())
+    }
+
+    /// The files of a pattern.
+    pub(super) fn included(&self, pattern: &str) -> &[Source] {
+        self.files.get(pattern).map_or(&[], Vec::as_slice)
+    }
+}

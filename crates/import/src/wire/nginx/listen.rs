@@ -1,0 +1,162 @@
+//! The addresses on which nginx listens: one of them is measured, the others become Unix sockets of
+//! the trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::parse::{Directive, Word};
+use crate::wire::LISTENER;
+use crate::wire::edits::Edits;
+
+const PORT: &str = "each trial has its own port";
+const OTHER_PORT: &str =
+    "only one port is measured; the others are sockets in the folder of the trial";
+const SAME_PORT: &str = "another `listen` of this server has the port already";
+
+/// Words of `listen` that do not hold for the trial's port.
+const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];
+
+/// The ports of all servers, and the one that is measured.
+pub(super) struct Listeners {
+    measured: String,
+    pub(super) has_tls: bool,
+    /// All ports in their order.
+    ports: Vec<String>,
+}
+
+/// A port with what is known of its servers.
+#[derive(Default)]
+struct Port {
+    routes: usize,
+    has_tls: bool,
+}
+
+impl Listeners {
+    /// Chooses the port whose servers have the most routes to upstreams.
+    pub(super) fn of(whole: &[Directive]) -> Self {
+        let mut ports: BTreeMap<String, Port> = BTreeMap::new();
+        for server in servers(whole) {
+            let routes = passes(server);
+            for (port, has_tls) in listens(server) {
+                let entry = ports.entry(port).or_default();
+                entry.routes += routes;
+                entry.has_tls |= has_tls;
+            }
+        }
+        // Of equal ones the port without TLS, which is a smaller change.
+        let best = ports
+            .iter()
+            .max_by_key(|(port, it)| (it.routes, !it.has_tls, port.as_str() == "80"));
+        let (measured, has_tls) = match best {
+            Some((port, it)) => (port.clone(), it.has_tls),
+            None => ("80".to_owned(), false),
+        };
+        Self {
+            measured,
+            has_tls,
+            ports: ports.into_keys().collect(),
+        }
+    }
+
+    /// Reports whether requests of the load reach the server.
+    pub(super) fn is_measured(&self, server: &Directive) -> bool {
+        listens(server)
+            .iter()
+            .any(|(port, _)| *port == self.measured)
+    }
+
+    /// Replaces the addresses of a server.
+    pub(super) fn edit(&self, server: &[Directive], edits: &mut Edits<'_>) {
+        let mut ports: BTreeSet<String> = BTreeSet::new();
+        for listen in server.iter().filter(|it| it.name() == "listen") {
+            let Some(address) = listen.args().first() else {
+                continue;
+            };
+            let port = port_of(&address.text);
+            let is_quic = listen.args().iter().any(|word| word.text == "quic");
+            if is_quic || !ports.insert(port.clone()) {
+                edits.remove(&listen.span, SAME_PORT);
+                continue;
+            }
+            let (new, why) = match port == self.measured {
+                true => (LISTENER.to_owned(), PORT),
+                false => (self.socket(&port), OTHER_PORT),
+            };
+            edits.replace(&address.span, new, why);
+            for word in self.dropped(listen) {
+                edits.remove(&word.span, why);
+            }
+        }
+        if ports.is_empty()
+            && let Some(first) = server.first()
+        {
+            // Without `listen`, a server has port 80.
+            let new = match self.measured == "80" {
+                true => LISTENER.to_owned(),
+                false => self.socket("80"),
+            };
+            edits.insert(first.span.start, format!("listen {new}; "), PORT);
+        }
+    }
+
+    fn dropped<'d>(&self, listen: &'d Directive) -> impl Iterator<Item = &'d Word> {
+        let has_tls = self.has_tls;
+        let is_dropped = move |word: &&Word| {
+            DROPPED.contains(&word.text.as_str()) || (word.text == "ssl" && !has_tls)
+        };
+        listen.args()[1..].iter().filter(is_dropped)
+    }
+
+    /// The socket in place of a port.
+    fn socket(&self, port: &str) -> String {
+        let number = self.ports.iter().position(|it| it == port).unwrap_or(0) + 1;
+        format!("unix:{{{{ cwd }}}}/other-{number}.sock")
+    }
+}
+
+/// All servers of the `http` block, or of the text if it is part of one.
+pub(super) fn servers(whole: &[Directive]) -> impl Iterator<Item = &Directive> {
+    let top = whole.iter().filter(|it| it.name() == "server");
+    let http = whole.iter().filter(|it| it.name() == "http");
+    top.chain(http.flat_map(|http| http.named("server")))
+}
+
+/// The ports of a server, and whether each uses TLS.
+fn listens(server: &Directive) -> Vec<(String, bool)> {
+    let listen = |it: &Directive| {
+        let has_tls = it.args().iter().any(|word| word.text == "ssl");
+        let is_quic = it.args().iter().any(|word| word.text == "quic");
+        let port = it.args().first().map(|word| port_of(&word.text));
+        port.filter(|_| !is_quic).map(|port| (port, has_tls))
+    };
+    let mut all: Vec<(String, bool)> = server.named("listen").filter_map(listen).collect();
+    if all.is_empty() {
+        all.push(("80".to_owned(), false));
+    }
+    // The older way to turn TLS on.
+    if server.named("ssl").any(|it| it.arg(0) == "on") {
+        all.iter_mut().for_each(|(_, has_tls)| *has_tls = true);
+    }
+    all
+}
+
+/// The port of an address; the whole address of a Unix socket.
+fn port_of(address: &str) -> String {
+    if address.starts_with("unix:") {
+        return address.to_owned();
+    }
+    let port = address.rsplit(':').next().unwrap_or(address);
+    match port.chars().all(|c| c.is_ascii_digit()) && !port.is_empty() {
+        true => port.to_owned(),
+        false => "80".to_owned(),
+    }
+}
+
+/// The routes of a block that lead to an upstream.
+fn passes(block: &Directive) -> usize {
+    let own = block
+        .children()
+        .iter()
+        .filter(|it| it.name() == "proxy_pass")
+        .count();
+    own + block.children().iter().map(passes).sum::<usize>()
+}

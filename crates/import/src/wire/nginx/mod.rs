@@ -1,0 +1,266 @@
+//! nginx.conf.
+
+mod include;
+mod listen;
+mod parse;
+mod proxy;
+mod routes;
+
+use std::collections::BTreeMap;
+
+use gatebench_config::Diagnostics;
+
+use super::edits::{Change, Edits};
+use super::{Language, OwnConfig, ReadIncluded, scenario};
+use crate::error::ImportError;
+use listen::Listeners;
+use parse::Directive;
+
+/// Directories in which nginx keeps data while it works.
+const TEMPORARY: [&str; 5] = [
+    "client_body_temp_path",
+    "proxy_temp_path",
+    "fastcgi_temp_path",
+    "uwsgi_temp_path",
+    "scgi_temp_path",
+];
+
+/// The reasons for changes.
+const MOVED: &str = "files are written to the folder of the trial";
+const OWN_PROCESS: &str = "gatebench starts and places the process";
+const NOT_HTTP: &str = "only HTTP is measured";
+const CERTIFICATE: &str = "each trial has its own certificate";
+
+/// A file that was read, with the files that it includes in their places.
+struct Source {
+    file: String,
+    text: String,
+    directives: Vec<Directive>,
+}
+
+pub(super) fn wire(
+    file: &str,
+    text: &str,
+    read: ReadIncluded<'_>,
+) -> Result<OwnConfig, ImportError> {
+    let source = source(file, text)?;
+    let mut reader = include::Reader::new(read);
+    let whole = reader.whole(&source)?;
+    let listeners = Listeners::of(&whole);
+    let mut wiring = Wiring {
+        listeners: &listeners,
+        upstreams: proxy::names(&whole),
+        reader: &reader,
+        caches: 0,
+    };
+    let (template, changes) = wiring.file(&source, &[]);
+    let hints = routes::hints(&whole, &listeners);
+    if hints.is_empty() {
+        let remedy = "name a file with a `location` that has `proxy_pass`";
+        return Err(ImportError::nothing(
+            file,
+            "nginx has no route to an upstream in it",
+            remedy,
+        ));
+    }
+    let is_whole = source.directives.iter().any(|it| it.name() == "http");
+    let template = if is_whole {
+        template
+    } else {
+        in_http(&template)
+    };
+    Ok(OwnConfig {
+        language: Language::Nginx,
+        // Workers of an nginx that root started cannot use the folder of the trial as another user.
+        text: format!("daemon off;\nuser root;\n{template}"),
+        changes,
+        environment: BTreeMap::new(),
+        has_tls: listeners.has_tls,
+        scenario: scenario::of_hints(file, &hints, listeners.has_tls, beyond(&whole)),
+    })
+}
+
+/// The status beyond a limit, if there is a limit.
+fn beyond(directives: &[Directive]) -> Option<u16> {
+    let find = |name: &'static str| find(directives, name);
+    let is_limited = find("limit_req").or(find("limit_conn")).is_some();
+    let status = find("limit_req_status").or(find("limit_conn_status"));
+    let status = status.and_then(|it| it.arg(0).parse().ok());
+    is_limited.then(|| status.unwrap_or(503))
+}
+
+/// The first directive of a name, in any block.
+fn find<'d>(directives: &'d [Directive], name: &str) -> Option<&'d Directive> {
+    let of = |it: &'d Directive| match it.name() == name {
+        true => Some(it),
+        false => find(it.children(), name),
+    };
+    directives.iter().find_map(of)
+}
+
+/// The servers of a file that is included in `http`, as a whole configuration.
+fn in_http(template: &str) -> String {
+    format!(
+        "events {{}}\nhttp {{{}\n{template}\n}}\n",
+        temporary(|_| true)
+    )
+}
+
+/// Directives for the directories of a trial.
+fn temporary(is_wanted: impl Fn(&str) -> bool) -> String {
+    let wanted = TEMPORARY.iter().filter(|name| is_wanted(name));
+    wanted
+        .map(|name| format!(" {name} {{{{ work }}}}/{name};"))
+        .collect()
+}
+
+fn source(file: &str, text: &str) -> Result<Source, ImportError> {
+    let (directives, problems) = parse::parse(text);
+    if !problems.is_empty() {
+        return Err(Box::new(Diagnostics::new(file, text, problems)).into());
+    }
+    Ok(Source {
+        file: file.to_owned(),
+        text: text.to_owned(),
+        directives,
+    })
+}
+
+/// Makes edits in a file and in those that it includes.
+struct Wiring<'w> {
+    listeners: &'w Listeners,
+    /// The names of `upstream` blocks.
+    upstreams: Vec<String>,
+    reader: &'w include::Reader<'w>,
+    caches: usize,
+}
+
+impl Wiring<'_> {
+    /// The file as a template, with its changes. `blocks` are the names of the blocks around it.
+    fn file(&mut self, source: &Source, blocks: &[&str]) -> (String, Vec<Change>) {
+        let mut edits = Edits::new(&source.file, &source.text);
+        self.block(&source.directives, blocks, &mut edits);
+        edits.finish()
+    }
+
+    fn block<'t>(&mut self, directives: &[Directive], blocks: &[&str], edits: &mut Edits<'t>) {
+        if blocks.last() == Some(&"server") {
+            self.listeners.edit(directives, edits);
+        }
+        for directive in directives {
+            self.directive(directive, blocks, edits);
+            let mut inner = blocks.to_vec();
+            inner.push(directive.name());
+            self.block(directive.children(), &inner, edits);
+        }
+    }
+
+    fn directive(&mut self, directive: &Directive, blocks: &[&str], edits: &mut Edits<'_>) {
+        let span = &directive.span;
+        match directive.name() {
+            "include" => self.include(directive, blocks, edits),
+            "stream" | "mail" if blocks.is_empty() => edits.remove(span, NOT_HTTP),
+            "pid" => edits.replace(span, "pid {{ work }}/nginx.pid;", MOVED),
+            "user" | "daemon" | "lock_file" | "working_directory" | "worker_cpu_affinity"
+                if blocks.is_empty() =>
+            {
+                edits.remove(span, OWN_PROCESS);
+            }
+            "worker_processes" => {
+                if let Some(count) = directive.args().first() {
+                    edits.replace(&count.span, "{{ workers }}", OWN_PROCESS);
+                }
+            }
+            "error_log" => {
+                if let Some(path) = directive.args().first() {
+                    edits.replace(&path.span, "stderr", MOVED);
+                }
+            }
+            "access_log" if directive.arg(0) != "off" => {
+                if let Some(path) = directive.args().first() {
+                    edits.replace(&path.span, "{{ work }}/access.log", MOVED);
+                }
+            }
+            "http" => self.http(directive, edits),
+            "upstream" => proxy::upstream(directive, edits),
+            name if name.ends_with("_cache_path") => {
+                self.caches += 1;
+                if let Some(path) = directive.args().first() {
+                    let path_here = format!("{{{{ work }}}}/cache-{}", self.caches);
+                    edits.replace(&path.span, path_here, MOVED);
+                }
+            }
+            name if name.starts_with("ssl_") => self.tls(directive, edits),
+            name if name.starts_with("proxy_ssl_") && name.contains("cert") => {
+                edits.remove(span, "the upstream here speaks HTTP without TLS");
+            }
+            name if name.ends_with("_pass") => proxy::pass(directive, &self.upstreams, edits),
+            name if TEMPORARY.contains(&name) => {
+                let path_here = format!("{name} {{{{ work }}}}/{name};");
+                edits.replace(span, path_here, MOVED);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds the directories that a trial needs, unless the file names them.
+    fn http(&self, directive: &Directive, edits: &mut Edits<'_>) {
+        let Some((open, _)) = &directive.block else {
+            return;
+        };
+        let lines = temporary(|name| directive.named(name).next().is_none());
+        edits.insert(*open, lines, MOVED);
+    }
+
+    /// Certificates of the user may be absent here, and their keys are secret.
+    fn tls(&self, directive: &Directive, edits: &mut Edits<'_>) {
+        let has_tls = self.listeners.has_tls;
+        let path = directive.args().first();
+        match (directive.name(), path) {
+            ("ssl_certificate", Some(path)) if has_tls => {
+                edits.replace(
+                    &path.span,
+                    "{{ listeners[0].tls.certificate }}",
+                    CERTIFICATE,
+                );
+            }
+            ("ssl_certificate_key", Some(path)) if has_tls => {
+                edits.replace(&path.span, "{{ listeners[0].tls.key }}", CERTIFICATE);
+            }
+            (
+                "ssl_certificate"
+                | "ssl_certificate_key"
+                | "ssl_dhparam"
+                | "ssl_trusted_certificate"
+                | "ssl_client_certificate"
+                | "ssl_verify_client"
+                | "ssl_crl"
+                | "ssl_password_file"
+                | "ssl_session_ticket_key"
+                | "ssl_stapling"
+                | "ssl_stapling_verify"
+                | "ssl_stapling_file",
+                _,
+            ) => edits.remove(&directive.span, CERTIFICATE),
+            _ => {}
+        }
+    }
+
+    fn include(&mut self, directive: &Directive, blocks: &[&str], edits: &mut Edits<'_>) {
+        let reader = self.reader;
+        let included = reader.included(directive.arg(0));
+        if included.is_empty() {
+            edits.remove(&directive.span, "there is no such file here");
+            return;
+        }
+        let mut text = String::new();
+        let mut changes = Vec::new();
+        for source in included {
+            let (template, more) = self.file(source, blocks);
+            text += &template;
+            text.push('\n');
+            changes.extend(more);
+        }
+        edits.include(&directive.span, text, changes);
+    }
+}

@@ -1,0 +1,93 @@
+//! Addresses of upstreams.
+
+use super::parse::Directive;
+use crate::wire::TARGET;
+use crate::wire::edits::{Edits, literal};
+
+const UPSTREAM: &str = "the upstream here is gatebench's";
+const PLAIN: &str = "the upstream here speaks HTTP without TLS";
+
+/// Words of a server in `upstream` that need more than its address.
+const DROPPED: [&str; 2] = ["resolve", "service="];
+
+/// The names of all `upstream` blocks.
+pub(super) fn names(whole: &[Directive]) -> Vec<String> {
+    let top = whole.iter().filter(|it| it.name() == "upstream");
+    let http = whole.iter().filter(|it| it.name() == "http");
+    let all = top.chain(http.flat_map(|http| http.named("upstream")));
+    all.map(|it| it.arg(0).to_owned()).collect()
+}
+
+/// Replaces the addresses of an `upstream` block.
+pub(super) fn upstream(block: &Directive, edits: &mut Edits<'_>) {
+    for server in block.named("server") {
+        if let Some(address) = server.args().first() {
+            edits.replace(&address.span, TARGET, UPSTREAM);
+        }
+        let is_dropped = |text: &str| DROPPED.iter().any(|word| text.starts_with(word));
+        for word in server.args().iter().filter(|word| is_dropped(&word.text)) {
+            edits.remove(&word.span, UPSTREAM);
+        }
+    }
+}
+
+/// Replaces the address of `proxy_pass` and the like, unless it is the name of a block.
+pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edits<'_>) {
+    let Some(word) = directive.args().first() else {
+        return;
+    };
+    let url = word.text.as_str();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let authority = &rest[..authority_end(rest)];
+    let is_known = upstreams.iter().any(|name| name == authority);
+    let is_proxy = directive.name() == "proxy_pass";
+    if is_known && scheme != "https" {
+        return;
+    }
+    let new_authority = if is_known { authority } else { TARGET };
+    let new = match (is_proxy, scheme) {
+        (true, _) => format!(
+            "http://{new_authority}{}",
+            literal(&rest[authority.len()..])
+        ),
+        (false, "") => new_authority.to_owned(),
+        (false, _) => format!("{scheme}://{new_authority}"),
+    };
+    let why = if scheme == "https" { PLAIN } else { UPSTREAM };
+    // A quoted word stays quoted, because a variable may hold a blank.
+    edits.replace(&word.span, format!("\"{new}\""), why);
+}
+
+/// The end of a host and a port: at the path, or at a second variable.
+fn authority_end(rest: &str) -> usize {
+    if rest.starts_with("unix:") {
+        return rest.len();
+    }
+    let slash = rest.find('/').unwrap_or(rest.len());
+    // A variable at the beginning is the host; a later one may be the path.
+    let after = rest
+        .char_indices()
+        .skip(1)
+        .find(|(_, c)| *c == '$')
+        .map_or(rest.len(), |(at, _)| at);
+    slash.min(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_ends_at_the_path() {
+        for (rest, authority) in [
+            ("app:80/x", "app:80"),
+            ("$host", "$host"),
+            ("$host$request_uri", "$host"),
+            ("backend$1", "backend"),
+            ("${host}:80/", "${host}:80"),
+            ("unix:/run/x.sock:/", "unix:/run/x.sock:/"),
+        ] {
+            assert_eq!(&rest[..authority_end(rest)], authority, "{rest}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The scenario of a configuration: a request for each route that leads to an upstream.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::{Check, Scenario, UpstreamKind, When};
+
+use crate::api::{Api, Routes};
+use crate::log::Log;
+use crate::name::slug;
+
+/// The routes that get a request. The first ones are enough to measure a gateway.
+const ROUTES_MAX: usize = 50;
+
+/// A route of a configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hint {
+    /// The name of a server, if requests must name one.
+    pub(super) host: Option<String>,
+    /// The literal beginning of its paths.
+    pub(super) prefix: String,
+    /// A path that takes it.
+    pub(super) sample: String,
+}
+
+impl Hint {
+    /// A route for a prefix.
+    pub(super) fn prefix(host: Option<String>, prefix: &str) -> Self {
+        Self {
+            host,
+            prefix: prefix.to_owned(),
+            sample: prefix.to_owned(),
+        }
+    }
+}
+
+/// The scenario; none without a route. A request beyond a limit of the configuration gets the
+/// status `beyond`.
+pub(super) fn of_hints(
+    file: &str,
+    hints: &[Hint],
+    has_tls: bool,
+    beyond: Option<u16>,
+) -> Option<Scenario> {
+    let mut log = Log::new(file, "");
+    let mut routes = Routes::default();
+    for hint in hints.iter().take(ROUTES_MAX) {
+        let name = slug(&format!(
+            "{} {}",
+            hint.host.clone().unwrap_or_default(),
+            hint.prefix
+        ));
+        let Some(route) = routes.add(&name, &hint.prefix, &(0..0), &mut log) else {
+            continue;
+        };
+        route.sample.clone_from(&hint.sample);
+        let host = hint
+            .host
+            .iter()
+            .map(|host| ("Host".to_owned(), host.clone()));
+        route.headers = host.collect::<BTreeMap<_, _>>();
+    }
+    let api = Api {
+        routes: routes.all,
+        has_tls,
+        ..Api::default()
+    };
+    let mut scenario = of_api(file, &api)?;
+    if let Some(beyond) = beyond {
+        for request in &mut scenario.requests {
+            request.checks = vec![Check::StatusIn(vec![200, beyond])];
+        }
+        // After the load, a limit is used up.
+        scenario
+            .parity
+            .iter_mut()
+            .for_each(|case| case.when = When::Before);
+    }
+    Some(scenario)
+}
+
+/// The scenario of an API; none without a route.
+pub(super) fn of_api(file: &str, api: &Api) -> Option<Scenario> {
+    let stem = file.rsplit('/').next().unwrap_or(file);
+    let name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+    let title = format!("The routes of {stem}");
+    (!api.routes.is_empty())
+        .then(|| api.scenario(&slug(name), &title, &api.routes, UpstreamKind::Any))
+}

@@ -1,0 +1,75 @@
+//! Places in configurations that are YAML or JSON.
+
+use std::ops::Range;
+
+use gatebench_config::{Data, Entry, Node};
+
+/// Visits every mapping, outer ones first. The path has the keys that lead to it.
+pub(super) fn each_mapping<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
+    if matches!(node.data, Data::Map(_)) {
+        visit(node);
+    }
+    node.entries()
+        .iter()
+        .for_each(|entry| each_mapping(&entry.value, visit));
+    node.items()
+        .iter()
+        .for_each(|item| each_mapping(item, visit));
+}
+
+/// The node under nested keys.
+pub(super) fn at<'n>(node: &'n Node, keys: &[&str]) -> Option<&'n Node> {
+    keys.iter().try_fold(node, |node, key| node.get(key))
+}
+
+/// The bytes of an entry, so that the mapping is valid without it: the whole line, or up to the
+/// next entry.
+pub(super) fn removable(text: &str, mapping: &Node, entry: &Entry) -> Range<usize> {
+    let entries = mapping.entries();
+    let place = entries
+        .iter()
+        .position(|it| it.key_span == entry.key_span)
+        .unwrap_or(0);
+    let start = entry.key_span.start;
+    let end = entry.value.span.end.max(entry.key_span.end);
+    if let Some(next) = entries.get(place + 1) {
+        return start..next.key_span.start;
+    }
+    if place > 0 && is_flow(text, mapping) {
+        let before = &entries[place - 1];
+        return before.value.span.end.max(before.key_span.end)..end;
+    }
+    start..end
+}
+
+/// Reports whether a mapping is written in braces.
+pub(super) fn is_flow(text: &str, mapping: &Node) -> bool {
+    text.as_bytes().get(mapping.span.start) == Some(&b'{')
+}
+
+/// The place of a new entry, and the text around its value.
+pub(super) struct NewEntry {
+    pub(super) at: usize,
+    pub(super) before: String,
+    pub(super) after: String,
+}
+
+/// A new entry of a mapping, before the first one.
+pub(super) fn new_entry(text: &str, mapping: &Node, key: &str) -> NewEntry {
+    let first = mapping.entries().first();
+    let at = first.map_or(mapping.span.start, |entry| entry.key_span.start);
+    if is_flow(text, mapping) {
+        return NewEntry {
+            at,
+            before: format!("\"{key}\": "),
+            after: ", ".into(),
+        };
+    }
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let indent = text[line..at].chars().count();
+    NewEntry {
+        at,
+        before: format!("{key}: "),
+        after: format!("\n{}", " ".repeat(indent)),
+    }
+}

@@ -1,0 +1,319 @@
+//! Writes values as YAML for people: blocks, with short values on one line.
+
+use serde_json::{Map, Value};
+
+/// The longest value that is written on one line.
+const FLOW_CHARS_MAX: usize = 88;
+
+/// Words that YAML reads as something else than text.
+const WORDS: [&str; 12] = [
+    "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
+];
+
+/// Members that have no effect when they are empty, and are left out.
+const EMPTY_IS_DEFAULT: [&str; 10] = [
+    "parity",
+    "strip_path",
+    "policies",
+    "keys",
+    "password",
+    "remove",
+    "rename",
+    "set",
+    "add",
+    "default",
+];
+
+/// Members whose value is the default.
+const DEFAULTS: [(&str, &str); 14] = [
+    ("method", "GET"),
+    ("cache_ttl", "1h"),
+    ("leeway", "0s"),
+    ("soap_action", "no"),
+    ("xslt_library", "libxslt"),
+    ("direct", "true"),
+    ("xslt_remove_empty_name_space", "true"),
+    ("ignore_process_if_service_http_error", "false"),
+    ("upstream_tls", "false"),
+    ("verbose", "false"),
+    ("drain", "2s"),
+    ("timeout", "10s"),
+    ("warm_up", "0s"),
+    ("queue_max", "100000"),
+];
+
+/// Members with values of the user, of which nothing is left out.
+const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
+
+/// A document, ending in a line end.
+pub(crate) fn write(value: &Value) -> String {
+    let mut out = String::new();
+    block(value, 0, &mut out);
+    out
+}
+
+/// Removes members that say what holds anyway.
+pub(crate) fn without_defaults(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|key, value| {
+                let is_empty = match value {
+                    Value::Null | Value::Bool(false) => true,
+                    Value::Array(items) => items.is_empty(),
+                    Value::Object(members) => members.is_empty(),
+                    _ => false,
+                };
+                let word = match &*value {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                let is_default = DEFAULTS.contains(&(key, &word))
+                    || is_empty && EMPTY_IS_DEFAULT.contains(&key.as_str());
+                !is_default && !value.is_null()
+            });
+            for (key, value) in members {
+                if !FREE.contains(&key.as_str()) {
+                    without_defaults(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_defaults),
+        _ => {}
+    }
+}
+
+fn block(value: &Value, indent: usize, out: &mut String) {
+    match value {
+        Value::Object(members) if !members.is_empty() => mapping(members, indent, out),
+        Value::Array(items) if is_plain_list(items) => filled(items, indent, out),
+        Value::Array(items) if !items.is_empty() => list(items, indent, out),
+        scalar => {
+            out.push_str(&flow(scalar));
+            out.push('\n');
+        }
+    }
+}
+
+fn mapping(members: &Map<String, Value>, indent: usize, out: &mut String) {
+    for (number, (key, value)) in members.iter().enumerate() {
+        if number > 0 {
+            out.push_str(&" ".repeat(indent));
+        }
+        out.push_str(&text(key));
+        out.push(':');
+        below(value, indent, indent == 0, out);
+    }
+}
+
+fn list(items: &[Value], indent: usize, out: &mut String) {
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            out.push_str(&" ".repeat(indent));
+        }
+        out.push_str("- ");
+        match one_line(item, indent + 2) {
+            Some(line) => out.push_str(&format!("{line}\n")),
+            None if item.is_string() => literal(item, indent, out),
+            None => block(item, indent + 2, out),
+        }
+    }
+}
+
+/// Reports whether a list has values that need one line each, or a part of it.
+fn is_plain_list(items: &[Value]) -> bool {
+    let is_plain = |item: &Value| !item.is_array() && !item.is_object() && !has_literal(item);
+    !items.is_empty() && items.iter().all(is_plain)
+}
+
+/// A list in brackets, as many values on each line as fit.
+fn filled(items: &[Value], indent: usize, out: &mut String) {
+    let mut width = indent;
+    out.push('[');
+    for (number, item) in items.iter().enumerate() {
+        let word = flow(item);
+        if number > 0 {
+            out.push(',');
+            if width + word.chars().count() > FLOW_CHARS_MAX {
+                out.push_str(&format!("\n{}", " ".repeat(indent)));
+                width = indent;
+            }
+            out.push(' ');
+        }
+        width += word.chars().count() + 2;
+        out.push_str(&word);
+    }
+    out.push_str("]\n");
+}
+
+/// The value of a key. The lists of a document begin on their own lines.
+fn below(value: &Value, indent: usize, is_top: bool, out: &mut String) {
+    let is_list = matches!(value, Value::Array(items) if items.iter().any(Value::is_object));
+    let line = one_line(value, indent + 2).filter(|_| !(is_top && is_list));
+    match line {
+        Some(line) => out.push_str(&format!(" {line}\n")),
+        None if value.is_string() => {
+            out.push(' ');
+            literal(value, indent, out);
+        }
+        None => {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent + 2));
+            block(value, indent + 2, out);
+        }
+    }
+}
+
+/// The value on one line, if it is short enough, or cannot be broken.
+fn one_line(value: &Value, indent: usize) -> Option<String> {
+    let line = flow(value);
+    let is_short = line.chars().count() + indent <= FLOW_CHARS_MAX;
+    match value {
+        Value::String(text) => (!is_literal(text)).then_some(line),
+        Value::Array(_) | Value::Object(_) => (is_short && !has_literal(value)).then_some(line),
+        _ => Some(line),
+    }
+}
+
+/// Reports whether a text in the value needs several lines.
+fn has_literal(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_literal(text),
+        Value::Array(items) => items.iter().any(has_literal),
+        Value::Object(members) => members.values().any(has_literal),
+        _ => false,
+    }
+}
+
+/// Several lines of text that a literal block holds as they are.
+fn is_literal(text: &str) -> bool {
+    let fits = |line: &str| line.trim_end() == line && !line.chars().any(|c| c.is_control());
+    let first = text.chars().next().unwrap_or(' ');
+    text.contains('\n')
+        && !text.ends_with('\n')
+        && !first.is_whitespace()
+        && text.split('\n').all(fits)
+}
+
+fn literal(value: &Value, indent: usize, out: &mut String) {
+    out.push_str("|-\n");
+    for line in value.as_str().unwrap_or_default().split('\n') {
+        if !line.is_empty() {
+            out.push_str(&" ".repeat(indent + 2));
+            out.push_str(line);
+        }
+        out.push('\n');
+    }
+}
+
+fn flow(value: &Value) -> String {
+    match value {
+        Value::String(it) => text(it),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(flow).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(key, value)| format!("{}: {}", text(key), flow(value)))
+                .collect();
+            format!("{{{}}}", members.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A text, in quotes where YAML would read something else.
+fn text(text: &str) -> String {
+    let first = text.chars().next().unwrap_or(' ');
+    let is_plain = (first.is_ascii_alphabetic() || first == '/')
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_./ ".contains(c))
+        && text.trim() == text
+        && !WORDS.contains(&text.to_ascii_lowercase().as_str());
+    if is_plain || is_duration(text) {
+        text.to_owned()
+    } else if text
+        .chars()
+        .any(|c| c.is_control() || "\u{85}\u{2028}\u{2029}\u{feff}".contains(c))
+    {
+        Value::from(text).to_string()
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
+    }
+}
+
+/// Digits with a unit of time, which are no number of YAML.
+fn is_duration(text: &str) -> bool {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    digits.len() < text.len() && matches!(digits, "us" | "ms" | "s" | "m" | "h")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read_back(value: &Value) -> Value {
+        gatebench_config::yaml_value(&write(value)).unwrap()
+    }
+
+    #[test]
+    fn documents_are_written_for_people() {
+        let value = json!({
+            "scenario": "x",
+            "title": "A title: with a colon",
+            "routes": [{"name": "a", "path": "/a"}],
+            "requests": [{"path": "/a/{{ id }}", "body": "one\n  two", "checks": [{"status": 200}]}]
+        });
+        let expected = "\
+scenario: x
+title: 'A title: with a colon'
+routes:
+  - {name: a, path: /a}
+requests:
+  - path: '/a/{{ id }}'
+    body: |-
+      one
+        two
+    checks: [{status: 200}]
+";
+        assert_eq!(write(&value), expected);
+        assert_eq!(read_back(&value), value);
+    }
+
+    #[test]
+    fn defaults_are_left_out() {
+        let mut value = json!({"strip_path": false, "policies": [], "requests": false, "of": null});
+        without_defaults(&mut value);
+        assert_eq!(value, json!({"requests": false}));
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let scalars = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            Just(Value::Null),
+            "(\\PC|[\n\t'\":#{}\\[\\],&*!|>%@ -]){0,30}".prop_map(Value::from),
+        ];
+        scalars.prop_recursive(4, 30, 5, |inner| {
+            let members = prop::collection::vec(("[a-z:' ]{1,5}", inner.clone()), 0..4);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                members.prop_map(|all| Value::Object(all.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_read_back(value in values()) {
+            let value = json!({"value": value});
+            prop_assert_eq!(read_back(&value), value);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A file of deck in the form of the published one, for the routes and plug-ins of the suite
+//! `soap`: each route gives the policies of the suite's scenario of that name.
+
+use std::fs;
+use std::path::Path;
+
+use gatebench_config::read;
+use gatebench_import::{Effect, Options, TextKind, import};
+use gatebench_model::Scenario;
+
+use crate::common::{inputs, scenario};
+
+const SCENARIOS: &str = "../../scenarios/published/soap";
+
+/// The deck, with definitions in place of their names.
+fn deck() -> String {
+    let mut text = fs::read_to_string(inputs().join("soap-deck.yaml")).unwrap();
+    for folder in ["definitions", "openapi"] {
+        for entry in fs::read_dir(Path::new(SCENARIOS).join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let definition = fs::read_to_string(&path).unwrap();
+            let quoted = serde_json::to_string(&definition).unwrap();
+            text = text.replace(&format!("'@{name}'"), &quoted);
+        }
+    }
+    assert!(!text.contains("'@"), "a definition is missing");
+    text
+}
+
+#[test]
+fn each_route_gives_the_scenario_of_its_name() {
+    let mut options = Options::new("deck.yaml", "soap");
+    options.each_route = true;
+    let folder = import(TextKind::Kong, &deck(), &options).unwrap();
+    assert_eq!(
+        folder.notes_with(Effect::NotUnderstood).count(),
+        0,
+        "{:?}",
+        folder.notes
+    );
+    let mut count = 0;
+    for file in folder.files.iter().filter(|it| {
+        it.path.ends_with("-0.yaml")
+            || it.path.starts_with("soap-")
+            || it.path.starts_with("httpbin-")
+    }) {
+        let after = scenario(&folder, &file.path);
+        let before: Scenario = read(&Path::new(SCENARIOS).join(&file.path)).unwrap();
+        let name = &before.scenario;
+        assert_eq!(after.scenario, *name);
+        assert_eq!(
+            after.routes[0].policies, before.routes[0].policies,
+            "{name}"
+        );
+        assert_eq!(
+            after.routes[0].strip_path, before.routes[0].strip_path,
+            "{name}"
+        );
+        assert_eq!(after.upstream, before.upstream, "{name}");
+        assert_eq!(after.transport, before.transport, "{name}");
+        assert_eq!(after.more_upstreams, before.more_upstreams, "{name}");
+        count += 1;
+    }
+    assert_eq!(
+        count, 15,
+        "eleven with SOAP, three with httpbin, one with go-bench"
+    );
+}

@@ -1,0 +1,105 @@
+//! Configurations that run here: `inputs/own-NAME` next to their templates and changes in
+//! `inputs/own-NAME.txt`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+
+use gatebench_import::{ImportError, OwnConfig, wire};
+
+use crate::common::{assert_golden, inputs};
+
+fn included(pattern: &str) -> io::Result<Vec<(String, String)>> {
+    match pattern {
+        "conf.d/*.conf" => Ok(vec![(
+            "conf.d/a.conf".into(),
+            "upstream more { server more:80; }\n".into(),
+        )]),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+fn wired(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
+    wire(file, text, &included)
+        .map(|own| own.unwrap_or_else(|| panic!("{file} has no known language")))
+}
+
+#[test]
+fn each_file_becomes_a_template_with_its_changes() {
+    for file in [
+        "own-nginx.conf",
+        "own-haproxy.cfg",
+        "own-envoy.yaml",
+        "own-kong.yml",
+        "own-apisix.yaml",
+    ] {
+        let text = fs::read_to_string(inputs().join(file)).unwrap();
+        let own = wired(file, &text).unwrap();
+        let mut words = String::new();
+        for change in &own.changes {
+            let (before, after) = (&change.before, &change.after);
+            writeln!(
+                words,
+                "{}:{}: {}\n- {before}\n+ {after}",
+                change.file, change.line, change.why
+            )
+            .unwrap();
+        }
+        assert!(!words.contains("hunter2"), "a secret is shown: {words}");
+        writeln!(words, "\n==> template, TLS {}\n{}", own.has_tls, own.text).unwrap();
+        for request in &own.scenario.unwrap().requests {
+            writeln!(
+                words,
+                "{} {} {:?}",
+                request.method, request.path, request.headers
+            )
+            .unwrap();
+        }
+        assert_golden(&inputs().join(format!("{file}.txt")), &words);
+    }
+}
+
+#[test]
+fn templates_and_unknown_languages_are_left_as_they_are() {
+    let template = "server { listen {{ listeners[0] | endpoint }}; }\n";
+    assert!(wire("x", template, &included).unwrap().is_none());
+    assert!(
+        wire("Caddyfile", "localhost\nreverse_proxy :80\n", &included)
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn what_cannot_run_here_is_refused_with_its_line() {
+    for (text, expected) in [
+        (
+            "http {\n  server { listen 80\n}\n",
+            "x:2:12: `listen` does not end; add `;` at its end",
+        ),
+        (
+            "events {}\nhttp { server { listen 80; } }\n",
+            "x: nginx has no route to an upstream in it",
+        ),
+        (
+            "frontend a\n  bind :80\n",
+            "x: HAProxy has no route to an upstream in it",
+        ),
+        (
+            "dynamic_resources: {}\n",
+            "x:1:1: resources come from a control plane, which is not part of the file",
+        ),
+        (
+            "static_resources: {}\n",
+            "x: Envoy has no route to a cluster in it",
+        ),
+    ] {
+        let error = wired("x", text).map(|own| own.text).unwrap_err();
+        let found = match &error {
+            ImportError::Mistakes(mistakes) => mistakes.all()[0].to_string(),
+            other => other.to_string(),
+        };
+        assert!(found.starts_with(expected), "{found}");
+        assert!(!error.remedy().is_empty());
+    }
+}

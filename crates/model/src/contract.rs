@@ -1,0 +1,106 @@
+//! Gateway folders of contract 1. Each value keeps its place in the text.
+
+use std::ops::Range;
+
+use gatebench_config::{Data, Entry, Node};
+
+use crate::load::{CONFIGURE, WEIGHTS};
+use crate::needs::ACCESS_LOG;
+use crate::policy::SAXON;
+
+/// Turns the keys of contract 1, seven of which stated features, into those of contract 2. A
+/// feature that was stated twice is there twice, which the rules report.
+pub(crate) fn upgrade(root: &mut Node) {
+    match root.get_mut("contract").map(|node| &mut node.data) {
+        Some(Data::Integer(version @ 1)) => *version = 2,
+        _ => return,
+    }
+    let start = root.head();
+    let mut features = claims(root);
+    for (list, statement) in [("transport", "native"), ("unused", "unused")] {
+        for node in items_of(root.take(list)) {
+            let word = node.text().unwrap_or_default();
+            features.push(entry(word, &node.span, Data::Text(statement.into())));
+        }
+    }
+    if let Some(means) = root.take("failover") {
+        features.push(entry("failover", &means.span, means.data));
+    }
+    for reason in entries_of(root.take("without")) {
+        let place = reason.value.span;
+        let value = Data::Map(vec![entry("unsupported", &place, reason.value.data)]);
+        features.push(entry(&reason.key, &reason.key_span, value));
+    }
+    let lacks = items_of(root.take("lacks"));
+    if root.get(ACCESS_LOG).is_none() && lacks.iter().all(|it| it.text() != Some(ACCESS_LOG)) {
+        features.push(entry(ACCESS_LOG, &start, Data::Text("native".into())));
+    }
+    let actions = root.get("actions");
+    for action in [CONFIGURE, WEIGHTS] {
+        let is_stated = features.iter().any(|it| it.key == action);
+        if !is_stated && actions.is_some_and(|it| it.get(action).is_none()) {
+            features.push(entry(action, &start, Data::Text("unused".into())));
+        }
+    }
+    if let Data::Map(entries) = &mut root.data {
+        entries.push(entry("features", &start, Data::Map(features)));
+    }
+}
+
+/// The claimed features, each with its missing parts and with the extra that it needs.
+fn claims(root: &mut Node) -> Vec<Entry> {
+    let extras = entries_of(root.take("extras"));
+    let mut claims = entries_of(root.take("policies"));
+    let saxon = extras.iter().filter(|it| it.key == SAXON);
+    claims.extend(saxon.map(|it| entry(SAXON, &it.key_span, Data::Text("native".into()))));
+    for claim in &mut claims {
+        let Some(word) = claim.value.text() else {
+            continue;
+        };
+        let place = &claim.value.span;
+        let mut explained = vec![entry(word, place, Data::Text(String::new()))];
+        let part_of = |it: &Node| {
+            let part = it.text()?.strip_prefix(&claim.key)?.strip_prefix('.')?;
+            Some(node(&it.span, Data::Text(part.to_owned())))
+        };
+        let parts: Vec<Node> = root.list("lacks").iter().filter_map(part_of).collect();
+        if !parts.is_empty() {
+            explained.push(entry("without", place, Data::List(parts)));
+        }
+        let needs = extras.iter().find(|it| it.key == claim.key);
+        explained.extend(needs.map(|it| entry("needs", &it.key_span, it.value.data.clone())));
+        if explained.len() > 1 {
+            claim.value.data = Data::Map(explained);
+        }
+    }
+    claims
+}
+
+fn entries_of(node: Option<Node>) -> Vec<Entry> {
+    match node.map(|node| node.data) {
+        Some(Data::Map(entries)) => entries,
+        _ => Vec::new(),
+    }
+}
+
+fn items_of(node: Option<Node>) -> Vec<Node> {
+    match node.map(|node| node.data) {
+        Some(Data::List(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn entry(key: &str, place: &Range<usize>, data: Data) -> Entry {
+    Entry {
+        key: key.into(),
+        key_span: place.clone(),
+        value: node(place, data),
+    }
+}
+
+fn node(place: &Range<usize>, data: Data) -> Node {
+    Node {
+        span: place.clone(),
+        data,
+    }
+}

@@ -1,0 +1,13 @@
+//! Tests of the protocol: rules one by one in tables, then properties over arbitrary bytes.
+
+mod bodies;
+mod heads;
+mod hop;
+mod lifecycle;
+mod limits;
+mod properties;
+mod reader;
+mod request_framing;
+mod response_framing;
+mod transcript;
+mod write;

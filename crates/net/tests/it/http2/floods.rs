@@ -1,0 +1,134 @@
+//! Bounds on frames that do no work.
+
+use super::transcript::{End, Said};
+use super::wire::*;
+use gatebench_net::http2::{Block, ErrorCode, Flood, Limits, ProtocolError, Server, Settings};
+
+const LIMITS: Limits = Limits {
+    streams: 3,
+    idle_frames: 10,
+    empty_data: 5,
+    resets: 4,
+    block_bytes: 1 << 16,
+    continuations: 16,
+    list_bytes: 1 << 16,
+    informational: 16,
+};
+
+fn server() -> End<Server> {
+    let mut server = End::server(Settings::default(), LIMITS);
+    server.feed(&client_preface());
+    // The client's SETTINGS were one of them.
+    server.connection.refill_budgets();
+    server.take_said();
+    server
+}
+
+/// `frames(n)` may come `limit` times, and no more.
+#[track_caller]
+fn assert_bounded(flood: Flood, limit: u32, mut frames: impl FnMut(u32) -> Vec<u8>) {
+    let mut server = server();
+    server.feed(&post(1));
+    for at in 0..limit {
+        server.feed(&frames(at));
+        assert_eq!(server.error, None, "the {at}th");
+    }
+    let mut refilled = server;
+    refilled.connection.refill_budgets();
+    for at in limit..2 * limit {
+        refilled.feed(&frames(at));
+        assert_eq!(refilled.error, None, "the {at}th");
+    }
+    refilled.feed(&frames(2 * limit));
+    let error = ProtocolError::Flood { flood, limit };
+    assert_eq!(refilled.error, Some(error));
+    assert_eq!(error.code(), ErrorCode::ENHANCE_YOUR_CALM);
+}
+
+#[test]
+fn frames_without_work() {
+    for frame in [
+        settings(&[]),
+        frame(PING, 0, 0, &[0; 8]),
+        frame(PING, ACK, 0, &[0; 8]),
+        frame(PRIORITY, 0, 1, &[0; 5]),
+        frame(0xfa, 0, 0, b""),
+        frame(GOAWAY, 0, 0, &[0; 8]),
+    ] {
+        assert_bounded(Flood::IdleFrames, 10, |_| frame.clone());
+    }
+}
+
+/// A stream that the server has reset may still be spoken to, for as long as that took to be known.
+#[test]
+fn headers_of_a_stream_that_was_reset() {
+    let trailers = frame(HEADERS, END_HEADERS | END_STREAM, 3, OK);
+    let mut server = server();
+    server.feed(&[get(3), window_update(3, 0)].concat());
+    for _ in 0..10 {
+        server.feed(&trailers);
+        assert_eq!(server.error, None);
+    }
+    server.feed(&trailers);
+    let flood = Flood::IdleFrames;
+    assert_eq!(
+        server.error,
+        Some(ProtocolError::Flood { flood, limit: 10 })
+    );
+}
+
+#[test]
+fn empty_data() {
+    assert_bounded(Flood::EmptyData, 5, |_| frame(DATA, 0, 1, b""));
+    assert_bounded(Flood::EmptyData, 5, |_| frame(DATA, PADDED, 1, &[1, 0]));
+}
+
+#[test]
+fn streams_opened_and_reset() {
+    assert_bounded(Flood::Resets, 4, |at| {
+        let number = 2 * at + 3;
+        [get(number), reset(number, ErrorCode::CANCEL)].concat()
+    });
+}
+
+/// A client can also make the server do the resetting.
+#[test]
+fn streams_that_the_server_has_to_reset() {
+    assert_bounded(Flood::Resets, 4, |at| {
+        let number = 2 * at + 3;
+        [get(number), window_update(number, 0)].concat()
+    });
+    assert_bounded(Flood::Resets, 4, |at| {
+        frame(HEADERS, END_HEADERS, 2 * at + 3, OK)
+    });
+}
+
+#[test]
+fn streams_beyond_the_limit_are_refused() {
+    let mut server = server();
+    server.feed(&[get(1), get(3), get(5)].concat());
+    server.feed(&get(7));
+    let refused = ErrorCode::REFUSED_STREAM.0.to_be_bytes().to_vec();
+    assert_eq!(last_frame(&server.out), (RST_STREAM, 7, refused));
+    assert_eq!(
+        (server.connection.open_count(), server.streams.len()),
+        (3, 3)
+    );
+}
+
+#[test]
+fn finished_streams_pay_for_control_frames() {
+    let mut server = server();
+    for at in 0..100 {
+        let number = 2 * at + 1;
+        let ping = frame(PING, 0, 0, &[0; 8]);
+        server.feed(&[get(number), ping.repeat(4)].concat());
+        let stream = *server.streams.last().unwrap();
+        let block = Block::response(204);
+        server
+            .connection
+            .respond(stream, &block, b"", true, &mut server.out);
+    }
+    assert_eq!(server.error, None);
+    assert_eq!(server.said.last(), Some(&Said::End(199)));
+}

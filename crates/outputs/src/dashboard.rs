@@ -1,0 +1,362 @@
+//! A dashboard for Grafana: added latency, CPU per request, validity, and the gateway's own metrics
+//! next to ours.
+
+use serde_json::{Value, json};
+
+/// Version of Grafana's dashboard schema, that of Grafana 10.
+const SCHEMA_VERSION: u32 = 39;
+/// Columns of the grid, and of a panel.
+const GRID: usize = 24;
+const WIDTH: usize = 12;
+const HEIGHT: usize = 8;
+
+/// A panel: its title, the unit of its values, and queries with their legends.
+struct Panel {
+    title: &'static str,
+    description: &'static str,
+    unit: &'static str,
+    queries: &'static [(&'static str, &'static str)],
+    is_table: bool,
+}
+
+impl Panel {
+    const fn series(
+        title: &'static str,
+        unit: &'static str,
+        description: &'static str,
+        queries: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self {
+            title,
+            description,
+            unit,
+            queries,
+            is_table: false,
+        }
+    }
+}
+
+const LOAD: &str = "{{gateway}} {{scenario}} {{phase}} b{{block}}";
+const GATEWAY: &str = "{{gateway}} {{scenario}}";
+
+const PROMETHEUS: [Panel; 12] = [
+    Panel::series(
+        "Added latency, p99",
+        "s",
+        "Service time without the time the upstream had the request, since the start of each load. \
+         Percentiles are not averaged.",
+        &[(
+            r#"gatebench_added_p99{testid=~"$testid", class="2xx"}"#,
+            LOAD,
+        )],
+    ),
+    Panel::series(
+        "Added latency, median",
+        "s",
+        "Service time without the time the upstream had the request, since the start of each load.",
+        &[(
+            r#"gatebench_added_med{testid=~"$testid", class="2xx"}"#,
+            LOAD,
+        )],
+    ),
+    Panel::series(
+        "Gateway CPU time per request",
+        "s",
+        "CPU time of the gateway's processes per response, since the start of each load.",
+        &[(
+            r#"gatebench_cpu_seconds_per_request{testid=~"$testid"}"#,
+            LOAD,
+        )],
+    ),
+    Panel::series(
+        "Requests per second",
+        "reqps",
+        "Requests that ended.",
+        &[(
+            r#"sum by (gateway, scenario) (rate(k6_http_reqs_total{testid=~"$testid"}[$__rate_interval]))"#,
+            GATEWAY,
+        )],
+    ),
+    Panel {
+        title: "Validity",
+        description: "1 if the load is valid, 0 if not; then 1 for each reason that limits it.",
+        unit: "none",
+        queries: &[(
+            r#"min_over_time(gatebench_valid{testid=~"$testid"}[$__range]) or max_over_time(gatebench_limited{testid=~"$testid"}[$__range])"#,
+            "",
+        )],
+        is_table: true,
+    },
+    Panel::series(
+        "The gateway's own count next to ours",
+        "reqps",
+        "The gateway's metrics, fetched by gatebench, and the responses that it received.",
+        &[
+            (
+                r#"sum by (gateway, scenario) (rate(gatebench_own_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
+                "{{gateway}} {{scenario}} (the gateway's)",
+            ),
+            (
+                r#"sum by (gateway, scenario) (rate(gatebench_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
+                "{{gateway}} {{scenario}} (ours)",
+            ),
+        ],
+    ),
+    Panel::series(
+        "Response time",
+        "s",
+        "From when the request was due to the last byte of the response.",
+        &[
+            (
+                r#"gatebench_response_med{testid=~"$testid", class="2xx"}"#,
+                "median of {{gateway}} {{scenario}} {{phase}} b{{block}}",
+            ),
+            (
+                r#"gatebench_response_p99{testid=~"$testid", class="2xx"}"#,
+                "p99 of {{gateway}} {{scenario}} {{phase}} b{{block}}",
+            ),
+        ],
+    ),
+    Panel::series(
+        "Failed requests and checks",
+        "percentunit",
+        "Shares of requests without a response or with a status of 400 or above, and of responses \
+         that failed a check.",
+        &[
+            (
+                r#"max by (gateway, scenario) (k6_http_req_failed_rate{testid=~"$testid"})"#,
+                "failed: {{gateway}} {{scenario}}",
+            ),
+            (
+                r#"1 - min by (gateway, scenario, check) (k6_checks_rate{testid=~"$testid"})"#,
+                "{{check}}: {{gateway}} {{scenario}}",
+            ),
+        ],
+    ),
+    Panel::series(
+        "CPU of each component",
+        "none",
+        "Cores that gateway, upstream and load generator use.",
+        &[(
+            r#"sum by (gateway, component) (rate(gatebench_component_cpu_seconds_total{testid=~"$testid"}[$__rate_interval]))"#,
+            "{{component}} ({{gateway}})",
+        )],
+    ),
+    Panel::series(
+        "Memory of each component",
+        "bytes",
+        "Anonymous resident memory.",
+        &[(
+            r#"max by (gateway, component) (gatebench_component_memory_bytes{testid=~"$testid"})"#,
+            "{{component}} ({{gateway}})",
+        )],
+    ),
+    Panel::series(
+        "Lateness, p99",
+        "s",
+        "From when the request was due to its send: the load generator's, or the wait for a \
+         connection.",
+        &[(
+            r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
+            LOAD,
+        )],
+    ),
+    Panel::series(
+        "Requests under way",
+        "none",
+        "At the end of each second.",
+        &[(
+            r#"sum by (gateway, scenario) (k6_vus{testid=~"$testid"})"#,
+            GATEWAY,
+        )],
+    ),
+];
+
+const INFLUXDB: [Panel; 8] = [
+    Panel::series(
+        "Added latency, p99",
+        "ms",
+        "Of the points of each interval; gatebench_sampling says how many requests a point stands \
+         for.",
+        &[(
+            r#"SELECT percentile("value", 99) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+            "$tag_gateway $tag_scenario",
+        )],
+    ),
+    Panel::series(
+        "Added latency, median",
+        "ms",
+        "Of the points of each interval.",
+        &[(
+            r#"SELECT percentile("value", 50) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+            "$tag_gateway $tag_scenario",
+        )],
+    ),
+    Panel::series(
+        "Gateway CPU time per request",
+        "s",
+        "Since the start of each load.",
+        &[(
+            r#"SELECT last("value") FROM "gatebench_cpu_seconds_per_request" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+            "$tag_gateway $tag_scenario",
+        )],
+    ),
+    Panel::series(
+        "Requests in each interval",
+        "short",
+        "Requests that ended; exact.",
+        &[(
+            r#"SELECT sum("value") FROM "http_reqs" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+            "$tag_gateway $tag_scenario",
+        )],
+    ),
+    Panel::series(
+        "Validity",
+        "none",
+        "1 if the load is valid, 0 if not.",
+        &[(
+            r#"SELECT min("value") FROM "gatebench_valid" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY "gateway", "scenario", "phase", "block""#,
+            "$tag_gateway $tag_scenario $tag_phase b$tag_block",
+        )],
+    ),
+    Panel::series(
+        "The gateway's own count next to ours",
+        "short",
+        "The gateway's metrics, fetched by gatebench, and the responses that it received.",
+        &[
+            (
+                r#"SELECT sum("value") FROM "gatebench_own_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
+                "$tag_gateway (the gateway's)",
+            ),
+            (
+                r#"SELECT sum("value") FROM "gatebench_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
+                "$tag_gateway (ours)",
+            ),
+        ],
+    ),
+    Panel::series(
+        "CPU time of each component",
+        "s",
+        "In each interval.",
+        &[(
+            r#"SELECT sum("value") FROM "gatebench_component_cpu_seconds" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "component" fill(none)"#,
+            "$tag_component ($tag_gateway)",
+        )],
+    ),
+    Panel::series(
+        "Memory of each component",
+        "bytes",
+        "Anonymous resident memory.",
+        &[(
+            r#"SELECT max("value") FROM "gatebench_component_memory_bytes" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "component" fill(none)"#,
+            "$tag_component ($tag_gateway)",
+        )],
+    ),
+];
+
+/// The dashboard for a Prometheus data source.
+pub fn prometheus() -> Value {
+    let source = json!({"type": "prometheus", "uid": "${datasource}"});
+    let panel = |panel: &Panel| {
+        let target = |(reference, (query, legend)): (char, &(&str, &str))| {
+            json!({
+                "refId": reference.to_string(),
+                "datasource": source,
+                "expr": query,
+                "legendFormat": legend,
+                "instant": panel.is_table,
+                "range": !panel.is_table,
+                "format": if panel.is_table { "table" } else { "time_series" },
+            })
+        };
+        ('A'..).zip(panel.queries).map(target).collect::<Vec<_>>()
+    };
+    let phases = json!({
+        "name": "phases",
+        "datasource": source,
+        "enable": true,
+        "iconColor": "blue",
+        "expr": "gatebench_phase_info{testid=~\"$testid\"}",
+    });
+    let testid = "label_values(gatebench_phase_info, testid)";
+    dashboard("prometheus", &PROMETHEUS, &panel, testid, &[phases])
+}
+
+/// The dashboard for a data source of InfluxDB with InfluxQL.
+pub fn influxdb() -> Value {
+    let source = json!({"type": "influxdb", "uid": "${datasource}"});
+    let panel = |panel: &Panel| {
+        let target = |(reference, (query, legend)): (char, &(&str, &str))| {
+            json!({
+                "refId": reference.to_string(),
+                "datasource": source,
+                "query": query,
+                "rawQuery": true,
+                "alias": legend,
+                "resultFormat": "time_series",
+            })
+        };
+        ('A'..).zip(panel.queries).map(target).collect::<Vec<_>>()
+    };
+    let testid = "SHOW TAG VALUES FROM \"http_reqs\" WITH KEY = \"testid\"";
+    dashboard("influxdb", &INFLUXDB, &panel, testid, &[])
+}
+
+fn dashboard(
+    kind: &str,
+    panels: &[Panel],
+    targets: &dyn Fn(&Panel) -> Vec<Value>,
+    testid: &str,
+    annotations: &[Value],
+) -> Value {
+    let source = json!({"type": kind, "uid": "${datasource}"});
+    let placed = |(place, panel): (usize, &Panel)| {
+        let per_row = GRID / WIDTH;
+        json!({
+            "id": place + 1,
+            "type": if panel.is_table { "table" } else { "timeseries" },
+            "title": panel.title,
+            "description": panel.description,
+            "datasource": source,
+            "gridPos": {
+                "x": place % per_row * WIDTH,
+                "y": place / per_row * HEIGHT,
+                "w": WIDTH,
+                "h": HEIGHT,
+            },
+            "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+            "options": {},
+            "targets": targets(panel),
+        })
+    };
+    let panels: Vec<Value> = panels.iter().enumerate().map(placed).collect();
+    json!({
+        "uid": format!("gatebench-{kind}"),
+        "title": format!("gatebench ({kind})"),
+        "description": "A run of gatebench: gateways, what they add to each request, and whether \
+                        the figures are valid. Set the data source's interval to 1s.",
+        "tags": ["gatebench"],
+        "schemaVersion": SCHEMA_VERSION,
+        "version": 1,
+        "editable": true,
+        "graphTooltip": 1,
+        "refresh": "5s",
+        "time": {"from": "now-15m", "to": "now"},
+        "annotations": {"list": annotations},
+        "templating": {"list": [
+            {"name": "datasource", "type": "datasource", "label": "Data source", "query": kind},
+            {
+                "name": "testid",
+                "type": "query",
+                "label": "Test",
+                "datasource": source,
+                "query": testid,
+                "refresh": 2,
+                "multi": true,
+                "includeAll": true,
+                "current": {"selected": true, "text": "All", "value": "$__all"},
+            },
+        ]},
+        "panels": panels,
+    })
+}

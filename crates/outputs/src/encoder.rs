@@ -1,0 +1,107 @@
+//! Facts in, bytes out.
+
+use crate::facts::Fact;
+use crate::influx::Influx;
+use crate::json;
+use crate::otlp::Otlp;
+use crate::remote_write::{self, RemoteWrite, TrendStyle};
+use crate::stat::Stat;
+use crate::totals::{Duration, Totals};
+
+/// A format with its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Format {
+    /// Prometheus remote write.
+    RemoteWrite {
+        /// The figures of trends, as gauges.
+        stats: Vec<Stat>,
+        /// The schema of native histograms in place of the gauges.
+        native: Option<i32>,
+        /// True if the series of gauges end with a stale marker.
+        stale_markers: bool,
+    },
+    /// OpenTelemetry metrics.
+    Otlp {
+        /// `service.name` of the resource.
+        service: String,
+        /// Prefix of k6's names.
+        prefix: String,
+    },
+    /// InfluxDB line protocol.
+    Influx {
+        /// Requests that a point of a time stands for [default: follows from the first second].
+        sampling: Option<u64>,
+    },
+    /// A line of JSON for each fact.
+    JsonLines,
+}
+
+impl Format {
+    /// Returns a body as it is sent.
+    pub fn finished(&self, body: Vec<u8>) -> Vec<u8> {
+        match self {
+            Self::RemoteWrite { .. } => remote_write::compressed(&body),
+            Self::Otlp { .. } | Self::Influx { .. } | Self::JsonLines => body,
+        }
+    }
+}
+
+/// Encodes the facts of a run.
+#[derive(Debug)]
+pub struct Encoder {
+    totals: Totals,
+    writer: Writer,
+}
+
+#[derive(Debug)]
+enum Writer {
+    RemoteWrite(RemoteWrite),
+    Otlp(Otlp),
+    Influx(Influx),
+    JsonLines,
+}
+
+impl Encoder {
+    /// An encoder without facts.
+    pub fn new(format: &Format, duration: Duration) -> Self {
+        let writer = match format {
+            Format::RemoteWrite {
+                stats,
+                native,
+                stale_markers,
+            } => {
+                let gauges = || TrendStyle::Gauges(stats.clone());
+                let style = native.map_or_else(gauges, TrendStyle::Native);
+                Writer::RemoteWrite(RemoteWrite::new(style, *stale_markers))
+            }
+            Format::Otlp { service, prefix } => Writer::Otlp(Otlp::new(service, prefix)),
+            Format::Influx { sampling } => Writer::Influx(Influx::new(*sampling)),
+            Format::JsonLines => Writer::JsonLines,
+        };
+        Self {
+            totals: Totals::new(duration),
+            writer,
+        }
+    }
+
+    /// Takes the next fact and returns its part of a body, which may be empty.
+    pub fn encode(&mut self, fact: &Fact) -> Vec<u8> {
+        let totals = &mut self.totals;
+        match &mut self.writer {
+            Writer::RemoteWrite(writer) => {
+                totals.take(fact, &mut |point| writer.point(point));
+                writer.take()
+            }
+            Writer::Otlp(writer) => {
+                totals.take(fact, &mut |point| writer.point(point));
+                writer.take()
+            }
+            Writer::Influx(writer) => {
+                writer.begin(fact);
+                totals.take(fact, &mut |point| writer.point(point));
+                writer.take()
+            }
+            Writer::JsonLines => json::line(fact).unwrap_or_default(),
+        }
+    }
+}

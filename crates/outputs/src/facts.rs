@@ -1,0 +1,240 @@
+//! The facts about a load, as they arise.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::distribution::Distribution;
+
+/// One load: a phase of a trial. All its series have the same labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Number of the load, unique in the run.
+    pub id: u64,
+    /// Labels of all its series, by name: `testid`, `scenario`, and the tags of the user.
+    pub labels: BTreeMap<String, String>,
+    /// Labels of the series about its requests: `method`, `name`, `url`, `proto`.
+    pub request: BTreeMap<&'static str, String>,
+    /// The texts of its checks.
+    pub checks: Vec<String>,
+    /// True if every response is subject to every check, as in a load of one request.
+    pub checks_apply_to_all: bool,
+    /// Maximum number of connections.
+    pub connections_max: u64,
+}
+
+/// A fact about a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// The subject of the fact.
+    pub load: Arc<Load>,
+    /// Start of the time that the fact is about, in nanoseconds since 1970.
+    pub from_ns: u64,
+    /// End of the time that the fact is about.
+    pub to_ns: u64,
+    /// The fact.
+    pub what: What,
+}
+
+/// The kind of a fact, with its content.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// The requests of a second, or of the drain.
+    Second(Second),
+    /// The usage of resources in a second.
+    Usage(Usage),
+    /// The gateway's own metrics.
+    Own(Own),
+    /// The load was judged.
+    Judged(Validity),
+    /// The load is over.
+    Ended,
+    /// The trial is over, and no further fact follows.
+    Closed,
+}
+
+/// The requests of a second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Second {
+    /// Number of the second in the measurement, from 0.
+    pub number: u32,
+    /// Responses by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Responses by class whose status is unknown, from runs of earlier versions.
+    pub classes: BTreeMap<Class, u64>,
+    /// Requests without a response, by kind: `timeout`, `reset`.
+    pub errors: BTreeMap<String, u64>,
+    /// Arrivals that were never sent.
+    pub dropped: u64,
+    /// Responses that failed a check, by its number.
+    pub checks_failed: BTreeMap<usize, u64>,
+    /// Responses that failed at least one check.
+    pub failing_checks: u64,
+    /// Bytes of requests.
+    pub bytes_sent: u64,
+    /// Bytes of responses.
+    pub bytes_received: u64,
+    /// Requests under way at the end of the second.
+    pub busy: u64,
+    /// CPU time of the load generator's workers.
+    pub engine_cpu_ns: u64,
+    /// Times of its requests.
+    pub times: BTreeMap<(Trend, Class), Distribution>,
+}
+
+impl Second {
+    /// Requests that got a response.
+    pub fn responses(&self) -> u64 {
+        self.statuses.values().chain(self.classes.values()).sum()
+    }
+
+    /// Requests that ended.
+    pub fn requests(&self) -> u64 {
+        self.responses() + self.errors.values().sum::<u64>()
+    }
+}
+
+/// The usage of resources in a second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Number of the second in the measurement, from 0.
+    pub second: u32,
+    /// By component: `gateway`, `engine`, `upstream`.
+    pub components: BTreeMap<&'static str, Component>,
+}
+
+/// The usage of a component in a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Component {
+    /// CPU time; none for the load generator, of which a [`Second`] has it.
+    pub cpu_ns: Option<u64>,
+    /// Anonymous resident memory at the end.
+    pub memory_bytes: u64,
+    /// Open descriptors at the end.
+    pub descriptors: u64,
+}
+
+/// The gateway's own metrics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Own {
+    /// Its count of requests since its start.
+    pub requests: Option<u64>,
+    /// Sizes of its pools, by names that end with the unit.
+    pub pools: BTreeMap<String, u64>,
+}
+
+/// The judgement of a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Validity {
+    /// True unless a reason makes the load invalid.
+    pub is_valid: bool,
+    /// The reasons that limit it, in a word each.
+    pub reasons: Vec<String>,
+}
+
+/// A time of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trend {
+    /// From the intended send to the last byte of the response.
+    Response,
+    /// From the actual send to the last byte of the response.
+    Service,
+    /// From the intended to the actual send.
+    Lateness,
+    /// Service time without the time the upstream had the request.
+    Added,
+    /// From the actual send to the upstream having the request.
+    RequestHalf,
+    /// From the upstream sending to the last byte of the response.
+    ResponseHalf,
+    /// From the actual send to the first byte of the response.
+    Waiting,
+    /// From the first to the last byte of the response.
+    Receiving,
+}
+
+impl Trend {
+    /// The trend of a word, as it is in the files of a run.
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "response" => Self::Response,
+            "service" => Self::Service,
+            "lateness" => Self::Lateness,
+            "added" => Self::Added,
+            "request_half" => Self::RequestHalf,
+            "response_half" => Self::ResponseHalf,
+            "waiting" => Self::Waiting,
+            "receiving" => Self::Receiving,
+            _ => return None,
+        })
+    }
+
+    /// The word in the files of a run.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Response => "response",
+            Self::Service => "service",
+            Self::Lateness => "lateness",
+            Self::Added => "added",
+            Self::RequestHalf => "request_half",
+            Self::ResponseHalf => "response_half",
+            Self::Waiting => "waiting",
+            Self::Receiving => "receiving",
+        }
+    }
+}
+
+/// The way that requests ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// 200 to 299.
+    Success,
+    /// 300 to 399.
+    Redirection,
+    /// 400 to 499.
+    ClientError,
+    /// 500 to 599.
+    ServerError,
+    /// No response.
+    Failed,
+}
+
+impl Class {
+    /// The class of a word, as it is in the files of a run.
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "2xx" => Self::Success,
+            "3xx" => Self::Redirection,
+            "4xx" => Self::ClientError,
+            "5xx" => Self::ServerError,
+            "failed" => Self::Failed,
+            _ => return None,
+        })
+    }
+
+    /// The word in the files of a run.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "2xx",
+            Self::Redirection => "3xx",
+            Self::ClientError => "4xx",
+            Self::ServerError => "5xx",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The class of a status.
+    pub(crate) fn of(status: u16) -> Self {
+        match status / 100 {
+            2 => Self::Success,
+            3 => Self::Redirection,
+            4 => Self::ClientError,
+            5 => Self::ServerError,
+            _ => Self::Failed,
+        }
+    }
+
+    /// Reports whether k6 expects such a response.
+    pub(crate) fn is_expected(self) -> bool {
+        matches!(self, Self::Success | Self::Redirection)
+    }
+}

@@ -1,0 +1,147 @@
+//! InfluxDB line protocol: k6's measurements with the field `value`, times in milliseconds.
+//!
+//! Dashboards compute percentiles in InfluxDB from points, of which k6 sends one for each request.
+//! At higher rates a point stands for several requests: points are drawn from the histogram of each
+//! second at equal ranks, with the maximum among them, so that percentiles hold. Counts are sums of
+//! `value`, and exact.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::distribution::Distribution;
+use crate::facts::{Fact, What};
+use crate::points::{Point, Value};
+
+/// Times are milliseconds.
+const UNIT_NS: f64 = 1e6;
+/// Points of a second and measurement up to which each request has its own. A request is in a dozen
+/// measurements, and InfluxDB shares the machine with many a measurement.
+const POINTS_PER_SECOND: u64 = 500;
+/// Multiple of that number at which the number of requests of a point is raised.
+const POINTS_FACTOR_MAX: u64 = 5;
+/// Measurement with the number of requests that a point stands for.
+const SAMPLING: &str = "gatebench_sampling";
+
+/// Writes points as lines.
+#[derive(Debug)]
+pub(crate) struct Influx {
+    /// Requests that a point stands for; 0 until the first second.
+    sampling: u64,
+    text: String,
+}
+
+impl Influx {
+    /// A writer with this number of requests for each point, or one that follows from the first
+    /// second.
+    pub(crate) fn new(sampling: Option<u64>) -> Self {
+        Self {
+            sampling: sampling.unwrap_or(0),
+            text: String::new(),
+        }
+    }
+
+    /// Chooses the number of requests for each point before the first second is written, and raises
+    /// it if a later second would have many more points than intended.
+    pub(crate) fn begin(&mut self, fact: &Fact) {
+        let What::Second(second) = &fact.what else {
+            return;
+        };
+        let length_ns = fact.to_ns.saturating_sub(fact.from_ns).max(1);
+        let per_second = u128::from(second.requests()) * 1_000_000_000 / u128::from(length_ns);
+        let per_second = u64::try_from(per_second).unwrap_or(u64::MAX);
+        let most = POINTS_PER_SECOND * POINTS_FACTOR_MAX * self.sampling.max(1);
+        if self.sampling == 0 || per_second > most {
+            self.sampling = per_second.div_ceil(POINTS_PER_SECOND).max(1);
+        }
+        let (sampling, to_ns) = (self.sampling, fact.to_ns);
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{SAMPLING} value={sampling} {to_ns}");
+    }
+
+    pub(crate) fn point(&mut self, point: &Point<'_>) {
+        match &point.value {
+            Value::Counter { gained, .. } => self.line(point, *gained, point.at.to_ns),
+            Value::Gauge(now) => self.line(point, *now, point.at.to_ns),
+            Value::Rate { gained, .. } if gained.all > 0 => {
+                self.line(point, gained.share(), point.at.to_ns);
+            }
+            Value::Trend { gained, .. } => self.sampled(point, gained),
+            Value::Rate { .. } | Value::Stale | Value::StaleTrend(_) => {}
+        }
+    }
+
+    /// The text of all points since the last call.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.text).into_bytes()
+    }
+
+    /// Draws values at equal ranks and spreads them over the second, because points of a series
+    /// with the same time replace each other.
+    fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
+        let wanted = match gained.max_ns() {
+            // All values are 0.
+            0 => 1,
+            _ => gained.count().div_ceil(self.sampling.max(1)),
+        };
+        let shares: Vec<f64> = (0..wanted)
+            .map(|index| (index as f64 + 0.5) / wanted as f64)
+            .collect();
+        let head = head(&point.metric.plain(), point.labels);
+        let at = point.at;
+        let step_ns = (at.to_ns.saturating_sub(at.from_ns) / wanted).max(1);
+        let mut time_ns = at.from_ns;
+        let last = wanted - 1;
+        for (index, value_ns) in (0..).zip(gained.at(&shares)) {
+            time_ns += step_ns;
+            let value_ns = if index == last {
+                gained.max_ns()
+            } else {
+                value_ns
+            };
+            let value = value_ns as f64 / UNIT_NS;
+            let _ = writeln!(self.text, "{head} value={value} {time_ns}");
+        }
+    }
+
+    fn line(&mut self, point: &Point<'_>, value: f64, time_ns: u64) {
+        let head = head(&point.metric.plain(), point.labels);
+        let _ = writeln!(self.text, "{head} value={value} {time_ns}");
+    }
+}
+
+/// A measurement with its tags. k6 has `url` as a field; `name` holds the same here.
+fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
+    let mut head = measurement.to_owned();
+    for (name, value) in labels.iter().filter(|(name, _)| *name != "url") {
+        head.push(',');
+        escape(name, &mut head);
+        head.push('=');
+        escape(value, &mut head);
+    }
+    head
+}
+
+/// Escapes a tag. A backslash before a comma would escape the comma, and has no escape itself.
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            ',' | '=' | ' ' => out.extend(['\\', c]),
+            '\\' => out.push('/'),
+            '\n' | '\r' => out.push_str("\\ "),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_escaped() {
+        let labels = [("name", "/a b,c=d\\"), ("url", "/"), ("x", "1\n2")];
+        let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let expected = "http_reqs,name=/a\\ b\\,c\\=d/,x=1\\ 2";
+        assert_eq!(head("http_reqs", &BTreeMap::from(labels)), expected);
+    }
+}

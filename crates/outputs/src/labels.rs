@@ -1,0 +1,73 @@
+//! The labels that k6 gives to the requests of an outcome.
+
+use std::collections::BTreeMap;
+
+use crate::facts::{Class, Second};
+
+/// Labels of a series in addition to those of its load.
+pub(crate) type Extra = Vec<(&'static str, String)>;
+
+/// k6's number for a kind of error: <https://grafana.com/docs/k6/latest/javascript-api/error-codes/>.
+fn error_code(kind: &str) -> u16 {
+    match kind {
+        "timeout" => 1050,
+        "connect" => 1210,
+        "reset" => 1220,
+        "tls" => 1300,
+        // k6 has no number for a connection that is closed early or a response that is not HTTP.
+        _ => 1000,
+    }
+}
+
+/// The labels of requests with this status.
+pub(crate) fn of_status(status: u16) -> Extra {
+    let class = Class::of(status);
+    let mut labels = of_class(class);
+    labels[0].1 = status.to_string();
+    if !class.is_expected() {
+        labels.push(("error_code", (1000 + status).to_string()));
+    }
+    labels
+}
+
+/// The labels of requests whose class alone is known.
+pub(crate) fn of_class(class: Class) -> Extra {
+    let status = match class {
+        Class::Failed => "0",
+        class => class.as_str(),
+    };
+    vec![
+        ("status", status.to_owned()),
+        ("expected_response", class.is_expected().to_string()),
+    ]
+}
+
+/// The labels of requests without a response, for a reason of this kind.
+pub(crate) fn of_error(kind: &str) -> Extra {
+    let mut labels = of_class(Class::Failed);
+    labels.push(("error", kind.to_owned()));
+    labels.push(("error_code", error_code(kind).to_string()));
+    labels
+}
+
+/// The labels of the times of a class in a second: those of its status if there was only one, since
+/// times are known by class.
+pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
+    if class == Class::Failed {
+        return match only(&second.errors) {
+            Some(kind) => of_error(kind),
+            None => of_class(class),
+        };
+    }
+    let mut statuses = second.statuses.keys().copied();
+    let mut of_this = statuses.by_ref().filter(|it| Class::of(*it) == class);
+    match (of_this.next(), of_this.next()) {
+        (Some(status), None) => of_status(status),
+        _ => of_class(class),
+    }
+}
+
+fn only(errors: &BTreeMap<String, u64>) -> Option<&String> {
+    let mut kinds = errors.keys();
+    kinds.next().filter(|_| kinds.next().is_none())
+}

@@ -1,0 +1,39 @@
+//! What happened in a second, as bytes for a metrics server: Prometheus remote write, OTLP,
+//! InfluxDB line protocol, JSON lines, and OpenMetrics text.
+//!
+//! An [`Encoder`] takes [`Fact`]s in the order of time and returns bytes in its [`Format`]. It
+//! keeps the totals that counters and percentiles need. Bytes of several facts in a row are one
+//! valid body, so that a sender may collect them; [`Format::finished`] compresses a body if the
+//! format requires that. Names, units and labels are those of k6, in addition to gatebench's own
+//! with the prefix `gatebench_`.
+//!
+//! There is no I/O here, and no clock: the times are those of the facts.
+
+pub mod dashboard;
+mod distribution;
+mod encoder;
+mod exponential;
+mod facts;
+mod influx;
+mod json;
+mod labels;
+mod metric;
+mod open_metrics;
+mod otlp;
+mod points;
+mod remote_write;
+mod stat;
+mod totals;
+
+pub use distribution::Distribution;
+pub use encoder::{Encoder, Format};
+pub use facts::{Class, Component, Fact, Load, Own, Second, Trend, Usage, Validity, What};
+pub use open_metrics::OpenMetrics;
+pub use stat::{Stat, StatError};
+pub use totals::Duration;
+
+/// The messages of the wire formats, to decode what an encoder wrote.
+pub mod wire {
+    pub use crate::otlp::messages as otlp;
+    pub use crate::remote_write::messages as remote_write;
+}

@@ -1,0 +1,84 @@
+//! A value of a series at a time, before it has a wire format.
+
+use std::collections::BTreeMap;
+
+use crate::distribution::Distribution;
+use crate::facts::Fact;
+use crate::metric::Metric;
+
+/// A value of a series.
+pub(crate) struct Point<'a> {
+    pub(crate) metric: &'static Metric,
+    pub(crate) labels: &'a BTreeMap<String, String>,
+    pub(crate) at: At,
+    /// True if the series begins here with nothing: a counter was 0 before.
+    pub(crate) begins: bool,
+    pub(crate) value: Value<'a>,
+}
+
+/// The time of a point, in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    /// Start of the load.
+    pub(crate) begin_ns: u64,
+    /// Start of the second.
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+}
+
+impl At {
+    /// The time of a fact about a load that began then.
+    pub(crate) fn of(fact: &Fact, begin_ns: u64) -> Self {
+        Self {
+            begin_ns,
+            from_ns: fact.from_ns,
+            to_ns: fact.to_ns,
+        }
+    }
+
+    pub(crate) fn start_ms(self) -> i64 {
+        in_ms(self.from_ns)
+    }
+
+    pub(crate) fn end_ms(self) -> i64 {
+        in_ms(self.to_ns)
+    }
+}
+
+fn in_ms(at_ns: u64) -> i64 {
+    (at_ns / 1_000_000) as i64
+}
+
+/// A value, as it is since the start of the load and, where it adds up, in this second alone.
+pub(crate) enum Value<'a> {
+    Counter {
+        total: f64,
+        gained: f64,
+    },
+    Gauge(f64),
+    /// A gauge whose series has ended.
+    Stale,
+    Rate {
+        total: Cases,
+        gained: Cases,
+    },
+    Trend {
+        total: &'a Distribution,
+        gained: &'a Distribution,
+    },
+    /// A trend whose series have ended with this total.
+    StaleTrend(&'a Distribution),
+}
+
+/// Cases of which a share has a property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cases {
+    pub(crate) with: u64,
+    pub(crate) all: u64,
+}
+
+impl Cases {
+    pub(crate) fn share(self) -> f64 {
+        self.with as f64 / self.all.max(1) as f64
+    }
+}

@@ -1,0 +1,301 @@
+//! Prometheus remote write 1.0: protobuf messages, compressed as one snappy block.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message as _;
+
+use crate::distribution::Distribution;
+use crate::exponential::Exponential;
+use crate::metric::{Kind, Metric};
+use crate::points::{Point, Value};
+use crate::stat::Stat;
+use messages::{BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries, WriteRequest};
+
+/// Times are seconds.
+const UNIT_NS: f64 = 1e9;
+/// The value that ends a series: a NaN of its own.
+const STALE: u64 = 0x7ff0_0000_0000_0002;
+/// The width of the bucket of zero that Prometheus's own client has.
+const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
+
+/// The way that trends are written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TrendStyle {
+    /// As a gauge for each of these figures.
+    Gauges(Vec<Stat>),
+    /// As a native histogram with this schema.
+    Native(i32),
+}
+
+/// Writes points as messages.
+#[derive(Debug)]
+pub(crate) struct RemoteWrite {
+    style: TrendStyle,
+    stale_markers: bool,
+    /// Metrics whose metadata was written.
+    described: BTreeSet<String>,
+    request: WriteRequest,
+}
+
+/// The name of a series of a counter, gauge or rate.
+pub(crate) fn name_of(metric: &Metric) -> String {
+    let suffix = match metric.kind {
+        Kind::Counter => "_total",
+        Kind::Rate => "_rate",
+        Kind::Gauge | Kind::Trend => "",
+    };
+    metric.prefixed() + suffix
+}
+
+impl RemoteWrite {
+    pub(crate) fn new(style: TrendStyle, stale_markers: bool) -> Self {
+        Self {
+            style,
+            stale_markers,
+            described: BTreeSet::new(),
+            request: WriteRequest::default(),
+        }
+    }
+
+    pub(crate) fn point(&mut self, point: &Point<'_>) {
+        let name = name_of(point.metric);
+        match &point.value {
+            Value::Counter { total, .. } => {
+                self.describe(point, &name);
+                let begins = point.begins.then_some(0.0);
+                self.samples(point, name, begins, *total);
+            }
+            Value::Gauge(now) => {
+                self.describe(point, &name);
+                self.samples(point, name, None, *now);
+            }
+            Value::Rate { total, .. } => {
+                self.describe(point, &name);
+                self.samples(point, name, None, total.share());
+            }
+            Value::Trend { total, .. } => self.trend(point, &name, total),
+            Value::Stale if self.stale_markers => self.stale(point, name),
+            Value::StaleTrend(total) if self.stale_markers => {
+                for (name, _) in self.gauges(&name, total) {
+                    self.stale(point, name);
+                }
+            }
+            Value::Stale | Value::StaleTrend(_) => {}
+        }
+    }
+
+    /// The bytes of all points since the last call.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.request).encode_to_vec()
+    }
+
+    fn describe(&mut self, point: &Point<'_>, name: &str) {
+        if self.described.insert(name.to_owned()) {
+            self.request.metadata.push(MetricMetadata {
+                r#type: match (point.metric.kind, &self.style) {
+                    (Kind::Counter, _) => messages::COUNTER,
+                    (Kind::Trend, TrendStyle::Native(_)) => messages::HISTOGRAM,
+                    _ => messages::GAUGE,
+                },
+                metric_family_name: name.to_owned(),
+                help: point.metric.help.to_owned(),
+                unit: String::new(),
+            });
+        }
+    }
+
+    fn samples(&mut self, point: &Point<'_>, name: String, before: Option<f64>, now: f64) {
+        let sample = |value, timestamp| Sample { value, timestamp };
+        let (from, to) = (point.at.start_ms(), point.at.end_ms());
+        let before = before
+            .filter(|_| from < to)
+            .map(|value| sample(value, from));
+        self.request.timeseries.push(TimeSeries {
+            labels: labels(name, point.labels),
+            samples: before.into_iter().chain([sample(now, to)]).collect(),
+            histograms: Vec::new(),
+        });
+    }
+
+    fn stale(&mut self, point: &Point<'_>, name: String) {
+        self.samples(point, name, None, f64::from_bits(STALE));
+    }
+
+    fn trend(&mut self, point: &Point<'_>, name: &str, total: &Distribution) {
+        if let TrendStyle::Native(schema) = self.style {
+            let name = format!("{name}_seconds");
+            self.describe(point, &name);
+            self.native(point, name, total, schema);
+        }
+        for (name, value) in self.gauges(name, total) {
+            self.describe(point, &name);
+            self.samples(point, name, None, value);
+        }
+    }
+
+    fn native(&mut self, point: &Point<'_>, name: String, total: &Distribution, schema: i32) {
+        let (from, to) = (point.at.start_ms(), point.at.end_ms());
+        let empty = Distribution::default();
+        let before = (point.begins && from < to).then(|| histogram(&empty, schema, from));
+        let now = histogram(total, schema, to);
+        self.request.timeseries.push(TimeSeries {
+            labels: labels(name, point.labels),
+            samples: Vec::new(),
+            histograms: before.into_iter().chain([now]).collect(),
+        });
+    }
+
+    /// The gauges of a trend with their names.
+    fn gauges(&self, name: &str, total: &Distribution) -> Vec<(String, f64)> {
+        match &self.style {
+            TrendStyle::Native(_) => Vec::new(),
+            TrendStyle::Gauges(stats) => gauges(name, total, stats),
+        }
+    }
+}
+
+/// The gauges of a trend with their names; percentiles without enough values are left out.
+pub(crate) fn gauges(name: &str, total: &Distribution, stats: &[Stat]) -> Vec<(String, f64)> {
+    let gauge = |stat: &Stat| Some((format!("{name}_{stat}"), stat.of(total, UNIT_NS)?));
+    stats.iter().filter_map(gauge).collect()
+}
+
+/// Compresses a body.
+pub(crate) fn compressed(body: &[u8]) -> Vec<u8> {
+    snap::raw::Encoder::new()
+        .compress_vec(body)
+        .expect("a body is much smaller than 4 GiB")
+}
+
+/// The labels in the order of their names, which Prometheus requires without a check.
+fn labels(name: String, labels: &BTreeMap<String, String>) -> Vec<Label> {
+    let label = |(name, value): (&String, &String)| Label {
+        name: name.clone(),
+        value: value.clone(),
+    };
+    let mut all: Vec<Label> = labels.iter().map(label).collect();
+    let name = Label {
+        name: "__name__".into(),
+        value: name,
+    };
+    let place = all.partition_point(|it| it.name < name.name);
+    all.insert(place, name);
+    all
+}
+
+fn histogram(all: &Distribution, schema: i32, timestamp: i64) -> Histogram {
+    let exponential = Exponential::of(all, UNIT_NS, schema);
+    let (mut spans, mut deltas) = (Vec::new(), Vec::new());
+    let (mut next, mut last) = (0, 0);
+    for (first, counts) in exponential.runs() {
+        spans.push(BucketSpan {
+            offset: first - next,
+            length: counts.len() as u32,
+        });
+        next = first + counts.len() as i32;
+        for count in counts {
+            deltas.push(count as i64 - last);
+            last = count as i64;
+        }
+    }
+    Histogram {
+        count_int: Some(all.count()),
+        sum: all.sum_ns() as f64 / UNIT_NS,
+        schema,
+        zero_threshold: ZERO_THRESHOLD,
+        zero_count_int: Some(exponential.zeros),
+        positive_spans: spans,
+        positive_deltas: deltas,
+        timestamp,
+    }
+}
+
+/// The messages of `prometheus/prompb`, as far as they are written.
+#[allow(missing_docs)]
+pub mod messages {
+    /// Types of a metric.
+    pub const COUNTER: i32 = 1;
+    pub const GAUGE: i32 = 2;
+    pub const HISTOGRAM: i32 = 3;
+
+    /// The body of a request.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct WriteRequest {
+        #[prost(message, repeated, tag = "1")]
+        pub timeseries: Vec<TimeSeries>,
+        #[prost(message, repeated, tag = "3")]
+        pub metadata: Vec<MetricMetadata>,
+    }
+
+    /// Kind and explanation of a family of series.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct MetricMetadata {
+        #[prost(int32, tag = "1")]
+        pub r#type: i32,
+        #[prost(string, tag = "2")]
+        pub metric_family_name: String,
+        #[prost(string, tag = "4")]
+        pub help: String,
+        #[prost(string, tag = "5")]
+        pub unit: String,
+    }
+
+    /// Values of one series.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct TimeSeries {
+        #[prost(message, repeated, tag = "1")]
+        pub labels: Vec<Label>,
+        #[prost(message, repeated, tag = "2")]
+        pub samples: Vec<Sample>,
+        #[prost(message, repeated, tag = "4")]
+        pub histograms: Vec<Histogram>,
+    }
+
+    /// A name with its value; the name `__name__` has that of the metric.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Label {
+        #[prost(string, tag = "1")]
+        pub name: String,
+        #[prost(string, tag = "2")]
+        pub value: String,
+    }
+
+    /// A value, with its time in milliseconds since 1970.
+    #[derive(Clone, Copy, PartialEq, prost::Message)]
+    pub struct Sample {
+        #[prost(double, tag = "1")]
+        pub value: f64,
+        #[prost(int64, tag = "2")]
+        pub timestamp: i64,
+    }
+
+    /// A native histogram; counts are cumulative over time.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Histogram {
+        #[prost(uint64, optional, tag = "1")]
+        pub count_int: Option<u64>,
+        #[prost(double, tag = "3")]
+        pub sum: f64,
+        #[prost(sint32, tag = "4")]
+        pub schema: i32,
+        #[prost(double, tag = "5")]
+        pub zero_threshold: f64,
+        #[prost(uint64, optional, tag = "6")]
+        pub zero_count_int: Option<u64>,
+        #[prost(message, repeated, tag = "11")]
+        pub positive_spans: Vec<BucketSpan>,
+        #[prost(sint64, repeated, tag = "12")]
+        pub positive_deltas: Vec<i64>,
+        #[prost(int64, tag = "15")]
+        pub timestamp: i64,
+    }
+
+    /// A run of consecutive buckets after a gap.
+    #[derive(Clone, Copy, PartialEq, prost::Message)]
+    pub struct BucketSpan {
+        #[prost(sint32, tag = "1")]
+        pub offset: i32,
+        #[prost(uint32, tag = "2")]
+        pub length: u32,
+    }
+}

@@ -1,0 +1,146 @@
+//! The figures of a trend that are sent as gauges, with k6's names for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::distribution::Distribution;
+
+/// A percentile with fewer values beyond it is not sent.
+const BEYOND_MIN: f64 = 10.0;
+
+/// A figure of a trend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stat {
+    /// Number of values.
+    Count,
+    /// Their sum.
+    Sum,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// The mean.
+    Avg,
+    /// The median.
+    Med,
+    /// A percentile, from 0 to 100.
+    Percentile(f64),
+}
+
+/// A word that names no figure of a trend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no statistic of a trend: write count, sum, min, max, avg, med or p(95)")]
+pub struct StatError(String);
+
+impl Stat {
+    /// The figures that the published dashboards use.
+    pub const DEFAULT: [Self; 10] = [
+        Self::Min,
+        Self::Max,
+        Self::Avg,
+        Self::Med,
+        Self::Percentile(90.0),
+        Self::Percentile(95.0),
+        Self::Percentile(99.0),
+        Self::Percentile(99.9),
+        Self::Count,
+        Self::Sum,
+    ];
+
+    /// The figures of a list like `avg,p(95)`.
+    ///
+    /// # Errors
+    /// A word of the list names no figure.
+    pub fn list(text: &str) -> Result<Vec<Self>, StatError> {
+        text.split(',').map(|word| word.trim().parse()).collect()
+    }
+
+    /// The figure, times in units of this many nanoseconds; none for a percentile with fewer than
+    /// ten values beyond it.
+    pub(crate) fn of(self, all: &Distribution, unit_ns: f64) -> Option<f64> {
+        let time = |value_ns: u64| value_ns as f64 / unit_ns;
+        let count = all.count() as f64;
+        let at = |share: f64| {
+            let beyond = count * (1.0 - share);
+            let value = all.at(&[share]).next();
+            value.filter(|_| beyond + 1e-9 >= BEYOND_MIN).map(time)
+        };
+        match self {
+            _ if all.count() == 0 => None,
+            Self::Count => Some(count),
+            Self::Sum => Some(all.sum_ns() as f64 / unit_ns),
+            Self::Min => Some(time(all.min_ns())),
+            Self::Max => Some(time(all.max_ns())),
+            Self::Avg => Some(all.sum_ns() as f64 / count / unit_ns),
+            Self::Med => at(0.5),
+            Self::Percentile(percent) => at(percent / 100.0),
+        }
+    }
+}
+
+/// The end of a metric's name: `p99`, `p999` for 99.9.
+impl fmt::Display for Stat {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count => out.write_str("count"),
+            Self::Sum => out.write_str("sum"),
+            Self::Min => out.write_str("min"),
+            Self::Max => out.write_str("max"),
+            Self::Avg => out.write_str("avg"),
+            Self::Med => out.write_str("med"),
+            Self::Percentile(percent) => {
+                write!(out, "p{}", percent.to_string().replace('.', ""))
+            }
+        }
+    }
+}
+
+impl FromStr for Stat {
+    type Err = StatError;
+
+    fn from_str(word: &str) -> Result<Self, StatError> {
+        let percent = || {
+            let number = word.strip_prefix("p(")?.strip_suffix(')')?;
+            let percent: f64 = number.parse().ok()?;
+            (0.0..=100.0).contains(&percent).then_some(percent)
+        };
+        Ok(match word {
+            "count" => Self::Count,
+            "sum" => Self::Sum,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "avg" => Self::Avg,
+            "med" => Self::Med,
+            _ => Self::Percentile(percent().ok_or_else(|| StatError(word.into()))?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_k6() {
+        let stats = Stat::list("count, med,p(99),p(99.9)").unwrap();
+        let names: Vec<String> = stats.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["count", "med", "p99", "p999"]);
+        for wrong in ["", "p99", "p(101)", "p(x)", "mean"] {
+            assert!(Stat::list(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_values_beyond_it() {
+        let all = Distribution::new((1..=100).map(|value| (value * 1_000_000, 1)));
+        let in_ms = |stat: Stat| stat.of(&all, 1e6);
+        assert_eq!(in_ms(Stat::Percentile(90.0)), Some(90.0));
+        assert_eq!(in_ms(Stat::Percentile(95.0)), None);
+        assert_eq!(
+            (in_ms(Stat::Avg), in_ms(Stat::Max)),
+            (Some(50.5), Some(100.0))
+        );
+        assert_eq!(Stat::Max.of(&Distribution::default(), 1.0), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! OTLP, decoded by the official Python messages, and the dashboards, read by Grafana's own types.
+//! `scripts/install-test-deps` installs both.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use gatebench_outputs::{Duration, Encoder, Format, What, dashboard};
+use serde_json::Value;
+
+use crate::facts::{BEGIN_NS, SECOND_NS, ending, fact, load, second};
+
+/// Prints the message as JSON, and fails if a byte of it is unknown.
+const DECODE: &str = "
+import sys
+from google.protobuf import json_format, unknown_fields
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+message = ExportMetricsServiceRequest()
+message.ParseFromString(sys.stdin.buffer.read())
+def known(it):
+    assert len(unknown_fields.UnknownFieldSet(it)) == 0, it
+    for field, value in it.ListFields():
+        if field.message_type:
+            values = value if hasattr(value, '__len__') and not hasattr(value, 'ListFields') else [value]
+            for each in values: known(each)
+known(message)
+print(json_format.MessageToJson(message))
+";
+
+/// Reads a dashboard and writes it again, which leaves out what the schema does not have.
+const DASHBOARD: &str = "
+import json, sys
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
+print(JSONEncoder().encode(Dashboard.from_json(json.load(sys.stdin))))
+";
+
+/// Where the packages are.
+fn packages() -> PathBuf {
+    let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),
+        PathBuf::from,
+    );
+    let folder = data.join("gatebench/metrics");
+    let place = folder.display();
+    assert!(
+        folder.is_dir(),
+        "{place} is not there: scripts/install-test-deps"
+    );
+    folder
+}
+
+/// The JSON that a Python program prints for this input.
+fn python(program: &str, input: &[u8]) -> Value {
+    let mut python = Command::new("python3")
+        .args(["-c", program])
+        .env("PYTHONPATH", packages())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    python.stdin.take().unwrap().write_all(input).unwrap();
+    let output = python.wait_with_output().unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Everything that `written` has and `read` lacks.
+fn lost(written: &Value, read: &Value, place: &str) -> Vec<String> {
+    match (written, read) {
+        (Value::Object(written), Value::Object(read)) => {
+            let each = written.iter().flat_map(|(name, value)| {
+                let place = format!("{place}/{name}");
+                match read.get(name) {
+                    Some(read) => lost(value, read, &place),
+                    None => vec![place],
+                }
+            });
+            each.collect()
+        }
+        (Value::Array(written), Value::Array(read)) if written.len() == read.len() => {
+            let both = written.iter().zip(read);
+            let each = both.enumerate().flat_map(|(index, (written, read))| {
+                lost(written, read, &format!("{place}/{index}"))
+            });
+            each.collect()
+        }
+        _ if written == read => Vec::new(),
+        _ => vec![format!("{place}: {written} became {read}")],
+    }
+}
+
+#[test]
+fn dashboards_have_the_schema_of_grafana() {
+    for written in [dashboard::prometheus(), dashboard::influxdb()] {
+        let read = python(DASHBOARD, written.to_string().as_bytes());
+        assert_eq!(lost(&written, &read, ""), [""; 0]);
+        let panels = written["panels"].as_array().unwrap();
+        let mut ids: Vec<u64> = panels.iter().map(|it| it["id"].as_u64().unwrap()).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), panels.len());
+    }
+}
+
+#[test]
+fn the_official_messages_decode_it() {
+    let load = load();
+    let format = Format::Otlp {
+        service: "gatebench".into(),
+        prefix: "k6_".into(),
+    };
+    let mut encoder = Encoder::new(&format, Duration::Response);
+    let mut body = Vec::new();
+    for each in [
+        fact(&load, second(0, &[(200, 300)], &[])),
+        fact(&load, second(1, &[(200, 500)], &[("timeout", 3)])),
+        ending(&load, BEGIN_NS + 3 * SECOND_NS, What::Closed),
+    ] {
+        body.extend(encoder.encode(&each));
+    }
+    let message = python(DECODE, &body);
+    let resources = message["resourceMetrics"].as_array().unwrap();
+    let of = |resource: &Value, name: &str| {
+        let metrics = resource["scopeMetrics"][0]["metrics"].as_array().unwrap();
+        metrics.iter().find(|it| it["name"] == name).cloned()
+    };
+    let service = &resources[0]["resource"]["attributes"][0];
+    assert_eq!(service["value"]["stringValue"], "gatebench");
+    let requests = of(&resources[1], "k6_http_reqs").unwrap();
+    assert_eq!(
+        requests["sum"]["aggregationTemporality"],
+        "AGGREGATION_TEMPORALITY_CUMULATIVE"
+    );
+    assert_eq!(requests["sum"]["isMonotonic"], true);
+    let points = requests["sum"]["dataPoints"].as_array().unwrap();
+    let values: f64 = points
+        .iter()
+        .map(|it| it["asDouble"].as_f64().unwrap())
+        .sum();
+    assert_eq!(values, 803.0);
+    let times = of(&resources[1], "k6_http_req_duration").unwrap();
+    assert_eq!(times["unit"], "ms");
+    let first = &times["exponentialHistogram"]["dataPoints"][0];
+    assert_eq!(
+        (&first["scale"], &first["count"]),
+        (&3.into(), &"800".into())
+    );
+    assert_eq!(first["max"], 0.5);
+    let failed = of(&resources[1], "k6_http_req_failed.total").unwrap();
+    let conditions: Vec<_> = failed["sum"]["dataPoints"].as_array().unwrap().clone();
+    assert_eq!(conditions.len(), 2);
+    let stale = of(&resources[2], "k6_vus").unwrap();
+    assert_eq!(stale["gauge"]["dataPoints"][0]["flags"], 1);
+}

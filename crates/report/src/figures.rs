@@ -1,0 +1,190 @@
+//! Tables of figures: every cell is a number of a unit with its range. JSON has the numbers; for
+//! readers they are laid out as all tables are.
+
+use std::borrow::Cow;
+
+use gatebench_stats::Estimate;
+use serde::Serialize;
+
+use crate::format::{Unit, UnitScale};
+use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
+use crate::validity::{Validity, estimate_of};
+
+/// A table of figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureTable {
+    /// The subject of the table.
+    pub title: String,
+    /// The head of the first column: `scenario`, `connections`.
+    pub first: &'static str,
+    /// Groups of columns.
+    pub groups: Vec<FigureGroup>,
+    pub rows: Vec<FigureRow>,
+}
+
+/// A group of columns.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureGroup {
+    /// Their common part.
+    pub title: String,
+    /// The load in words, or the base of the ratios.
+    pub label: String,
+    pub columns: Vec<FigureColumn>,
+}
+
+impl FigureGroup {
+    /// A group with its columns.
+    pub fn new(
+        title: impl Into<String>,
+        label: impl Into<String>,
+        columns: impl Into<Vec<FigureColumn>>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            label: label.into(),
+            columns: columns.into(),
+        }
+    }
+}
+
+/// A measured quantity with its unit, as a heading.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureColumn {
+    /// Its head, in up to two lines.
+    pub head: [String; 2],
+    /// Unit of its values.
+    pub unit: Unit,
+}
+
+impl FigureColumn {
+    /// A column of values of a unit.
+    pub fn new(head: [&str; 2], unit: Unit) -> Self {
+        let head = head.map(str::to_owned);
+        Self { head, unit }
+    }
+}
+
+/// The cells of one variant, in the order of the columns.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureRow {
+    pub name: String,
+    /// Label of the variant.
+    pub variant: String,
+    /// The text in place of the cells, if there are none.
+    pub absence: Option<String>,
+    /// Worst validity of its figures.
+    pub validity: Option<Validity>,
+    /// A cell for each column of all groups.
+    pub cells: Vec<FigureCell>,
+}
+
+impl FigureRow {
+    /// A row with cells, and without a statement on their validity.
+    pub fn new(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
+        Self {
+            name,
+            variant: variant.to_owned(),
+            absence: None,
+            validity: None,
+            cells,
+        }
+    }
+
+    /// A row that names its worst validity if it is not valid.
+    pub fn judged(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
+        let worst = cells.iter().filter_map(|cell| cell.validity).max();
+        Self {
+            validity: worst.filter(|validity| *validity != Validity::Valid),
+            ..Self::new(name, variant, cells)
+        }
+    }
+}
+
+/// A value with its range and validity; empty if it was not measured.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FigureCell {
+    /// Median and range over the blocks; none if it was not measured, or no block may be used.
+    pub estimate: Option<Estimate>,
+    /// Worst validity of its values; none if it was not measured.
+    pub validity: Option<Validity>,
+    /// The text of a cell that is no number.
+    pub words: Option<String>,
+}
+
+impl FigureCell {
+    /// One number without a range: a published figure, or a count over all blocks.
+    pub fn of_one(value: Option<f64>) -> Self {
+        Self {
+            estimate: value.and_then(|value| Estimate::of_blocks(&[value])),
+            validity: value.map(|_| Validity::Valid),
+            words: None,
+        }
+    }
+
+    /// The values that may be used.
+    pub fn over(values: impl IntoIterator<Item = (Validity, f64)>) -> Self {
+        let (estimate, validity) = estimate_of(values);
+        Self {
+            estimate,
+            validity,
+            words: None,
+        }
+    }
+
+    /// The median, if there is one.
+    pub fn median(&self) -> Option<f64> {
+        Some(self.estimate.as_ref()?.median)
+    }
+}
+
+impl FigureTable {
+    /// The table as all tables are laid out.
+    pub fn laid_out(&self) -> Table {
+        let row = |row: &FigureRow| Row {
+            validity: row.validity,
+            absence: row.absence.clone(),
+            ..Row::new(&row.name, &row.variant)
+        };
+        let mut place = 0;
+        let mut lanes = Vec::new();
+        for group in &self.groups {
+            let mut of_group = Vec::new();
+            for column in &group.columns {
+                let cells: Vec<&FigureCell> = self.rows.iter().map(|it| &it.cells[place]).collect();
+                let head = column.head.clone().map(Cow::Owned);
+                of_group.push(lane(head, column.unit, &cells));
+                place += 1;
+            }
+            lanes.push(Lanes::new(&group.title, &group.label, of_group));
+        }
+        Table::of_lanes(self.rows.iter().map(row).collect(), lanes)
+    }
+}
+
+fn lane(head: [Cow<'static, str>; 2], unit: Unit, cells: &[&FigureCell]) -> Lane {
+    let medians = cells.iter().filter_map(|cell| cell.median());
+    let scale = UnitScale::of_all(medians, unit);
+    let column = Column { head, scale };
+    Lane {
+        cells: cells.iter().map(|it| cell(it, scale)).collect(),
+        column,
+    }
+}
+
+fn cell(found: &FigureCell, scale: UnitScale) -> Cell {
+    if let Some(words) = &found.words {
+        return Cell::words(words.clone());
+    }
+    let Some(validity) = found.validity else {
+        return Cell::Empty;
+    };
+    let estimate = found.estimate.as_ref();
+    // An interval takes the place of the range.
+    match estimate.and_then(|it| Some((it.median, it.interval?))) {
+        Some((median, interval)) => {
+            let (low, high) = (scale.number(interval.low), scale.number(interval.high));
+            Cell::value(scale.number(median), format!("{low}–{high}"), validity)
+        }
+        None => Cell::of(estimate, validity, scale),
+    }
+}

@@ -1,0 +1,196 @@
+//! Numbers and words as people read them, the same in every form of a report.
+
+mod unit;
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use gatebench_stats::{Comparison, Difference};
+
+pub use unit::{Unit, UnitScale, quantity, range, short, split_quantity};
+
+/// A whole number with commas.
+pub fn grouped(value: f64) -> String {
+    let whole = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 && whole != "0" {
+        format!("-{text}")
+    } else {
+        text
+    }
+}
+
+/// Three significant digits, never fewer than the whole part has: `0.412`, `41.2`, `2,400`.
+pub fn three_figures(value: f64) -> String {
+    let decimals = match round_to_three(value).abs() {
+        size if size >= 100.0 || size == 0.0 => return grouped(value),
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// The value, rounded to three significant digits.
+pub fn round_to_three(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let places = 2 - value.abs().log10().floor() as i32;
+    // Dividing by a power of ten is exact more often than multiplying by its inverse.
+    if places >= 0 {
+        let power = 10_f64.powi(places);
+        (value * power).round() / power
+    } else {
+        let power = 10_f64.powi(-places);
+        (value / power).round() * power
+    }
+}
+
+/// A ratio and its interval, `0.61×` and `0.58–0.64`; the interval is empty if there is none.
+pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
+    // Two decimals would write a narrow interval as a point.
+    let narrow = |width: f64| if width < 0.02 { 3 } else { 2 };
+    let places = result
+        .interval
+        .map_or(2, |interval| narrow(interval.high - interval.low));
+    let number = |value: f64| format!("{value:.places$}");
+    // A comparison without a block has no ratio.
+    if result.ratio.is_nan() {
+        return ("–".into(), String::new());
+    }
+    let interval = result
+        .interval
+        .map(|interval| format!("{}–{}", number(interval.low), number(interval.high)));
+    (
+        format!("{}×", number(result.ratio)),
+        interval.unwrap_or_default(),
+    )
+}
+
+/// A difference with its sign, `+1.24` or `−0.310`, and the ends of its span, `1.10–1.38`, in the
+/// scale that `number` writes; a span that reaches below zero is written `−0.1 to +0.2`.
+pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
+    let sign = |value: f64| if value < 0.0 { "−" } else { "+" };
+    let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
+    let (low, high) = difference.span();
+    let span = match difference.blocks {
+        0 | 1 => String::new(),
+        _ if low >= 0.0 => format!("{}–{}", number(low), number(high)),
+        _ => format!("{} to {}", with_sign(low), with_sign(high)),
+    };
+    (with_sign(difference.effect), span)
+}
+
+/// `1 block`, `3 blocks`, `2 processes`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let ending = match (count, noun.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {noun}{ending}", grouped(count as f64))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// Each item once, in the order of first occurrence.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
+/// `12 × timeout, 3 × reset`, the most frequent first.
+pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
+    let mut seen: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).collect();
+    seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let items = seen
+        .into_iter()
+        .map(|(what, count)| format!("{} × {what}", grouped(*count as f64)));
+    items.collect::<Vec<_>>().join(", ")
+}
+
+/// A share in per cent, with as many decimals as it takes not to read 0.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let decimals = match value.abs() {
+        size if size >= 10.0 || size == 0.0 => 0,
+        size if size >= 0.1 => 1,
+        _ => 3,
+    };
+    format!("{value:.decimals$} %")
+}
+
+/// `45 s`, `12 min`, `2.5 h`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7_200.0 => format!("{:.0} min", s / 60.0),
+        s => {
+            let hours = s / 3_600.0;
+            let text = if hours < 20.0 {
+                format!("{hours:.1}")
+            } else {
+                format!("{hours:.0}")
+            };
+            format!("{} h", text.trim_end_matches(".0"))
+        }
+    }
+}
+
+/// The first letter in upper case.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|first| first.to_uppercase().to_string())
+        .unwrap_or_default();
+    first + letters.as_str()
+}
+
+/// A moment in UTC to the second: `2026-11-21 10:07:42 UTC`. It is given in the form of RFC 3339.
+pub fn instant(moment: &impl Display) -> String {
+    let text = moment.to_string();
+    let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);
+    format!("{} UTC", seconds.replace('T', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn nouns_lists_and_shares() {
+        assert_eq!(counted(1, "block"), "1 block");
+        assert_eq!(counted(1_200, "process"), "1,200 processes");
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        let counts = BTreeMap::from([
+            ("reset".into(), 3),
+            ("timeout".into(), 12),
+            ("tls".into(), 0),
+        ]);
+        assert_eq!(listed_counts(&counts), "12 × timeout, 3 × reset");
+        assert_eq!(percent(0.973), "97 %");
+        assert_eq!(percent(0.0123), "1.2 %");
+        assert_eq!(percent(0.000_012), "0.001 %");
+    }
+}

@@ -1,0 +1,305 @@
+//! Units and their scales. A column or an axis has one scale for all its values, so that these can
+//! be compared by eye.
+
+use gatebench_stats::Estimate;
+use serde::{Deserialize, Serialize};
+
+use super::{counted, grouped, round_to_three, three_figures};
+
+/// Decides the scale, the decimals and the symbol that a number is written with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds of wall time.
+    Nanoseconds,
+    /// Nanoseconds of CPU time per request.
+    CpuNanosecondsPerRequest,
+    RequestsPerSecond,
+    Bytes,
+    BitsPerSecond,
+    /// Cores kept busy.
+    Cores,
+    /// A ratio; 1 is equal.
+    Ratio,
+    /// A number of things.
+    Count,
+}
+
+/// The unit and the divisor in which values are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnitScale {
+    /// A value is divided by this before it is written.
+    pub divisor: f64,
+    /// Follows the number directly: the `k` of `41.2k`.
+    pub letter: &'static str,
+    /// The unit, for the head of the column; empty for a plain count.
+    pub unit: &'static str,
+    /// The scale is for values from here on.
+    from: f64,
+}
+
+const TIMES: &[UnitScale] = &[
+    step(1.0, "ns"),
+    step(1e3, "µs"),
+    step(1e6, "ms"),
+    step(1e9, "s"),
+];
+const SIZES: &[UnitScale] = &[
+    step(1.0, "B"),
+    step(1_024.0, "KiB"),
+    step(1_048_576.0, "MiB"),
+    step(1_073_741_824.0, "GiB"),
+];
+const BIT_RATES: &[UnitScale] = &[
+    step(1.0, "bit/s"),
+    step(1e3, "kbit/s"),
+    step(1e6, "Mbit/s"),
+    step(1e9, "Gbit/s"),
+];
+// One scale, so that the rows of a table can be compared by eye.
+const CPU_TIMES: &[UnitScale] = &[scale(1e3, 0.0, "", "µs")];
+const RATES: &[UnitScale] = &[
+    scale(1.0, 0.0, "", "/s"),
+    scale(1e3, 1e4, "k", "/s"),
+    scale(1e6, 1e6, "M", "/s"),
+];
+const CORES: &[UnitScale] = &[scale(1.0, 0.0, "", "cores")];
+const RATIOS: &[UnitScale] = &[scale(1.0, 0.0, "×", "")];
+const COUNTS: &[UnitScale] = &[scale(1.0, 0.0, "", "")];
+
+const fn scale(divisor: f64, from: f64, letter: &'static str, unit: &'static str) -> UnitScale {
+    UnitScale {
+        divisor,
+        letter,
+        unit,
+        from,
+    }
+}
+
+const fn step(size: f64, unit: &'static str) -> UnitScale {
+    scale(size, size, "", unit)
+}
+
+impl Unit {
+    /// Its scales, the smallest first.
+    fn scales(self) -> &'static [UnitScale] {
+        match self {
+            Self::Nanoseconds => TIMES,
+            Self::CpuNanosecondsPerRequest => CPU_TIMES,
+            Self::RequestsPerSecond => RATES,
+            Self::Bytes => SIZES,
+            Self::BitsPerSecond => BIT_RATES,
+            Self::Cores => CORES,
+            Self::Ratio => RATIOS,
+            Self::Count => COUNTS,
+        }
+    }
+}
+
+impl UnitScale {
+    /// The scale in which one value reads best.
+    pub fn of(value: f64, unit: Unit) -> Self {
+        let steps = unit.scales();
+        // 999.6 µs is written 1.00 ms, not 1,000 µs: the scale is chosen after rounding.
+        let size = round_to_three(value).abs();
+        let fits = |step: &&Self| size >= step.from;
+        *steps.iter().rev().find(fits).unwrap_or(&steps[0])
+    }
+
+    /// One scale for many values: the largest one's, stepped down until the smallest that is not
+    /// zero is at least a tenth.
+    pub fn of_all(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
+        let sizes: Vec<f64> = values
+            .into_iter()
+            .map(f64::abs)
+            .filter(|size| size.is_finite() && *size > 0.0)
+            .collect();
+        let largest = sizes.iter().copied().fold(0.0, f64::max);
+        let smallest = sizes.iter().copied().fold(largest, f64::min);
+        let limit = Self::of(largest, unit).divisor;
+        let steps = unit.scales();
+        let keeps_figures = |step: &&Self| step.divisor <= limit && smallest / step.divisor >= 0.1;
+        *steps.iter().rev().find(keeps_figures).unwrap_or(&steps[0])
+    }
+
+    /// The scale in which the longest of these values is shortest, with the letter in the unit:
+    /// `k/s`. A value is at least a tenth in it.
+    pub fn shortest(values: &[f64], unit: Unit) -> Self {
+        let sizes = || values.iter().filter(|it| it.is_finite() && **it != 0.0);
+        let keeps_figures = |scale: &Self| sizes().all(|it| it.abs() / scale.divisor >= 0.1);
+        let length = |scale: &Self| sizes().map(|it| scale.number(*it).chars().count()).max();
+        let scales = unit
+            .scales()
+            .iter()
+            .map(|scale| scale.with_letter_in_unit());
+        let scales = scales.filter(keeps_figures);
+        let all = || Self::of_all(values.iter().copied(), unit);
+        scales.min_by_key(length).unwrap_or_else(all)
+    }
+
+    fn with_letter_in_unit(self) -> Self {
+        let unit = match (self.letter, self.unit) {
+            ("k", "/s") => "k/s",
+            ("M", "/s") => "M/s",
+            _ => return self,
+        };
+        let letter = "";
+        Self {
+            letter,
+            unit,
+            ..self
+        }
+    }
+
+    /// The number without its unit: `41.2k`, `0.950`.
+    pub fn number(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "–".into();
+        }
+        format!("{}{}", three_figures(value / self.divisor), self.letter)
+    }
+
+    /// The number with its unit: `41.2k/s`, `0.950 ms`.
+    pub fn full(self, value: f64) -> String {
+        self.with_unit(self.number(value))
+    }
+
+    /// A range without its unit, with the letter once: `39.8–41.6k`.
+    pub fn range(self, low: f64, high: f64) -> String {
+        let (low, high) = (self.number(low), self.number(high));
+        format!("{}–{high}", low.strip_suffix(self.letter).unwrap_or(&low))
+    }
+
+    /// A round value, as ticks have it, without the zeros that three figures would add: `50k/s`.
+    pub fn tick(self, value: f64) -> String {
+        if value == 0.0 {
+            return "0".into();
+        }
+        let short = round_to_three(value / self.divisor);
+        let number = if short >= 1e3 {
+            grouped(short)
+        } else {
+            short.to_string()
+        };
+        self.with_unit(format!("{number}{}", self.letter))
+    }
+
+    fn with_unit(self, number: String) -> String {
+        match self.unit {
+            "" => number,
+            unit if unit.starts_with('/') => format!("{number}{unit}"),
+            unit => format!("{number} {unit}"),
+        }
+    }
+}
+
+/// The value with its unit as tables and charts have it: `41.2k/s`, `24.1 µs`.
+pub fn short(value: f64, unit: Unit) -> String {
+    UnitScale::of(value, unit).full(value)
+}
+
+/// The value with its unit as sentences have it: `41.2k requests/s`, `38.0 µs`, `12.3 MiB`.
+pub fn quantity(value: f64, unit: Unit) -> String {
+    match split_quantity(value, unit) {
+        (number, "") => number,
+        (number, words) => format!("{number} {words}"),
+    }
+}
+
+/// As [`quantity`], number and unit apart.
+pub fn split_quantity(value: f64, unit: Unit) -> (String, &'static str) {
+    let scale = UnitScale::of(value, unit);
+    let is_whole = matches!(unit, Unit::RequestsPerSecond | Unit::Count) && scale.divisor == 1.0;
+    let number = match is_whole {
+        true => grouped(value),
+        false => scale.number(value),
+    };
+    let words = match unit {
+        Unit::CpuNanosecondsPerRequest => "µs CPU/request",
+        Unit::RequestsPerSecond => "requests/s",
+        _ => scale.unit,
+    };
+    (number, words)
+}
+
+/// `39.8k–42.0k over 3 blocks`; of one block only `1 block`.
+pub fn range(estimate: &Estimate, unit: Unit) -> String {
+    let blocks = counted(estimate.blocks as u64, "block");
+    if estimate.blocks < 2 {
+        return blocks;
+    }
+    let (low, low_unit) = split_quantity(estimate.min, unit);
+    let (high, high_unit) = split_quantity(estimate.max, unit);
+    if low_unit == high_unit {
+        format!("{low}–{high} over {blocks}")
+    } else {
+        format!("{low} {low_unit}–{high} {high_unit} over {blocks}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn three_figures_everywhere() {
+        assert_eq!(short(41_234.0, Unit::RequestsPerSecond), "41.2k/s");
+        assert_eq!(short(5_000.0, Unit::RequestsPerSecond), "5,000/s");
+        assert_eq!(short(24_100.0, Unit::Nanoseconds), "24.1 µs");
+        assert_eq!(short(999_960.0, Unit::Nanoseconds), "1.00 ms");
+        assert_eq!(short(19_840.0, Unit::CpuNanosecondsPerRequest), "19.8 µs");
+        assert_eq!(short(3_565_158.0, Unit::Bytes), "3.40 MiB");
+        assert_eq!(short(0.412, Unit::Ratio), "0.412×");
+        assert_eq!(short(0.0, Unit::Count), "0");
+        assert_eq!(short(f64::NAN, Unit::Cores), "– cores");
+    }
+
+    #[test]
+    fn a_column_has_one_scale() {
+        let scale = UnitScale::of_all([950_000.0, 2_400_000.0], Unit::Nanoseconds);
+        assert_eq!(scale.full(950_000.0), "0.950 ms");
+        let scale = UnitScale::of_all([48_000.0, 2_400_000.0], Unit::Nanoseconds);
+        assert_eq!(scale.number(48_000.0), "48.0");
+        assert_eq!(scale.full(2_400_000.0), "2,400 µs");
+        assert_eq!(UnitScale::of_all([], Unit::Nanoseconds).unit, "ns");
+    }
+
+    #[test]
+    fn the_shortest_scale_keeps_the_figures() {
+        let unit_of = |values: &[f64], unit| UnitScale::shortest(values, unit).unit;
+        assert_eq!(unit_of(&[191e3, 3e6], Unit::Nanoseconds), "µs");
+        assert_eq!(unit_of(&[26e6, 69.3e6], Unit::Nanoseconds), "ms");
+        let rates = [5_190.0, 1_524.0];
+        assert_eq!(unit_of(&rates, Unit::RequestsPerSecond), "k/s");
+        let scale = UnitScale::shortest(&rates, Unit::RequestsPerSecond);
+        assert_eq!(scale.range(1_524.0, 5_190.0), "1.52–5.19");
+        assert_eq!(unit_of(&[62.0, 5_190.0], Unit::RequestsPerSecond), "/s");
+    }
+
+    #[test]
+    fn ticks_carry_no_needless_zeros() {
+        let scale = UnitScale::of(50_000.0, Unit::RequestsPerSecond);
+        assert_eq!(scale.tick(50_000.0), "50k/s");
+        assert_eq!(scale.tick(0.0), "0");
+        let scale = UnitScale::of(6_000.0, Unit::RequestsPerSecond);
+        assert_eq!(scale.tick(6_000.0), "6,000/s");
+        assert_eq!(UnitScale::of(0.3, Unit::Cores).tick(0.1 + 0.2), "0.3 cores");
+    }
+
+    #[test]
+    fn a_range_names_its_blocks() {
+        let three = Estimate::of_blocks(&[39_800.0, 41_200.0, 42_000.0]).unwrap();
+        assert_eq!(
+            range(&three, Unit::RequestsPerSecond),
+            "39.8k–42.0k over 3 blocks"
+        );
+        let wide = Estimate::of_blocks(&[900.0, 1_500.0]).unwrap();
+        assert_eq!(
+            range(&wide, Unit::Nanoseconds),
+            "900 ns–1.50 µs over 2 blocks"
+        );
+        let one = Estimate::of_blocks(&[1.0]).unwrap();
+        assert_eq!(range(&one, Unit::Count), "1 block");
+    }
+}

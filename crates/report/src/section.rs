@@ -1,0 +1,49 @@
+//! Chapters that are a table of figures with its explanation.
+
+use serde::Serialize;
+
+use crate::chapter::{Block, Chapter, MARKDOWN, PAGE, Part, TERMINAL};
+use crate::figures::FigureTable;
+use crate::flame::FlameGraph;
+use crate::palette::Palette;
+
+/// A table of figures with its explanation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Section {
+    /// Its name in links, one word.
+    pub id: &'static str,
+    pub heading: &'static str,
+    /// An explanation of its table.
+    pub explanation: &'static str,
+    pub table: FigureTable,
+    /// Its graphs, each a file next to the page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub graphs: Vec<FlameGraph>,
+}
+
+impl Section {
+    /// Renders the table and its charts as blocks.
+    pub fn chapter(&self, palette: &Palette) -> Chapter {
+        let title = format!("{} · {}", self.heading, self.table.title);
+        let table = Block::table(self.table.laid_out(), self.table.first, &title, palette);
+        // The stacks are in the file.
+        let file = |it: &FlameGraph| FlameGraph {
+            file: it.file.clone(),
+            title: it.title.clone(),
+            text: it.text.clone(),
+            stacks: Vec::new(),
+        };
+        let files = self.graphs.iter().map(file).collect();
+        let card = vec![
+            Block::heading(&*title).on(PAGE),
+            table,
+            Part::Files { files }.into(),
+        ];
+        let blocks = vec![
+            Block::heading(title).on(TERMINAL | MARKDOWN),
+            Block::lead(self.explanation, ""),
+            Block::card("", card),
+        ];
+        Chapter::new(self.id, self.heading, blocks)
+    }
+}

@@ -1,0 +1,370 @@
+//! HTTP requests outside a load: for parity, for the upstream's ledger and for admin interfaces.
+//!
+//! A probe is one request on a separate connection, plain or over TLS, and its response. Nothing
+//! here is measured. It must not know the caller, or the meaning of a response for a trial.
+
+use std::borrow::Cow;
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+use gatebench_engine::gzip;
+use gatebench_model::Request;
+use gatebench_net::http1::{
+    BodyLength, Decoder, Event, Head, Limits, ResponseReader, write_request_head,
+};
+use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
+use gatebench_testbed::{Interrupt, Wire};
+
+/// The time that a response may take, apart from its body. On a busy machine, some have taken seven
+/// seconds.
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
+/// The wait for a gateway that wrote a fatal line and does not respond.
+const HANGING_AFTER: Duration = Duration::from_secs(1);
+/// The minimum rate of a body, through any gateway and on a busy machine.
+const BODY_BYTES_PER_MS: u64 = 4 * 1024;
+/// The interval between checks for an interrupt.
+const SLICE: Duration = Duration::from_millis(50);
+/// The most bytes of a body that are kept, and of a decompressed one that are checked: as many as
+/// the engine keeps.
+const BODY_BYTES_MAX: usize = 16 << 20;
+/// The most bytes of a body that are read: twice the upstream's largest response. Each byte extends
+/// the deadline, so this limits the time as well: to a minute at [`BODY_BYTES_PER_MS`].
+const READ_BYTES_MAX: usize = 256 << 20;
+
+/// A whole response.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    /// The bytes of the head.
+    pub(crate) head: Vec<u8>,
+    /// The body without its framing, or its first 16 MiB.
+    pub(crate) body: Vec<u8>,
+    /// Bytes of the whole body.
+    pub(crate) body_bytes: usize,
+    pub(crate) status: u16,
+    /// The times that the upstream returned with the nonce.
+    pub(crate) times: Option<Times>,
+    /// True if the request was HEAD.
+    is_head: bool,
+}
+
+/// Renders the bytes of a request as a load does.
+pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec<u8> {
+    let hex = nonce.map(Nonce::to_hex);
+    let host = request.host().unwrap_or(host);
+    let mut fields: Vec<(&str, &[u8])> = vec![("Host", host.as_bytes())];
+    fields.extend(hex.as_ref().map(|hex| (NONCE_HEADER, hex.as_slice())));
+    fields.extend(
+        request
+            .fields()
+            .map(|(name, value)| (name, value.as_bytes())),
+    );
+    let body = request.body.as_ref().map_or(&[][..], |body| body.bytes());
+    let expects_body = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
+    let length = match body.len() as u64 {
+        0 if !expects_body => BodyLength::None,
+        length => BodyLength::Length(length),
+    };
+    let mut bytes = Vec::new();
+    write_request_head(&mut bytes, &request.method, &request.path, fields, length);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// Renders a request, sends it on a new connection and reads the response.
+///
+/// # Errors
+/// As [`exchange`].
+pub(crate) fn send(
+    wire: &Wire,
+    request: &Request,
+    nonce: Option<Nonce>,
+    interrupt: &Interrupt,
+) -> io::Result<Response> {
+    let bytes = render(request, &wire.address.to_string(), nonce);
+    exchange(wire, &bytes, request.method == "HEAD", interrupt)
+}
+
+/// Sends bytes on a new connection and reads the response.
+///
+/// # Errors
+/// The error of the system; [`io::ErrorKind::TimedOut`] if the response is not complete in time,
+/// [`io::ErrorKind::InvalidData`] if it is not HTTP/1.1, [`io::ErrorKind::FileTooLarge`] if its
+/// body does not end, [`io::ErrorKind::Interrupted`] if the run was interrupted,
+/// [`io::ErrorKind::Other`] if the process wrote why it does not respond.
+pub(crate) fn exchange(
+    wire: &Wire,
+    bytes: &[u8],
+    is_head: bool,
+    interrupt: &Interrupt,
+) -> io::Result<Response> {
+    let mut stream = wire.connect(RESPONSE_TIMEOUT, SLICE)?;
+    stream.write_all(bytes)?;
+    read_response(&mut stream, is_head, interrupt, || wire.fatal_line())
+}
+
+/// Reads a response from a reader whose reads time out. `fatal` is the line in which the other side
+/// reports that it will not respond, if it has written one.
+///
+/// # Errors
+/// As [`exchange`].
+pub(crate) fn read_response(
+    stream: &mut impl io::Read,
+    is_head: bool,
+    interrupt: &Interrupt,
+    fatal: impl Fn() -> Option<String>,
+) -> io::Result<Response> {
+    let begun = Instant::now();
+    let deadline = begun + RESPONSE_TIMEOUT;
+    let mut reader = ResponseReader::new(stream, is_head);
+    let mut response = Response {
+        head: Vec::new(),
+        body: Vec::new(),
+        body_bytes: 0,
+        status: 0,
+        times: None,
+        is_head,
+    };
+    loop {
+        match reader.advance() {
+            Ok(is_whole) => {
+                response.keep(reader.take_piece())?;
+                if is_whole {
+                    response.begin(reader.head());
+                    return Ok(response);
+                }
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) =>
+            {
+                let hangs = reader.head().is_empty() && begun.elapsed() >= HANGING_AFTER;
+                if let Some(line) = hangs.then(&fatal).flatten() {
+                    return Err(io::Error::other(format!("the process wrote: {line}")));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if interrupt.is_raised() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let for_body = Duration::from_millis(response.body_bytes as u64 / BODY_BYTES_PER_MS);
+        if Instant::now() >= deadline + for_body {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+impl Response {
+    /// Sets the head, the status and the times.
+    fn begin(&mut self, head: &[u8]) {
+        self.head = head.to_vec();
+        let read = self.with_head(|head| {
+            let times = head.field(TIMES_HEADER).and_then(Times::parse);
+            (head.status(), times)
+        });
+        (self.status, self.times) = read.unwrap_or_default();
+    }
+
+    /// Applies a function to the head; none if the head is not HTTP/1.1.
+    fn with_head<T>(&self, read: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
+        let mut decoder = Decoder::responses(Limits::default());
+        decoder.expect(self.is_head);
+        match decoder.next(&mut self.head.as_slice()) {
+            Ok(Some(Event::Head(head))) => Some(read(&head)),
+            _ => None,
+        }
+    }
+
+    /// Keeps a piece of the body, up to the limit.
+    fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.body_bytes += bytes.len();
+        if self.body_bytes > READ_BYTES_MAX {
+            let what = format!("the body does not end within {} MiB", READ_BYTES_MAX >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
+        let room = BODY_BYTES_MAX - self.body.len();
+        self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        Ok(())
+    }
+
+    /// Describes the checks that the response fails.
+    pub(crate) fn failed_checks(&self, checks: &[gatebench_model::Check]) -> Vec<String> {
+        let failed = self.with_head(|head| {
+            let coding = head.field("content-encoding");
+            let is_gzip = coding.is_some_and(|it| it.eq_ignore_ascii_case(b"gzip"));
+            let body = match is_gzip {
+                true => Cow::Owned(gzip::decoded(&self.body, BODY_BYTES_MAX)),
+                false => Cow::Borrowed(&self.body),
+            };
+            gatebench_engine::failed_checks(checks, head, &body, self.body_bytes as u64)
+        });
+        // The same bytes were parsed before.
+        failed.unwrap_or_else(|| vec!["the response is HTTP/1.1".into()])
+    }
+
+    /// Returns the response as text of at most `chars_max` characters.
+    pub(crate) fn text(&self, chars_max: usize) -> String {
+        let whole = format!(
+            "{}{}",
+            String::from_utf8_lossy(&self.head),
+            String::from_utf8_lossy(&self.body)
+        );
+        shorten(&whole, chars_max)
+    }
+}
+
+/// Returns a text with plain line ends, cut after `chars_max` characters.
+pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
+    let text = text.replace("\r\n", "\n");
+    match text.char_indices().nth(chars_max) {
+        None => text,
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Read as _;
+    use std::net::{SocketAddr, TcpListener};
+    use std::thread;
+
+    use super::*;
+
+    const CHUNK_BYTES: usize = 16 * 1024;
+
+    /// Responds to one request with these parts, one write each.
+    fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let serve = move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut seen = [0; 1024];
+            let _ = stream.read(&mut seen).unwrap();
+            for part in parts {
+                stream.write_all(part).unwrap();
+            }
+        };
+        (address, thread::spawn(serve))
+    }
+
+    fn ask(parts: Vec<&'static [u8]>) -> io::Result<Response> {
+        let (address, thread) = server(parts);
+        let response = exchange(
+            &Wire::plain(address),
+            b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            false,
+            &Interrupt::new(),
+        );
+        thread.join().unwrap();
+        response
+    }
+
+    #[test]
+    fn a_chunked_response_is_put_together() {
+        let response = ask(vec![
+            b"HTTP/1.1 200 OK\r\nTransfer-Enc",
+            b"oding: chunked\r\n\r\n2\r\nab\r\n1",
+            b"\r\nc\r\n0\r\n\r\n",
+        ]);
+        let response = response.unwrap();
+        assert_eq!(
+            (response.status, response.body.as_slice()),
+            (200, &b"abc"[..])
+        );
+        let check = gatebench_model::Check::BodyEquals("abd".into());
+        assert_eq!(response.failed_checks(&[check]), ["body is 'abd'"]);
+        assert!(
+            response
+                .failed_checks(&[gatebench_model::Check::Status(200)])
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn half_a_response_and_no_http_are_errors() {
+        let kind = |parts| ask(parts).unwrap_err().kind();
+        assert_eq!(
+            kind(vec![b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"]),
+            io::ErrorKind::InvalidData
+        );
+        assert_eq!(kind(vec![b"SSH-2.0-x\r\n"]), io::ErrorKind::InvalidData);
+        assert_eq!(kind(vec![]), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn of_a_long_body_the_beginning_is_kept() {
+        let length = BODY_BYTES_MAX + 3 * CHUNK_BYTES + 1;
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        let body = io::repeat(b'x').take(length as u64);
+        let mut stream = io::Cursor::new(head).chain(body);
+        let response = read_response(&mut stream, false, &Interrupt::new(), || None).unwrap();
+        assert_eq!(
+            (response.body.len(), response.body_bytes),
+            (BODY_BYTES_MAX, length)
+        );
+        assert!(response.body.capacity() <= 2 * BODY_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_body_without_an_end_is_an_error_however_fast_it_comes() {
+        let endless = |head: &'static str, body: &'static [u8]| {
+            let mut stream = io::Cursor::new(head).chain(Again { body, at: 0 });
+            read_response(&mut stream, false, &Interrupt::new(), || None).unwrap_err()
+        };
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let chunk: &[u8] = b"1000\r\n";
+        let chunk: &'static [u8] = [chunk, &[b'x'; 0x1000], b"\r\n"].concat().leak();
+        for error in [
+            endless("HTTP/1.1 200 OK\r\n\r\n", &[b'x'; CHUNK_BYTES]),
+            endless(chunked, chunk),
+        ] {
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+            assert_eq!(error.to_string(), "the body does not end within 256 MiB");
+        }
+    }
+
+    /// The same bytes again and again.
+    struct Again {
+        body: &'static [u8],
+        at: usize,
+    }
+
+    impl io::Read for Again {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = (&self.body[self.at..]).read(buffer)?;
+            self.at = (self.at + count) % self.body.len();
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_waiting() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        let error = exchange(
+            &Wire::plain(listener.local_addr().unwrap()),
+            b"GET / HTTP/1.1\r\n\r\n",
+            false,
+            &interrupt,
+        );
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn a_request_is_rendered_with_its_nonce() {
+        let request = Request {
+            headers: [("X-A".to_owned(), "1".to_owned())].into(),
+            body: Some(gatebench_model::Body::new("hi")),
+            ..Request::new("POST", "/a?b")
+        };
+        let bytes = render(&request, "h:1", Some(Nonce(1)));
+        let expected = "POST /a?b HTTP/1.1\r\nHost: h:1\r\ngatebench-nonce: 0000000000000001\r\nX-A: 1\r\n\
+                        Content-Length: 2\r\n\r\nhi";
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    }
+}

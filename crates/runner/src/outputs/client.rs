@@ -1,0 +1,183 @@
+//! Delivers a body: by an HTTP request that blocks, or to a file.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gatebench_net::http1::ResponseReader;
+use gatebench_net::tls::{ClientContext, ClientSettings, Verify};
+
+use super::refusal::{Refusal, Response};
+use super::target::{Endpoint, Place, Target};
+use gatebench_testbed::Line;
+
+/// The longest time of a request.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval at which a wait for a response looks at its deadline.
+const READ_SLICE: Duration = Duration::from_millis(50);
+/// Bytes of a response that are kept for its words.
+const WORDS_BYTES: usize = 200;
+/// The longest pause that a server may request.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
+
+/// Delivers bodies to one target.
+pub(super) struct Client {
+    target: Target,
+    context: Option<ClientContext>,
+    file: Option<File>,
+}
+
+impl Client {
+    /// A client that has connected to nothing yet.
+    pub(super) fn new(target: Target) -> Self {
+        Self {
+            target,
+            context: None,
+            file: None,
+        }
+    }
+
+    /// Sends an empty body, which every server accepts, or opens the file. A request that makes a
+    /// database comes before it.
+    pub(super) fn probe(&mut self, until: &dyn Fn() -> Instant) -> Result<(), Refusal> {
+        if let Place::Server(endpoint) = &self.target.place
+            && let Some(first) = endpoint.first.clone()
+        {
+            let endpoint = endpoint.clone();
+            // Its refusal is that of the body which follows.
+            let _ = self.post(&endpoint, &first, &[], until);
+        }
+        self.deliver(Vec::new(), until)
+    }
+
+    /// Delivers a body.
+    pub(super) fn deliver(
+        &mut self,
+        body: Vec<u8>,
+        until: &dyn Fn() -> Instant,
+    ) -> Result<(), Refusal> {
+        let body = self.target.format.finished(body);
+        let failed = |error: &io::Error| Refusal::of_io(&self.target, error);
+        match self.target.place.clone() {
+            Place::File(path) => {
+                let file = match self.file.take() {
+                    Some(file) => Ok(file),
+                    None => open(&path),
+                };
+                let mut file = file.map_err(|error| failed(&error))?;
+                file.write_all(&body).map_err(|error| failed(&error))?;
+                self.file = Some(file);
+                Ok(())
+            }
+            Place::Server(endpoint) => {
+                let path = endpoint.url.target();
+                let response = self.post(&endpoint, &path, &body, until);
+                let response = response.map_err(|error| Refusal::of_io(&self.target, &error))?;
+                match response.status {
+                    200..=299 => Ok(()),
+                    _ => Err(Refusal::of_response(&self.target, &response)),
+                }
+            }
+        }
+    }
+
+    fn post(
+        &mut self,
+        endpoint: &Endpoint,
+        path: &str,
+        body: &[u8],
+        until: &dyn Fn() -> Instant,
+    ) -> io::Result<Response> {
+        let line = self.connected(endpoint, until)?;
+        let host = endpoint.url.authority();
+        let mut fields: Vec<(&str, &[u8])> =
+            vec![("Host", host.as_bytes()), ("Connection", b"close")];
+        let headers = endpoint.headers.iter();
+        fields.extend(headers.map(|(name, value)| (name.as_str(), value.as_bytes())));
+        let mut response = ResponseReader::send(line, "POST", path, &fields, Some(body))?;
+        let mut words = Vec::new();
+        loop {
+            match response.advance() {
+                Ok(is_whole) => {
+                    words.extend_from_slice(response.take_piece());
+                    if is_whole || words.len() >= WORDS_BYTES {
+                        break;
+                    }
+                }
+                Err(error) if is_pause(&error) => {}
+                // The status is all that is needed of a response that breaks off.
+                Err(_) if response.status() > 0 => break,
+                Err(error) => return Err(error),
+            }
+            if Instant::now() >= until() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        words.truncate(WORDS_BYTES);
+        Ok(Response {
+            status: response.status(),
+            retry_after: retry_after(response.head()),
+            words: String::from_utf8_lossy(&words).into_owned(),
+        })
+    }
+
+    fn connected(&mut self, endpoint: &Endpoint, until: &dyn Fn() -> Instant) -> io::Result<Line> {
+        let url = &endpoint.url;
+        if url.is_tls && self.context.is_none() {
+            let settings = ClientSettings {
+                verify: if endpoint.insecure {
+                    Verify::Skip
+                } else {
+                    Verify::System
+                },
+                alpn: vec![b"http/1.1".to_vec()],
+                ..ClientSettings::default()
+            };
+            let context = ClientContext::new(&settings, &url.host);
+            self.context = Some(context.map_err(io::Error::other)?);
+        }
+        let host = url.host.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<SocketAddr> = (host, url.port).to_socket_addrs()?.collect();
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for address in addresses {
+            let left = until().saturating_duration_since(Instant::now());
+            // A timeout of zero is not valid.
+            let left = left.max(Duration::from_millis(1));
+            match Line::open(address, self.context.as_ref(), left, READ_SLICE) {
+                Ok(line) => return Ok(line),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// Creates a file, or opens standard output so that both uses share its position.
+fn open(path: &Path) -> io::Result<File> {
+    match path == Path::new("-") {
+        true => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
+        false => File::create(path),
+    }
+}
+
+/// Reports whether nothing came in a slice of the wait. A read with a timeout is not restarted
+/// after a signal (signal(7)).
+fn is_pause(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+/// The seconds of the field `Retry-After`; a date is left to the usual pause.
+fn retry_after(head: &[u8]) -> Option<Duration> {
+    let head = String::from_utf8_lossy(head);
+    let fields = head.lines().filter_map(|line| line.split_once(':'));
+    let mut named = fields.filter(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+    let (_, value) = named.next()?;
+    let seconds: u64 = value.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
+}

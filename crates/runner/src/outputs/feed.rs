@@ -1,0 +1,413 @@
+//! The records of a load as facts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gatebench_engine::{ErrorKind, Group, Interval, Protocol, Recording};
+use gatebench_model::{Plan, Request, Trial};
+use gatebench_net::clock;
+use gatebench_outputs::{
+    Class, Component, Distribution, Fact, Load, Own, Second, Trend, Usage, Validity, What,
+};
+use gatebench_report::Validity as Verdict;
+use gatebench_store::{RequestsRow, SeriesUsage};
+use gatebench_studies::common::facts::Reason;
+
+use super::hub::Outputs;
+use crate::merge::Merge;
+use crate::workload::connections_max;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Characters of a secret that is masked.
+const SECRET_MIN: usize = 4;
+const MASK: &str = "[masked]";
+
+/// The labels by which a load differs from all others.
+pub(super) struct Place<'a> {
+    pub(super) run: &'a str,
+    pub(super) gateway: &'a str,
+    pub(super) scenario: &'a str,
+    pub(super) phase: &'a str,
+    pub(super) block: u32,
+    pub(super) trial: u32,
+}
+
+impl Place<'_> {
+    /// The labels, with the user's.
+    pub(super) fn labels(&self, tags: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let Self {
+            run,
+            gateway,
+            scenario,
+            ..
+        } = self;
+        let own = [
+            ("testid", format!("{run}/{gateway}/{scenario}")),
+            ("run", (*run).to_owned()),
+            ("gateway", (*gateway).to_owned()),
+            ("scenario", (*scenario).to_owned()),
+            ("phase", self.phase.to_owned()),
+            ("block", self.block.to_string()),
+            ("trial", self.trial.to_string()),
+        ];
+        let own = own.map(|(name, value)| (name.to_owned(), value));
+        let mut labels = BTreeMap::from(own);
+        labels.extend(tags.clone());
+        labels
+    }
+}
+
+/// The requests of a load, as far as its labels name them.
+pub(super) struct Requests<'a> {
+    pub(super) all: Vec<&'a Request>,
+    pub(super) is_http2: bool,
+    pub(super) connections_max: u64,
+    /// Texts of the plan that must not leave this machine.
+    pub(super) secrets: &'a BTreeSet<String>,
+}
+
+impl<'a> Requests<'a> {
+    fn of(groups: &'a [Group], secrets: &'a BTreeSet<String>) -> Self {
+        let is_http2 = |group: &Group| matches!(group.target.protocol, Protocol::Http2 { .. });
+        let connections = groups
+            .iter()
+            .map(|group| u64::from(connections_max(&group.shape)));
+        Self {
+            all: groups.iter().flat_map(|group| &group.requests).collect(),
+            is_http2: groups.iter().any(is_http2),
+            connections_max: connections.sum(),
+            secrets,
+        }
+    }
+
+    /// A text without secrets. One of a few characters would mask parts of other words.
+    fn masked(&self, text: String) -> String {
+        let secrets = self.secrets.iter().filter(|it| it.len() >= SECRET_MIN);
+        secrets.fold(text, |text, secret| text.replace(secret, MASK))
+    }
+
+    /// The load of these requests.
+    pub(super) fn load(&self, labels: BTreeMap<String, String>, id: u64) -> Load {
+        let mut methods: Vec<&String> = self.all.iter().map(|it| &it.method).collect();
+        methods.dedup();
+        let mut request = BTreeMap::new();
+        if let [only] = methods[..] {
+            request.insert("method", only.clone());
+        }
+        // Figures by request are not known by the second, so several share a name.
+        let name = match self.all[..] {
+            [only] => self.masked(only.path.clone()),
+            _ => labels.get("scenario").cloned().unwrap_or_default(),
+        };
+        request.insert("url", name.clone());
+        request.insert("name", name);
+        let proto = if self.is_http2 {
+            "HTTP/2.0"
+        } else {
+            "HTTP/1.1"
+        };
+        request.insert("proto", proto.into());
+        let checks = self.all.iter().flat_map(|it| &it.checks);
+        Load {
+            id,
+            labels,
+            request,
+            checks: checks.map(|it| self.masked(it.to_string())).collect(),
+            checks_apply_to_all: self.all.len() == 1,
+            connections_max: self.connections_max,
+        }
+    }
+}
+
+/// The outputs of a trial. When it is dropped, the series of its gauges end.
+pub(crate) struct TrialFeed<'a> {
+    outputs: &'a Outputs,
+    trial: Trial,
+    secrets: BTreeSet<String>,
+    loads: Mutex<Vec<Arc<Load>>>,
+}
+
+impl<'a> TrialFeed<'a> {
+    pub(crate) fn new(outputs: &'a Outputs, plan: &Plan, trial: &Trial) -> Self {
+        Self {
+            outputs,
+            secrets: plan.secrets(),
+            trial: trial.clone(),
+            loads: Mutex::default(),
+        }
+    }
+
+    /// The outputs of a load of this trial.
+    pub(crate) fn load(&self, phase: &str, groups: &[Group]) -> LoadFeed<'a> {
+        let place = Place {
+            run: self.outputs.run(),
+            gateway: &self.trial.variant,
+            scenario: &self.trial.scenario,
+            phase,
+            block: self.trial.block,
+            trial: self.trial.number,
+        };
+        let labels = place.labels(self.outputs.tags());
+        let id = self.outputs.next_load();
+        let load = Arc::new(Requests::of(groups, &self.secrets).load(labels, id));
+        let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
+        loads.push(Arc::clone(&load));
+        LoadFeed {
+            outputs: self.outputs,
+            load,
+        }
+    }
+}
+
+impl Drop for TrialFeed<'_> {
+    fn drop(&mut self) {
+        let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
+        for load in loads.drain(..) {
+            let feed = LoadFeed {
+                outputs: self.outputs,
+                load,
+            };
+            feed.now(What::Closed);
+        }
+    }
+}
+
+/// The outputs of one load.
+pub struct LoadFeed<'a> {
+    outputs: &'a Outputs,
+    load: Arc<Load>,
+}
+
+/// The time of a load.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    /// Start of the measurement on `CLOCK_MONOTONIC`.
+    pub(crate) begin_ns: u64,
+    /// Its length.
+    pub(crate) measure_ns: u64,
+}
+
+impl<'a> LoadFeed<'a> {
+    /// The outputs of a load that belongs to no trial.
+    pub fn alone(outputs: &'a Outputs, target: &str, groups: &[Group]) -> Self {
+        let place = Place {
+            run: outputs.run(),
+            gateway: target,
+            scenario: "load",
+            phase: "load",
+            block: 1,
+            trial: 1,
+        };
+        let labels = place.labels(outputs.tags());
+        let secrets = BTreeSet::new();
+        let load = Requests::of(groups, &secrets).load(labels, outputs.next_load());
+        Self {
+            outputs,
+            load: Arc::new(load),
+        }
+    }
+
+    /// A second of a load that is complete, or its drain.
+    pub(crate) fn second(&self, window: Window, interval: &Interval) {
+        let second = Second {
+            times: times_of(interval),
+            engine_cpu_ns: interval.cpu_ns,
+            ..second_of(&row_of(interval))
+        };
+        self.fact(window, interval.second, What::Second(second));
+    }
+
+    /// The usage of components in a second.
+    pub(crate) fn usage(
+        &self,
+        window: Window,
+        second: u32,
+        components: &[(&'static str, Option<SeriesUsage>)],
+    ) {
+        let usage = usage_of(second, components);
+        self.fact(window, second, What::Usage(usage));
+    }
+
+    /// The gateway's own metrics, as they are now.
+    pub(crate) fn own(&self, requests: Option<u64>, pools: &BTreeMap<String, u64>) {
+        let pools = pools.clone();
+        self.now(What::Own(Own { requests, pools }));
+    }
+
+    /// The load was judged.
+    pub(crate) fn judged(&self, reasons: &[Reason]) {
+        self.now(What::Judged(validity_of(reasons)));
+    }
+
+    /// The load is over.
+    pub(crate) fn ended(&self) {
+        self.now(What::Ended);
+    }
+
+    /// The load is over, and nothing else follows.
+    fn close(&self) {
+        self.ended();
+        self.now(What::Closed);
+    }
+
+    fn fact(&self, window: Window, second: u32, what: What) {
+        let now_ns = clock::now_ns();
+        let (from_ns, to_ns) = edges(window, second, now_ns);
+        self.send(from_ns, to_ns, what);
+    }
+
+    fn now(&self, what: What) {
+        let now_ns = clock::now_ns();
+        self.send(now_ns, now_ns, what);
+    }
+
+    fn send(&self, from_ns: u64, to_ns: u64, what: What) {
+        self.outputs.take(Fact {
+            load: Arc::clone(&self.load),
+            from_ns: self.outputs.unix_ns(from_ns),
+            to_ns: self.outputs.unix_ns(to_ns),
+            what,
+        });
+    }
+}
+
+/// Start and end of a second, of which the last may be shorter. The drain, which has the number
+/// after the last, ends now. Nothing ends in the future.
+pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
+    let since_begin_ns = u64::from(second) * SECOND_NS;
+    let from_ns = since_begin_ns.min(window.measure_ns);
+    let to_ns = match since_begin_ns >= window.measure_ns {
+        true => u64::MAX - window.begin_ns,
+        false => (since_begin_ns + SECOND_NS).min(window.measure_ns),
+    };
+    let to_ns = (window.begin_ns + to_ns).min(now_ns);
+    ((window.begin_ns + from_ns).min(to_ns), to_ns)
+}
+
+/// The seconds of a load whose seconds come from several workers.
+pub struct Seconds<'a> {
+    feed: LoadFeed<'a>,
+    merge: Merge,
+    window: Option<Window>,
+}
+
+impl<'a> Seconds<'a> {
+    /// The outputs of a load of this number of workers.
+    pub fn new(feed: LoadFeed<'a>, workers: usize) -> Self {
+        Self {
+            feed,
+            merge: Merge::new(workers),
+            window: None,
+        }
+    }
+
+    /// Takes a worker's second of a measurement that began then and lasts this long.
+    pub fn take(&mut self, worker: usize, interval: &Interval, window_ns: (u64, u64)) {
+        let window = Window {
+            begin_ns: window_ns.0,
+            measure_ns: window_ns.1.saturating_sub(window_ns.0),
+        };
+        self.window = Some(window);
+        for complete in self.merge.take(worker, interval) {
+            self.feed.second(window, &complete);
+        }
+    }
+
+    /// The load is over.
+    pub fn close(mut self) {
+        for rest in self.merge.rest() {
+            self.window
+                .iter()
+                .for_each(|window| self.feed.second(*window, &rest));
+        }
+        self.feed.close();
+    }
+}
+
+/// The requests of a second by their outcome; the phase is not known here.
+pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
+    let counts = &interval.counts;
+    let errors = ErrorKind::ALL.into_iter().zip(counts.errors);
+    let errors = errors.filter(|(_, count)| *count > 0);
+    let failed = counts.checks_failed.iter().copied().enumerate();
+    RequestsRow {
+        phase: String::new(),
+        second: interval.second,
+        statuses: interval.statuses().collect(),
+        errors: errors
+            .map(|(kind, count)| (kind.as_str().to_owned(), count))
+            .collect(),
+        checks_failed: failed.filter(|(_, count)| *count > 0).collect(),
+        failing_checks: counts.responses_failing_checks,
+        dropped: counts.dropped,
+        bytes_sent: counts.bytes_sent,
+        bytes_received: counts.bytes_received,
+        busy: interval.busy,
+    }
+}
+
+/// A second without its times.
+pub(super) fn second_of(row: &RequestsRow) -> Second {
+    Second {
+        number: row.second,
+        statuses: row.statuses.clone(),
+        errors: row.errors.clone(),
+        checks_failed: row.checks_failed.clone(),
+        failing_checks: row.failing_checks,
+        dropped: row.dropped,
+        bytes_sent: row.bytes_sent,
+        bytes_received: row.bytes_received,
+        busy: row.busy,
+        ..Second::default()
+    }
+}
+
+pub(super) fn usage_of(second: u32, components: &[(&'static str, Option<SeriesUsage>)]) -> Usage {
+    let component = |(name, usage): &(&'static str, Option<SeriesUsage>)| {
+        let usage = (*usage)?;
+        let component = Component {
+            // The load generator's is that of its workers, which is in its second.
+            cpu_ns: (*name != "engine").then_some(usage.cpu_ns),
+            memory_bytes: usage.rss_anon_bytes,
+            descriptors: usage.descriptors,
+        };
+        Some((*name, component))
+    };
+    Usage {
+        second,
+        components: components.iter().filter_map(component).collect(),
+    }
+}
+
+/// The judgement with the words of its reasons, as they are in report.json.
+pub(super) fn validity_of(reasons: &[Reason]) -> Validity {
+    let word = |reason: &Reason| {
+        let gate = serde_json::to_value(reason.gate).unwrap_or_default();
+        gate.as_str().unwrap_or_default().to_owned()
+    };
+    let mut words: Vec<String> = reasons.iter().map(word).collect();
+    words.sort_unstable();
+    words.dedup();
+    Validity {
+        is_valid: reasons.iter().all(|it| it.validity != Verdict::Invalid),
+        reasons: words,
+    }
+}
+
+fn times_of(interval: &Interval) -> BTreeMap<(Trend, Class), Distribution> {
+    let recordings = interval.recordings();
+    let times = recordings.filter_map(|(metric, class, recording)| {
+        let key = (
+            Trend::named(metric.as_str())?,
+            Class::named(class.as_str())?,
+        );
+        Some((key, distribution(recording)))
+    });
+    times.collect()
+}
+
+fn distribution(recording: &Recording) -> Distribution {
+    let values = recording.histogram.iter_recorded();
+    let values = values.map(|it| (it.value_iterated_to(), it.count_at_value()));
+    Distribution::new(values).with_exact(recording.sum_ns, recording.min_ns, recording.max_ns)
+}

@@ -1,0 +1,227 @@
+//! The thread that encodes, and the queues of the senders.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+use std::time::{Duration, Instant, SystemTime};
+
+use gatebench_net::clock;
+use gatebench_outputs::{Encoder, Fact};
+
+use super::queue::{Body, Queue};
+use super::refusal::Refusal;
+use super::sender::{self, step_aside};
+use super::target::Target;
+
+/// The interval at which facts are encoded.
+const EVERY: Duration = Duration::from_secs(1);
+/// The longest wait for the response to a probe.
+const PROBE: Duration = Duration::from_secs(2);
+/// The longest wait for the rest at the end.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// The outputs of a command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Places to which each second is sent.
+    pub targets: Vec<Target>,
+    /// True if a target that does not respond before the first trial is an error.
+    pub required: bool,
+    /// Labels of all series.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// The result of an output at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The target, without secrets.
+    pub target: String,
+    /// Parts, of about a second each, that were delivered.
+    pub delivered: u64,
+    /// Parts that were not.
+    pub dropped: u64,
+    /// CPU time of encoding and sending.
+    pub cpu: Duration,
+}
+
+/// The outputs of a run, from before its first trial to its end.
+pub struct Outputs {
+    run: String,
+    tags: BTreeMap<String, String>,
+    /// The wall clock at a time of `CLOCK_MONOTONIC`, read once: a clock that is set back later
+    /// changes no order.
+    wall: (u64, u64),
+    loads: AtomicU64,
+    inbox: Mutex<Inbox>,
+    changed: Condvar,
+    targets: Vec<(Target, Arc<Queue>)>,
+    cores: Vec<usize>,
+}
+
+/// Says that no fact follows, when it is dropped.
+struct Closing<'a>(&'a Outputs);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.inbox().is_closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+#[derive(Default)]
+struct Inbox {
+    facts: Vec<Fact>,
+    is_closed: bool,
+}
+
+impl Outputs {
+    /// Starts the senders of the run in a directory, on these cores (any if there are none), and
+    /// tries each target. One that does not respond in time, or refuses, is handed to `warn`.
+    /// None without targets.
+    ///
+    /// # Errors
+    /// The refusal, if outputs are required.
+    pub fn start(
+        settings: &Settings,
+        run: &Path,
+        cores: Vec<usize>,
+        warn: &dyn Fn(Refusal),
+    ) -> Result<Option<Self>, Refusal> {
+        if settings.targets.is_empty() {
+            return Ok(None);
+        }
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let wall_ns = since_1970.map_or(0, |it| it.as_nanos() as u64);
+        let run = run.file_name().unwrap_or(run.as_os_str());
+        let outputs = Self {
+            run: run.to_string_lossy().into_owned(),
+            tags: settings.tags.clone(),
+            wall: (wall_ns, clock::now_ns()),
+            loads: AtomicU64::new(0),
+            inbox: Mutex::default(),
+            changed: Condvar::new(),
+            targets: settings
+                .targets
+                .iter()
+                .map(|target| (target.clone(), Arc::default()))
+                .collect(),
+            cores,
+        };
+        let until = Instant::now() + PROBE;
+        for (target, queue) in &outputs.targets {
+            let started = sender::start(target.clone(), Arc::clone(queue), outputs.cores.clone());
+            started.map_err(|error| Refusal::of_io(target, &error))?;
+        }
+        for (target, queue) in &outputs.targets {
+            let probe = queue.await_probe(until).unwrap_or_else(|| {
+                let late = io::ErrorKind::TimedOut.into();
+                Err(Refusal::of_io(target, &late))
+            });
+            if let Err(refusal) = probe {
+                if settings.required {
+                    return Err(refusal);
+                }
+                queue.has_been_reported();
+                warn(refusal);
+            }
+        }
+        Ok(Some(outputs))
+    }
+
+    /// Encodes facts on a separate thread until the guard is dropped, even by a panic, and then
+    /// waits for the rest to be sent. The first failure of each target is handed to `warn`, unless
+    /// that of its probe was.
+    pub fn encode_on<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        warn: impl Fn(Refusal) + Send + 's,
+        done: impl Fn(Delivery) + Send + 's,
+    ) -> impl Drop + 's {
+        scope.spawn(move || self.encode(&warn).into_iter().for_each(done));
+        Closing(self)
+    }
+
+    fn encode(&self, warn: &dyn Fn(Refusal)) -> Vec<Delivery> {
+        step_aside(&self.cores);
+        let mut encoders: Vec<Encoder> = self
+            .targets
+            .iter()
+            .map(|(target, _)| target.encoder())
+            .collect();
+        loop {
+            let (facts, is_closed) = self.wait();
+            for (encoder, (_, queue)) in encoders.iter_mut().zip(&self.targets) {
+                let begun_ns = clock::thread_cpu_ns();
+                let bytes: Vec<u8> = facts.iter().flat_map(|it| encoder.encode(it)).collect();
+                let took_ns = clock::thread_cpu_ns() - begun_ns;
+                if !bytes.is_empty() {
+                    queue.add(Body::new(bytes), took_ns);
+                }
+                queue.take_failure().into_iter().for_each(warn);
+            }
+            if is_closed {
+                return self.flush(warn);
+            }
+        }
+    }
+
+    fn flush(&self, warn: &dyn Fn(Refusal)) -> Vec<Delivery> {
+        let until = Instant::now() + FLUSH;
+        self.targets
+            .iter()
+            .for_each(|(_, queue)| queue.close(until));
+        let delivery = |(target, queue): &(Target, Arc<Queue>)| {
+            let counts = queue.await_end();
+            queue.take_failure().into_iter().for_each(warn);
+            Delivery {
+                target: target.to_string(),
+                delivered: counts.delivered,
+                dropped: counts.dropped,
+                cpu: Duration::from_nanos(counts.cpu_ns),
+            }
+        };
+        self.targets.iter().map(delivery).collect()
+    }
+
+    /// Waits for a second, or for the end, and takes the facts since the last call.
+    fn wait(&self) -> (Vec<Fact>, bool) {
+        let until = Instant::now() + EVERY;
+        let mut inbox = self.inbox();
+        while !inbox.is_closed && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            let waited = self.changed.wait_timeout(inbox, left);
+            inbox = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        (std::mem::take(&mut inbox.facts), inbox.is_closed)
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a fact. The lock is held for the time of this, by threads that measure nothing.
+    pub(super) fn take(&self, fact: Fact) {
+        self.inbox().facts.push(fact);
+    }
+
+    /// The name of the run.
+    pub(super) fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub(super) fn tags(&self) -> &BTreeMap<String, String> {
+        &self.tags
+    }
+
+    pub(super) fn next_load(&self) -> u64 {
+        self.loads.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The time of the wall clock at a time of `CLOCK_MONOTONIC`.
+    pub(super) fn unix_ns(&self, at_ns: u64) -> u64 {
+        (self.wall.0 + at_ns).saturating_sub(self.wall.1)
+    }
+}

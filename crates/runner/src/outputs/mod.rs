@@ -1,0 +1,27 @@
+//! Sends a run, second by second, to metrics servers and files, without waiting for any of them.
+//!
+//! A [`Target`] is a word of the command line with the environment's secrets. [`Outputs`] encodes
+//! the facts that the trials hand to its intake once a second and queues them for a sender per
+//! target. `feed` turns the records of a load into facts, and `replay` those of a run on disk. The
+//! workers of the engine take no part in this, and a server that fails changes nothing but a
+//! warning.
+
+mod client;
+mod feed;
+mod hub;
+mod push;
+mod queue;
+mod refusal;
+mod replay;
+mod sender;
+mod target;
+mod url;
+
+pub use feed::{LoadFeed, Seconds};
+pub(crate) use feed::{TrialFeed, Window, row_of};
+pub use hub::{Delivery, Outputs, Settings};
+pub use push::Push;
+pub use refusal::Refusal;
+pub use replay::replay;
+pub use sender::spare_cores;
+pub use target::{Target, TargetError};

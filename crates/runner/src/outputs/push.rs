@@ -1,0 +1,87 @@
+//! Sends the facts of a run on disk, one body after the other.
+
+use std::time::{Duration, Instant};
+
+use gatebench_outputs::{Encoder, Fact};
+
+use super::client::{Client, TIMEOUT};
+use super::refusal::{Refusal, Then};
+use super::target::Target;
+
+/// Bytes of a body, before compression.
+const BODY_BYTES: usize = 1 << 20;
+/// Attempts at a body.
+const ATTEMPTS_MAX: u32 = 4;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Sends facts to a server. Unlike the outputs of a run it waits for the server, and ends at the
+/// first body that is not taken.
+pub struct Push {
+    client: Client,
+    encoder: Encoder,
+    body: Vec<u8>,
+    sent: u64,
+    refusal: Option<Refusal>,
+}
+
+impl Push {
+    /// Tries the target.
+    ///
+    /// # Errors
+    /// The target refuses.
+    pub fn begin(target: &Target) -> Result<Self, Refusal> {
+        let mut client = Client::new(target.clone());
+        let until = Instant::now() + TIMEOUT;
+        client.probe(&|| until)?;
+        Ok(Self {
+            client,
+            encoder: target.encoder(),
+            body: Vec::new(),
+            sent: 0,
+            refusal: None,
+        })
+    }
+
+    /// Takes the next fact.
+    pub fn take(&mut self, fact: &Fact) {
+        self.body.extend(self.encoder.encode(fact));
+        if self.body.len() >= BODY_BYTES {
+            self.send();
+        }
+    }
+
+    /// Sends the rest, and returns the number of bytes before compression.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub fn end(mut self) -> Result<u64, Refusal> {
+        self.send();
+        self.refusal.map_or(Ok(self.sent), Err)
+    }
+
+    fn send(&mut self) {
+        let body = std::mem::take(&mut self.body);
+        if body.is_empty() || self.refusal.is_some() {
+            return;
+        }
+        for attempt in 1.. {
+            let until = Instant::now() + TIMEOUT;
+            let Err(refusal) = self.client.deliver(body.clone(), &|| until) else {
+                self.sent += body.len() as u64;
+                return;
+            };
+            let pause = match refusal.then {
+                Then::Again | Then::Retry(None) => Some(PAUSE),
+                Then::Retry(Some(pause)) => Some(pause),
+                Then::Smaller | Then::Drop => None,
+            };
+            match pause.filter(|_| attempt < ATTEMPTS_MAX) {
+                Some(pause) => std::thread::sleep(pause),
+                None => {
+                    self.refusal = Some(refusal);
+                    return;
+                }
+            }
+        }
+    }
+}

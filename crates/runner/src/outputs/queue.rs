@@ -1,0 +1,291 @@
+//! The bodies that wait for one target.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::refusal::{Refusal, Then};
+
+/// The age at which a body is dropped.
+const KEPT_FOR: Duration = Duration::from_secs(120);
+/// The most bytes that wait.
+const BYTES_MAX: usize = 64 << 20;
+/// Bytes of a push, as long as several bodies make one.
+const PUSH_BYTES: usize = 4 << 20;
+/// Attempts at a body that the server may have received.
+const ATTEMPTS_MAX: u32 = 4;
+/// The first pause after a failure, which doubles up to the longest.
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(8);
+
+/// A queue between the thread that encodes and the one that sends.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Body>,
+    /// Bodies that are being sent.
+    under_way: usize,
+    /// True if each push has a single body, because the server accepts no larger one.
+    one_at_a_time: bool,
+    delivered: u64,
+    dropped: u64,
+    /// CPU time of encoding, and of the thread that sends.
+    encoding_ns: u64,
+    sending_ns: u64,
+    failures_in_a_row: u32,
+    probe: Option<Result<(), Refusal>>,
+    /// The first failure that was not reported yet.
+    failure: Option<Refusal>,
+    has_failed: bool,
+    /// Nothing follows, and sending ends then.
+    until: Option<Instant>,
+    is_over: bool,
+}
+
+/// The part of a body that one second became.
+#[derive(Clone, Debug)]
+pub(super) struct Body {
+    made: Instant,
+    attempts: u32,
+    bytes: Vec<u8>,
+}
+
+impl Body {
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        Self {
+            made: Instant::now(),
+            attempts: 0,
+            bytes,
+        }
+    }
+}
+
+/// Bodies that are sent together.
+pub(super) struct Push(Vec<Body>);
+
+impl Push {
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.0
+            .iter()
+            .flat_map(|body| body.bytes.iter().copied())
+            .collect()
+    }
+}
+
+/// The result of all pushes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) delivered: u64,
+    pub(super) dropped: u64,
+    /// CPU time of encoding and sending.
+    pub(super) cpu_ns: u64,
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a body, which took this CPU time. The oldest are dropped if there are too many.
+    pub(super) fn add(&self, body: Body, cpu_ns: u64) {
+        let mut state = self.state();
+        state.encoding_ns += cpu_ns;
+        state.waiting.push_back(body);
+        state.drop_old();
+        self.changed.notify_all();
+    }
+
+    /// Waits for bodies to send. None at the end.
+    pub(super) fn next(&self) -> Option<Push> {
+        let mut state = self.state();
+        loop {
+            let is_past = state.until.is_some_and(|until| Instant::now() >= until);
+            let is_empty = state.waiting.is_empty() && state.until.is_some();
+            if is_past || is_empty {
+                state.dropped += state.waiting.len() as u64;
+                state.waiting.clear();
+                state.is_over = true;
+                self.changed.notify_all();
+                return None;
+            }
+            if !state.waiting.is_empty() {
+                return Some(state.take());
+            }
+            state = self.wait(state, KEPT_FOR);
+        }
+    }
+
+    /// Waits for this long, or until nothing follows.
+    pub(super) fn pause(&self, pause: Duration) {
+        let end = Instant::now() + pause;
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            let end = state.until.map_or(end, |until| end.min(until));
+            // At the end there is no reason to collect further seconds, but a server that fails
+            // still gets a pause.
+            let is_idle = state.until.is_some() && state.failures_in_a_row == 0;
+            if now >= end || is_idle {
+                return;
+            }
+            state = self.wait(state, end - now);
+        }
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+        let waited = self.changed.wait_timeout(state, most);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    pub(super) fn probed(&self, result: Result<(), Refusal>) {
+        let mut state = self.state();
+        state.probe = Some(result);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the result of the probe; none if there is none in time.
+    pub(super) fn await_probe(&self, until: Instant) -> Option<Result<(), Refusal>> {
+        let mut state = self.state();
+        while state.probe.is_none() && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            state = self.wait(state, left);
+        }
+        state.probe.take()
+    }
+
+    /// The CPU time of this thread so far, which sends.
+    pub(super) fn spent(&self, cpu_ns: u64) {
+        self.state().sending_ns = cpu_ns;
+    }
+
+    pub(super) fn delivered(&self, push: &Push) {
+        let mut state = self.state();
+        state.under_way = 0;
+        state.failures_in_a_row = 0;
+        state.delivered += push.0.len() as u64;
+    }
+
+    /// Puts the bodies of a push that failed back, as far as they may be sent again. Returns the
+    /// pause before the next attempt.
+    pub(super) fn refused(&self, push: Push, refusal: Refusal) -> Duration {
+        let mut state = self.state();
+        state.under_way = 0;
+        let then = refusal.then;
+        if !state.has_failed {
+            state.has_failed = true;
+            state.failure = Some(refusal);
+        }
+        if then == Then::Smaller && push.0.len() > 1 {
+            state.one_at_a_time = true;
+            state.put_back(push);
+            return Duration::ZERO;
+        }
+        state.failures_in_a_row += 1;
+        match then {
+            Then::Again => state.put_back(push),
+            Then::Retry(_) => {
+                let (again, given_up) = push
+                    .0
+                    .into_iter()
+                    .map(|body| Body {
+                        attempts: body.attempts + 1,
+                        ..body
+                    })
+                    .partition(|body| body.attempts < ATTEMPTS_MAX);
+                let given_up: Vec<Body> = given_up;
+                state.dropped += given_up.len() as u64;
+                state.put_back(Push(again));
+            }
+            Then::Smaller | Then::Drop => {
+                state.dropped += push.0.len() as u64;
+                state.failures_in_a_row = 0;
+            }
+        }
+        let doubled = PAUSE_MIN * (1 << state.failures_in_a_row.saturating_sub(1).min(3));
+        match then {
+            Then::Retry(Some(pause)) => pause,
+            Then::Retry(None) | Then::Again => doubled.min(PAUSE_MAX),
+            Then::Smaller | Then::Drop => Duration::ZERO,
+        }
+    }
+
+    /// The first failure, once.
+    pub(super) fn take_failure(&self) -> Option<Refusal> {
+        self.state().failure.take()
+    }
+
+    /// Forgets a failure, because another was reported already.
+    pub(super) fn has_been_reported(&self) {
+        let mut state = self.state();
+        state.has_failed = true;
+        state.failure = None;
+    }
+
+    /// The time at which a request that is under way must end.
+    pub(super) fn deadline(&self, usual: Instant) -> Instant {
+        self.state().until.map_or(usual, |until| until.min(usual))
+    }
+
+    /// Nothing follows; sending ends then at the latest.
+    pub(super) fn close(&self, until: Instant) {
+        let mut state = self.state();
+        state.until.get_or_insert(until);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the end of sending, at most until the time of [`Queue::close`].
+    pub(super) fn await_end(&self) -> Counts {
+        let mut state = self.state();
+        while let Some(until) = state.until
+            && !state.is_over
+            && Instant::now() < until
+        {
+            let left = until.saturating_duration_since(Instant::now());
+            state = self.wait(state, left);
+        }
+        let undelivered = (state.waiting.len() + state.under_way) as u64;
+        Counts {
+            delivered: state.delivered,
+            dropped: state.dropped + undelivered,
+            cpu_ns: state.encoding_ns + state.sending_ns,
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self) -> Push {
+        let mut bodies = Vec::new();
+        let mut bytes = 0;
+        while let Some(body) = self.waiting.front()
+            && (bodies.is_empty()
+                || (!self.one_at_a_time && bytes + body.bytes.len() <= PUSH_BYTES))
+        {
+            bytes += body.bytes.len();
+            bodies.extend(self.waiting.pop_front());
+        }
+        self.under_way = bodies.len();
+        Push(bodies)
+    }
+
+    fn put_back(&mut self, push: Push) {
+        for body in push.0.into_iter().rev() {
+            self.waiting.push_front(body);
+        }
+        self.drop_old();
+    }
+
+    fn drop_old(&mut self) {
+        let bytes = |all: &VecDeque<Body>| all.iter().map(|it| it.bytes.len()).sum::<usize>();
+        while let Some(oldest) = self.waiting.front()
+            && (oldest.made.elapsed() > KEPT_FOR || bytes(&self.waiting) > BYTES_MAX)
+        {
+            self.waiting.pop_front();
+            self.dropped += 1;
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The reason why an output was not taken, in the server's words, and the remedy.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use gatebench_outputs::Format;
+
+use super::target::{Kind, Target};
+
+/// A push that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The target, without secrets.
+    pub target: String,
+    /// The error.
+    pub what: String,
+    /// An instruction for the user.
+    pub remedy: String,
+    /// The consequence for this push and those after it.
+    pub(super) then: Then,
+}
+
+/// The consequence of a push that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Nothing arrived: the same again, until it is too old.
+    Again,
+    /// The server failed: the same again, a few times, after this pause if the server named one.
+    Retry(Option<Duration>),
+    /// The body was too large: in smaller parts.
+    Smaller,
+    /// The same would fail again.
+    Drop,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "output {}: {}", self.target, self.what)
+    }
+}
+
+/// The response of a server.
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) retry_after: Option<Duration>,
+    /// The beginning of the body.
+    pub(super) words: String,
+}
+
+impl Refusal {
+    /// A connection or a file that failed.
+    pub(super) fn of_io(target: &Target, error: &io::Error) -> Self {
+        let (what, remedy) = match (target.kind, error.kind()) {
+            (Kind::JsonLines, _) => (
+                format!("cannot write: {error}"),
+                "name a file in a writable directory, on a disk with free space",
+            ),
+            (_, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => (
+                "the server does not respond".into(),
+                "check that it is not overloaded, or that host and port are correct",
+            ),
+            _ => (
+                format!("cannot reach the server: {error}"),
+                "start the server, or correct host and port",
+            ),
+        };
+        let then = match (target.kind, error.kind()) {
+            (Kind::JsonLines, _) => Then::Drop,
+            (_, io::ErrorKind::ConnectionRefused) => Then::Again,
+            // A part of it may have arrived.
+            _ => Then::Retry(None),
+        };
+        Self::new(target, what, remedy, then)
+    }
+
+    /// A response that is not a success.
+    pub(super) fn of_response(target: &Target, response: &Response) -> Self {
+        // A terminal would obey control characters.
+        let words = response.words.replace(char::is_control, " ");
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = match words.is_empty() {
+            true => String::new(),
+            false => format!(": {words}"),
+        };
+        let what = format!("the server responds {}{words}", response.status);
+        let then = match response.status {
+            413 => Then::Smaller,
+            429 | 500..=599 => Then::Retry(response.retry_after),
+            _ => Then::Drop,
+        };
+        Self::new(target, what, remedy(target, response.status), then)
+    }
+
+    fn new(target: &Target, what: String, remedy: impl Into<String>, then: Then) -> Self {
+        Self {
+            target: target.to_string(),
+            what,
+            remedy: remedy.into(),
+            then,
+        }
+    }
+}
+
+fn remedy(target: &Target, status: u16) -> String {
+    let is_native = matches!(
+        &target.format,
+        Format::RemoteWrite {
+            native: Some(_),
+            ..
+        }
+    );
+    match (target.kind, status) {
+        (Kind::Prometheus, 404) => {
+            "start Prometheus with --web.enable-remote-write-receiver, or correct the path".into()
+        }
+        (Kind::Influxdb, 404) => {
+            "create the database or the bucket; omit bucket for a server before version 1.8".into()
+        }
+        (Kind::Otlp, 404) => "correct the path: a collector has /v1/metrics on port 4318".into(),
+        (Kind::Prometheus, 500) if is_native => {
+            "start Prometheus with --enable-feature=native-histograms, or omit native=true".into()
+        }
+        (Kind::Prometheus, 400) => {
+            "use a server without later samples of this run, and check its clock".into()
+        }
+        (kind, 401 | 403) => kind.secrets().into(),
+        (_, 413) => "raise the server's limit on the size of a request".into(),
+        (_, 429) => "raise the server's limit on its rate, or push less often".into(),
+        (_, 500..=599) => "read the server's log".into(),
+        _ => "check that the URL is that of the server's endpoint".into(),
+    }
+}

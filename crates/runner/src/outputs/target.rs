@@ -1,0 +1,585 @@
+//! The target of an output: a word of the command line, with the environment's settings.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use gatebench_model::HumanDuration;
+use gatebench_outputs::{Duration as Sense, Encoder, Format, Stat};
+
+use super::url::{Url, without_secrets};
+
+/// The interval between two pushes [default: each second].
+const PUSH_EVERY: Duration = Duration::from_secs(1);
+/// The schema of k6's native histograms, with eight buckets for each doubling.
+const SCHEMA: i32 = 3;
+const SCHEMA_MAX: i32 = 8;
+const PROMETHEUS: &str = "http://localhost:9090/api/v1/write";
+const INFLUXDB: &str = "http://localhost:8086";
+const INFLUXDB_PORT: u16 = 8086;
+const OTLP: &str = "http://localhost:4318";
+
+/// A word after `--out`, or a variable of the environment, that is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// No such kind of output.
+    #[error("'{0}' is no kind of output")]
+    Kind(String),
+    /// A target that is not a URL, without secrets.
+    #[error("'{0}' is not a URL")]
+    Url(String),
+    /// A variable that is not a URL. The value may hold a secret.
+    #[error("the value of {0} is not a URL")]
+    Variable(&'static str),
+    /// A secret is on the command line, which other users can read.
+    #[error("the URL contains a secret, which other users of this machine could read")]
+    Secret(Kind),
+    /// A setting has a value that it cannot have.
+    #[error("{name} is '{value}'")]
+    Setting {
+        /// The parameter or variable.
+        name: String,
+        /// Its text, without secrets.
+        value: String,
+        /// The valid values.
+        valid: String,
+    },
+    /// A target without the name of a file or database.
+    #[error("{0} has no target")]
+    Empty(Kind),
+}
+
+impl TargetError {
+    /// Returns the remedy.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Kind(_) => "write prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE".into(),
+            Self::Url(_) | Self::Variable(_) => "write http://HOST:PORT/PATH, or https://".into(),
+            Self::Secret(kind) => format!(
+                "omit it, and {}; or put the URL into {} and name no URL here",
+                kind.secrets(),
+                kind.url_variable()
+            ),
+            Self::Setting { valid, .. } => format!("write {valid}"),
+            Self::Empty(Kind::Influxdb) => {
+                "name the database, as in influxdb=http://127.0.0.1:8086/k6".into()
+            }
+            Self::Empty(_) => {
+                "name a file, as in jsonl=seconds.jsonl, or - for standard output".into()
+            }
+        }
+    }
+}
+
+/// The kind of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Prometheus, by remote write.
+    Prometheus,
+    /// InfluxDB, by line protocol.
+    Influxdb,
+    /// OpenTelemetry, over HTTP.
+    Otlp,
+    /// A file with a line of JSON for each fact.
+    JsonLines,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [
+        Self::Prometheus,
+        Self::Influxdb,
+        Self::Otlp,
+        Self::JsonLines,
+    ];
+
+    /// The variable with its URL.
+    fn url_variable(self) -> &'static str {
+        match self {
+            Self::Prometheus => "K6_PROMETHEUS_RW_SERVER_URL",
+            Self::Influxdb => "K6_INFLUXDB_ADDR",
+            Self::Otlp => "OTEL_EXPORTER_OTLP_ENDPOINT",
+            Self::JsonLines => "",
+        }
+    }
+
+    /// The variables with its secrets.
+    pub(super) fn secrets(self) -> &'static str {
+        match self {
+            Self::Prometheus => {
+                "set K6_PROMETHEUS_RW_USERNAME and K6_PROMETHEUS_RW_PASSWORD, or \
+                 K6_PROMETHEUS_RW_BEARER_TOKEN"
+            }
+            Self::Influxdb => {
+                "set K6_INFLUXDB_USERNAME and K6_INFLUXDB_PASSWORD, or K6_INFLUXDB_TOKEN for \
+                 version 2"
+            }
+            Self::Otlp => "set OTEL_EXPORTER_OTLP_HEADERS=authorization=VALUE",
+            Self::JsonLines => "name a file",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Prometheus => "prometheus",
+            Self::Influxdb => "influxdb",
+            Self::Otlp => "otlp",
+            Self::JsonLines => "jsonl",
+        })
+    }
+}
+
+impl FromStr for Kind {
+    type Err = TargetError;
+
+    fn from_str(word: &str) -> Result<Self, TargetError> {
+        let known = Self::ALL.into_iter().find(|it| it.to_string() == word);
+        known.ok_or_else(|| TargetError::Kind(word.into()))
+    }
+}
+
+/// The target of an output.
+#[derive(Clone, PartialEq)]
+pub struct Target {
+    pub(super) kind: Kind,
+    pub(super) place: Place,
+    pub(super) format: Format,
+    pub(super) push_every: Duration,
+    sense: Sense,
+}
+
+/// The place that an output is sent to.
+#[derive(Clone, PartialEq)]
+pub(super) enum Place {
+    Server(Box<Endpoint>),
+    /// A file, or standard output as `-`.
+    File(PathBuf),
+}
+
+/// An HTTP endpoint.
+#[derive(Clone, PartialEq)]
+pub(super) struct Endpoint {
+    pub(super) url: Url,
+    /// Headers of each request, those with secrets included.
+    pub(super) headers: Vec<(String, String)>,
+    /// True if any certificate is accepted.
+    pub(super) insecure: bool,
+    /// A request that is sent once before all others, and may fail.
+    pub(super) first: Option<String>,
+}
+
+/// Without the secrets.
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Server(endpoint) => write!(out, "{}={}", self.kind, endpoint.url),
+            Place::File(path) => write!(out, "{}={}", self.kind, path.display()),
+        }
+    }
+}
+
+/// Without the secrets.
+impl fmt::Debug for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Target({self})")
+    }
+}
+
+/// The value of a variable of the environment.
+type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Target {
+    /// The target of `KIND=TARGET`, with the settings of these variables. A target that is empty is
+    /// that of the variables, or the default of k6.
+    ///
+    /// # Errors
+    /// The word or a variable is not valid.
+    pub fn parse(word: &str, variables: Variables<'_>) -> Result<Self, TargetError> {
+        let (kind, target) = word
+            .split_once('=')
+            .ok_or_else(|| TargetError::Kind(word.into()))?;
+        let kind: Kind = kind.parse()?;
+        match kind {
+            Kind::Prometheus => prometheus(target, variables),
+            Kind::Influxdb => influxdb(target, variables),
+            Kind::Otlp => otlp(target, variables),
+            Kind::JsonLines => json_lines(target),
+        }
+    }
+
+    /// An encoder for its format.
+    pub(super) fn encoder(&self) -> Encoder {
+        Encoder::new(&self.format, self.sense)
+    }
+
+    /// The figures of trends that the environment requests, for text.
+    ///
+    /// # Errors
+    /// The variable is not valid.
+    pub fn trend_stats(variables: Variables<'_>) -> Result<Vec<Stat>, TargetError> {
+        stats(variables)
+    }
+}
+
+fn setting(name: &str, value: &str, valid: impl Into<String>) -> TargetError {
+    TargetError::Setting {
+        name: name.into(),
+        value: value.into(),
+        valid: valid.into(),
+    }
+}
+
+fn parsed<T: FromStr>(name: &str, value: &str, valid: &str) -> Result<T, TargetError> {
+    value.parse().map_err(|_| setting(name, value, valid))
+}
+
+/// A parameter or variable, parsed.
+fn given<T: FromStr>(
+    name: &str,
+    value: Option<String>,
+    valid: &str,
+) -> Result<Option<T>, TargetError> {
+    value.map(|value| parsed(name, &value, valid)).transpose()
+}
+
+const BOOLEAN: &str = "true or false";
+
+/// The URL of the command line, or of a variable, in which secrets are allowed.
+fn url(kind: Kind, word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
+    let (default, port) = match kind {
+        Kind::Prometheus => (PROMETHEUS, None),
+        Kind::Influxdb => (INFLUXDB, Some(INFLUXDB_PORT)),
+        Kind::Otlp | Kind::JsonLines => (OTLP, None),
+    };
+    if !word.is_empty() {
+        let url = Url::parse(word, port).ok_or_else(|| TargetError::Url(without_secrets(word)))?;
+        return match url.has_secret() {
+            true => Err(TargetError::Secret(kind)),
+            false => Ok(url),
+        };
+    }
+    let variable = kind.url_variable();
+    let text = variables(variable).unwrap_or_else(|| default.into());
+    Url::parse(&text, port).ok_or(TargetError::Variable(variable))
+}
+
+fn sense(query: &mut BTreeMap<String, String>) -> Result<Sense, TargetError> {
+    match query.remove("duration").as_deref() {
+        None | Some("response") => Ok(Sense::Response),
+        Some("service") => Ok(Sense::Service),
+        Some(other) => Err(setting("duration", other, "response or service")),
+    }
+}
+
+fn basic(user: &str, password: &str) -> (String, String) {
+    let value = BASE64_STANDARD.encode(format!("{user}:{password}"));
+    ("Authorization".into(), format!("Basic {value}"))
+}
+
+/// Headers in a list of pairs.
+fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)>, TargetError> {
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once(between)?;
+        let (name, value) = (name.trim(), value.trim());
+        (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+    };
+    let all: Option<Vec<_>> = list.split(',').map(pair).collect();
+    let valid = format!("NAME{between}VALUE, separated by commas");
+    // The text may hold a secret.
+    all.ok_or_else(|| setting(name, "...", valid))
+}
+
+fn push_every(name: &str, variables: Variables<'_>) -> Result<Duration, TargetError> {
+    let given: Option<HumanDuration> = given(name, variables(name), "a time like 1s")?;
+    Ok(given.map_or(PUSH_EVERY, |it| it.0.max(PUSH_EVERY)))
+}
+
+fn stats(variables: Variables<'_>) -> Result<Vec<Stat>, TargetError> {
+    const NAME: &str = "K6_PROMETHEUS_RW_TREND_STATS";
+    let Some(list) = variables(NAME) else {
+        return Ok(Stat::DEFAULT.to_vec());
+    };
+    Stat::list(&list).map_err(|_| {
+        let valid = "a list of count, sum, min, max, avg, med and percentiles like p(95)";
+        setting(NAME, &list, valid)
+    })
+}
+
+fn prometheus(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
+    let prefixed = |name: &str| format!("K6_PROMETHEUS_RW_{name}");
+    let variable = |name: &str| variables(&prefixed(name));
+    let boolean = |name: &str| given::<bool>(&prefixed(name), variable(name), BOOLEAN);
+    let kind = Kind::Prometheus;
+    let mut url = url(kind, word, variables)?;
+    let native: Option<bool> = given("native", url.query.remove("native"), BOOLEAN)?;
+    let native = native.or(boolean("TREND_AS_NATIVE_HISTOGRAM")?);
+    let schema: Option<i32> = given("schema", url.query.remove("schema"), "0 to 8")?;
+    if let Some(wrong) = schema.filter(|it| !(0..=SCHEMA_MAX).contains(it)) {
+        return Err(setting("schema", &wrong.to_string(), "0 to 8"));
+    }
+    let native = native.unwrap_or(schema.is_some());
+    let sense = sense(&mut url.query)?;
+    let mut all: Vec<(String, String)> = [
+        ("Content-Encoding", "snappy"),
+        ("Content-Type", "application/x-protobuf"),
+        ("X-Prometheus-Remote-Write-Version", "0.1.0"),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
+    .into();
+    let user = variable("USERNAME").map(|it| (it, variable("PASSWORD").unwrap_or_default()));
+    let user = user.or(url.user.take());
+    all.extend(user.map(|(user, password)| basic(&user, &password)));
+    let token = variable("BEARER_TOKEN").filter(|it| !it.is_empty());
+    all.extend(token.map(|it| ("Authorization".into(), format!("Bearer {it}"))));
+    if let Some(list) = variable("HTTP_HEADERS") {
+        all.extend(headers(&prefixed("HTTP_HEADERS"), &list, ':')?);
+    }
+    Ok(Target {
+        kind,
+        format: Format::RemoteWrite {
+            stats: stats(variables)?,
+            native: native.then_some(schema.unwrap_or(SCHEMA)),
+            stale_markers: boolean("STALE_MARKERS")?.unwrap_or(true),
+        },
+        push_every: push_every(&prefixed("PUSH_INTERVAL"), variables)?,
+        sense,
+        place: Place::Server(Box::new(Endpoint {
+            url,
+            headers: all,
+            insecure: boolean("INSECURE_SKIP_TLS_VERIFY")?.unwrap_or(false),
+            first: None,
+        })),
+    })
+}
+
+fn influxdb(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
+    let prefixed = |name: &str| format!("K6_INFLUXDB_{name}");
+    let variable = |name: &str| variables(&prefixed(name));
+    let kind = Kind::Influxdb;
+    let mut url = url(kind, word, variables)?;
+    let sense = sense(&mut url.query)?;
+    let whole = "a whole number of requests";
+    let sampling: Option<u64> = given("sampling", url.query.remove("sampling"), whole)?;
+    let insecure: Option<bool> = given("insecure", url.query.remove("insecure"), BOOLEAN)?;
+    let bucket = url.query.remove("bucket").or_else(|| variable("BUCKET"));
+    let mut headers = Vec::new();
+    let first = match bucket {
+        Some(bucket) => {
+            let organization = url.query.remove("org");
+            let organization = organization.or_else(|| variable("ORGANIZATION"));
+            url.path = "/api/v2/write".into();
+            url.query.insert("bucket".into(), bucket);
+            url.query.extend(organization.map(|it| ("org".into(), it)));
+            let token = variable("TOKEN").map(|it| format!("Token {it}"));
+            headers.extend(token.map(|it| ("Authorization".into(), it)));
+            None
+        }
+        None => {
+            let named = Some(url.path.trim_matches('/').to_owned()).filter(|it| !it.is_empty());
+            let database = named.or_else(|| variable("DB"));
+            let database = database.ok_or(TargetError::Empty(kind))?;
+            let create = format!("CREATE DATABASE \"{}\"", database.replace('"', ""));
+            let mut query = url.clone();
+            query.path = "/query".into();
+            query.query = [("q".to_owned(), create)].into();
+            url.path = "/write".into();
+            url.query.insert("db".into(), database);
+            let user = variable("USERNAME");
+            let user = user.map(|it| (it, variable("PASSWORD").unwrap_or_default()));
+            let user = user.or(url.user.take());
+            headers.extend(user.map(|(user, password)| basic(&user, &password)));
+            Some(query.target())
+        }
+    };
+    url.query.insert("precision".into(), "ns".into());
+    Ok(Target {
+        kind,
+        format: Format::Influx {
+            sampling: sampling.map(|it| it.max(1)),
+        },
+        push_every: push_every(&prefixed("PUSH_INTERVAL"), variables)?,
+        sense,
+        place: Place::Server(Box::new(Endpoint {
+            url,
+            headers,
+            insecure: insecure.unwrap_or(false),
+            first,
+        })),
+    })
+}
+
+fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
+    const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+    let kind = Kind::Otlp;
+    let mut url = url(kind, word, variables)?;
+    let sense = sense(&mut url.query)?;
+    // The name of a server stands for its usual path.
+    if url.path == "/" {
+        url.path = "/v1/metrics".into();
+    }
+    let mut all = vec![("Content-Type".into(), "application/x-protobuf".into())];
+    let user = url.user.take();
+    all.extend(user.map(|(user, password)| basic(&user, &password)));
+    if let Some(list) = variables(HEADERS) {
+        all.extend(headers(HEADERS, &list, '=')?);
+    }
+    let service = variables("OTEL_SERVICE_NAME").unwrap_or_else(|| "gatebench".into());
+    Ok(Target {
+        kind,
+        format: Format::Otlp {
+            service,
+            prefix: variables("K6_OTEL_METRIC_PREFIX").unwrap_or_default(),
+        },
+        push_every: PUSH_EVERY,
+        sense,
+        place: Place::Server(Box::new(Endpoint {
+            url,
+            headers: all,
+            insecure: false,
+            first: None,
+        })),
+    })
+}
+
+fn json_lines(word: &str) -> Result<Target, TargetError> {
+    if word.is_empty() {
+        return Err(TargetError::Empty(Kind::JsonLines));
+    }
+    Ok(Target {
+        kind: Kind::JsonLines,
+        place: Place::File(word.into()),
+        format: Format::JsonLines,
+        push_every: PUSH_EVERY,
+        sense: Sense::Response,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn target(word: &str, variables: &[(&str, &str)]) -> Result<Target, TargetError> {
+        let value = |name: &str| {
+            let mut all = variables.iter();
+            let found = all.find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Target::parse(word, &value)
+    }
+
+    fn endpoint(target: &Target) -> &Endpoint {
+        match &target.place {
+            Place::Server(endpoint) => endpoint,
+            Place::File(path) => panic!("{}", path.display()),
+        }
+    }
+
+    #[test]
+    fn variables_of_k6_apply() {
+        let variables = [
+            (
+                "K6_PROMETHEUS_RW_SERVER_URL",
+                "http://u:secret@p:9090/write",
+            ),
+            ("K6_PROMETHEUS_RW_TREND_STATS", "p(95),max"),
+            ("K6_PROMETHEUS_RW_PUSH_INTERVAL", "5s"),
+            ("K6_PROMETHEUS_RW_STALE_MARKERS", "false"),
+        ];
+        let target = target("prometheus=", &variables).unwrap();
+        assert_eq!(target.to_string(), "prometheus=http://p:9090/write");
+        assert_eq!(target.push_every, Duration::from_secs(5));
+        let stats = vec![Stat::Percentile(95.0), Stat::Max];
+        let format = Format::RemoteWrite {
+            stats,
+            native: None,
+            stale_markers: false,
+        };
+        assert_eq!(target.format, format);
+        assert!(endpoint(&target).headers.contains(&basic("u", "secret")));
+        assert!(!format!("{target:?}").contains("secret"));
+    }
+
+    #[test]
+    fn parameters_that_are_not_ours_stay_in_the_url() {
+        let word = "prometheus=http://vm:8428/api/v1/write?extra_label=a%3Db&schema=5";
+        let target = target(word, &[]).unwrap();
+        let url = "prometheus=http://vm:8428/api/v1/write?extra_label=a%3Db";
+        assert_eq!(target.to_string(), url);
+        assert!(matches!(
+            target.format,
+            Format::RemoteWrite {
+                native: Some(5),
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn both_versions_of_influxdb_are_known_by_the_bucket() {
+        let v1 = target("influxdb=http://h/k6", &[("K6_INFLUXDB_USERNAME", "u")]).unwrap();
+        assert_eq!(
+            v1.to_string(),
+            "influxdb=http://h:8086/write?db=k6&precision=ns"
+        );
+        let first = endpoint(&v1).first.as_deref();
+        assert_eq!(first, Some("/query?q=CREATE%20DATABASE%20%22k6%22"));
+        let word = "influxdb=http://h:1/?bucket=b&org=o";
+        let v2 = target(word, &[("K6_INFLUXDB_TOKEN", "t")]).unwrap();
+        let url = "influxdb=http://h:1/api/v2/write?bucket=b&org=o&precision=ns";
+        assert_eq!(v2.to_string(), url);
+        let token = ("Authorization".to_owned(), "Token t".to_owned());
+        assert_eq!(endpoint(&v2).headers, [token]);
+    }
+
+    #[test]
+    fn a_collector_has_its_usual_path() {
+        let variables = [("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic x, a=b")];
+        let target = target("otlp=http://127.0.0.1:4318", &variables).unwrap();
+        assert_eq!(target.to_string(), "otlp=http://127.0.0.1:4318/v1/metrics");
+        let header = ("authorization".to_owned(), "Basic x".to_owned());
+        assert!(endpoint(&target).headers.contains(&header));
+    }
+
+    #[test]
+    fn mistakes_name_their_remedy() {
+        let error = |word: &str, variables: &[(&str, &str)]| target(word, variables).unwrap_err();
+        assert_eq!(error("statsd=h:1", &[]), TargetError::Kind("statsd".into()));
+        assert_eq!(
+            error("prometheus=h:9090", &[]),
+            TargetError::Url("h:9090".into())
+        );
+        for with_secret in [
+            "http://u:p@h/k6",
+            "http://h/k6?u=u&p=x",
+            "http://h/?Token=x",
+        ] {
+            let secret = error(&format!("influxdb={with_secret}"), &[]);
+            assert!(secret.remedy().contains("K6_INFLUXDB_PASSWORD"));
+        }
+        assert_eq!(
+            error("otlp=http://u:p@h:99999/?token=x", &[]),
+            TargetError::Url("...@h:99999/?...".into())
+        );
+        assert_eq!(
+            error("influxdb=http://h", &[]),
+            TargetError::Empty(Kind::Influxdb)
+        );
+        assert_eq!(error("jsonl=", &[]), TargetError::Empty(Kind::JsonLines));
+        for wrong in ["native=1", "schema=9", "duration=x"] {
+            let word = format!("prometheus=http://h/?{wrong}");
+            assert!(
+                matches!(error(&word, &[]), TargetError::Setting { .. }),
+                "{wrong}"
+            );
+        }
+        let variables = [("K6_PROMETHEUS_RW_TREND_STATS", "p99")];
+        let text = error("prometheus=http://h/", &variables).to_string();
+        assert_eq!(text, "K6_PROMETHEUS_RW_TREND_STATS is 'p99'");
+    }
+}

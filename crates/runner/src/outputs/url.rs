@@ -1,0 +1,179 @@
+//! The URL of a metrics server.
+
+use std::collections::BTreeMap;
+
+use http::Uri;
+
+/// Parameters of metrics servers that hold secrets, in lower case: of InfluxDB `u` and `p`, of
+/// VictoriaMetrics `authKey`.
+const SECRETS: [&str; 8] = [
+    "u",
+    "p",
+    "password",
+    "token",
+    "access_token",
+    "authkey",
+    "api_key",
+    "apikey",
+];
+const MASK: &str = "...";
+
+/// A URL in its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Url {
+    pub(super) is_tls: bool,
+    /// User and password, of which the command line may have none.
+    pub(super) user: Option<(String, String)>,
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// Begins with `/`.
+    pub(super) path: String,
+    /// The parameters that are still to be interpreted.
+    pub(super) query: BTreeMap<String, String>,
+}
+
+impl Url {
+    /// Parses a URL; none if it is not one of HTTP with a host.
+    pub(super) fn parse(text: &str, default_port: Option<u16>) -> Option<Self> {
+        let uri: Uri = text.parse().ok()?;
+        let is_tls = match uri.scheme_str()? {
+            "http" => false,
+            "https" => true,
+            _ => return None,
+        };
+        let authority = uri.authority()?.as_str();
+        let user = authority.rsplit_once('@').map(|(user, _)| user);
+        let user = user.map(|it| it.split_once(':').unwrap_or((it, "")));
+        let host = uri.host().filter(|host| !host.is_empty())?;
+        let usual = if is_tls { 443 } else { 80 };
+        let has_port = authority.rsplit_once('@').map_or(authority, |(_, it)| it);
+        // An authority that ends with a colon, or with digits beyond a port, has no valid port.
+        let names_port = has_port.len() > host.len();
+        if names_port && uri.port_u16().is_none() {
+            return None;
+        }
+        let pair = |it: &str| {
+            let (name, value) = it.split_once('=').unwrap_or((it, ""));
+            (decoded(name), decoded(value))
+        };
+        let query = uri.query().unwrap_or_default().split('&');
+        Some(Self {
+            is_tls,
+            user: user.map(|(user, password)| (decoded(user), decoded(password))),
+            host: host.into(),
+            port: uri.port_u16().or(default_port).unwrap_or(usual),
+            path: uri.path().into(),
+            query: query.filter(|it| !it.is_empty()).map(pair).collect(),
+        })
+    }
+
+    /// Reports whether it has a user, a password or a parameter with a secret.
+    pub(super) fn has_secret(&self) -> bool {
+        self.user.is_some() || self.query.keys().any(|name| is_secret(name))
+    }
+
+    /// The value of the `Host` header.
+    pub(super) fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// The path with the parameters that are left.
+    pub(super) fn target(&self) -> String {
+        let pairs = self.query.iter();
+        let pairs = pairs.map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
+        match pairs.collect::<Vec<_>>().join("&") {
+            query if query.is_empty() => self.path.clone(),
+            query => format!("{}?{query}", self.path),
+        }
+    }
+}
+
+/// Without secrets.
+impl std::fmt::Display for Url {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        let mut shown = self.clone();
+        let secrets = shown.query.iter_mut().filter(|(name, _)| is_secret(name));
+        secrets.for_each(|(_, value)| *value = MASK.into());
+        write!(out, "{scheme}://{}{}", shown.authority(), shown.target())
+    }
+}
+
+fn is_secret(parameter: &str) -> bool {
+    SECRETS.contains(&parameter.to_ascii_lowercase().as_str())
+}
+
+/// A text that is not a URL, without the parts that would hold secrets if it were one.
+pub(super) fn without_secrets(text: &str) -> String {
+    let (text, query) = match text.split_once('?') {
+        Some((text, _)) => (text, format!("?{MASK}")),
+        None => (text, String::new()),
+    };
+    match text.rfind('@') {
+        Some(at) => format!("{MASK}{}{query}", &text[at..]),
+        None => format!("{text}{query}"),
+    }
+}
+
+/// Percent-encodes a component (RFC 3986 2.3).
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(byte.into());
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn decoded(text: &str) -> String {
+    let mut out = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = after.get(..2).and_then(|it| std::str::from_utf8(it).ok());
+        let byte = hex.and_then(|it| u8::from_str_radix(it, 16).ok());
+        (rest, out) = match (first, byte) {
+            (b'%', Some(byte)) => (&after[2..], [&out[..], &[byte]].concat()),
+            _ => (after, [&out[..], &[*first]].concat()),
+        };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn urls_have_their_parts() {
+        let url = Url::parse("http://u%40:p:w@h:8086/k6?native=true&x=a%20b", None).unwrap();
+        assert_eq!(url.user, Some(("u@".into(), "p:w".into())));
+        assert_eq!((url.host.as_str(), url.port), ("h", 8086));
+        assert_eq!(url.to_string(), "http://h:8086/k6?native=true&x=a%20b");
+        let keyed = Url::parse("http://h/?authKey=x", None).unwrap();
+        assert_eq!(keyed.to_string(), "http://h:80/?authKey=...");
+        let plain = Url::parse("https://[::1]", None).unwrap();
+        assert_eq!((plain.host.as_str(), plain.port), ("[::1]", 443));
+        assert_eq!(Url::parse("http://h", Some(8086)).unwrap().port, 8086);
+    }
+
+    #[test]
+    fn malformed_urls_are_refused() {
+        for wrong in [
+            "",
+            "h:80",
+            "ftp://h",
+            "http://",
+            "http:///x",
+            "http://h:99999",
+            "http://h:",
+            "http://a b",
+        ] {
+            assert_eq!(Url::parse(wrong, None), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Scenarios, load profiles and suites: those embedded in the program, those of an overlaying
+//! directory, and any file by its path.
+
+mod index;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use gatebench_config::suggest::nearest;
+use gatebench_config::{parse_all, read_all};
+use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
+
+use crate::error::RunnerError;
+use index::Place;
+
+/// The suite of a folder that `gatebench import` made.
+const SUITE_FILE: &str = "suite.yaml";
+
+/// Finds scenarios, loads and suites by name or path. The folders of an overlaying directory can be
+/// arranged in any way: the key that a file begins with says what it is, and the key's value is its
+/// name.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    overlay: Option<PathBuf>,
+}
+
+/// The origin of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Embedded in this program under this path.
+    Embedded(PathBuf),
+    /// A file of the file system.
+    File(PathBuf),
+}
+
+impl Source {
+    /// Its path, in this program or in the file system.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Embedded(path) | Self::File(path) => path,
+        }
+    }
+
+    /// Its folder: as in the repository if it is embedded, else of the file system.
+    pub fn folder(&self) -> String {
+        let folder = self.path().parent().unwrap_or(Path::new(""));
+        folder.display().to_string()
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded(path) => write!(f, "embedded {}", path.display()),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A file with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed<T> {
+    /// Its content.
+    pub document: T,
+    /// Its origin.
+    pub source: Source,
+    /// The word that named it: its name, that of its family, or a path.
+    pub word: String,
+}
+
+/// The file that a word on the command line names.
+pub(crate) enum Named {
+    Suite(Box<Listed<Suite>>),
+    Scenarios(Vec<Listed<Scenario>>),
+}
+
+/// A kind of file in the library.
+pub(crate) trait Document: gatebench_config::Document {
+    /// The key that such a file begins with.
+    const KEY: &'static str;
+
+    /// The value of that key.
+    fn name(&self) -> &str;
+}
+
+impl Document for Scenario {
+    const KEY: &'static str = "scenario";
+
+    fn name(&self) -> &str {
+        &self.scenario
+    }
+}
+
+impl Document for LoadProfile {
+    const KEY: &'static str = "profile";
+
+    fn name(&self) -> &str {
+        &self.profile
+    }
+}
+
+impl Document for Suite {
+    const KEY: &'static str = "suite";
+
+    fn name(&self) -> &str {
+        &self.suite
+    }
+}
+
+impl Document for Specification {
+    const KEY: &'static str = "specification";
+
+    fn name(&self) -> &str {
+        &self.specification
+    }
+}
+
+impl Document for Published {
+    const KEY: &'static str = "published";
+
+    fn name(&self) -> &str {
+        &self.published
+    }
+}
+
+impl Library {
+    /// A library in which the files of `overlay` add to the embedded ones, or replace them by name.
+    pub fn new(overlay: Option<PathBuf>) -> Self {
+        Self { overlay }
+    }
+
+    /// Every scenario known by name, in the order of the names.
+    ///
+    /// # Errors
+    /// A file of the overlaying directory that cannot be read or has mistakes.
+    pub fn scenarios(&self) -> Result<Vec<Listed<Scenario>>, RunnerError> {
+        self.all()
+    }
+
+    /// Every load profile known by name.
+    ///
+    /// # Errors
+    /// As [`Library::scenarios`].
+    pub fn loads(&self) -> Result<Vec<Listed<LoadProfile>>, RunnerError> {
+        self.all()
+    }
+
+    /// Every suite known by name.
+    ///
+    /// # Errors
+    /// As [`Library::scenarios`].
+    pub fn suites(&self) -> Result<Vec<Listed<Suite>>, RunnerError> {
+        self.all()
+    }
+
+    /// Every specification known by name.
+    ///
+    /// # Errors
+    /// As [`Library::scenarios`].
+    pub fn specifications(&self) -> Result<Vec<Listed<Specification>>, RunnerError> {
+        self.all()
+    }
+
+    /// The specifications of these names or paths.
+    ///
+    /// # Errors
+    /// An unknown name, or all files with mistakes.
+    pub fn specifications_named(
+        &self,
+        words: &[String],
+    ) -> Result<Vec<Listed<Specification>>, RunnerError> {
+        self.find_all(words.iter().map(String::as_str), Path::new(""))
+    }
+
+    /// Every published document known by name.
+    ///
+    /// # Errors
+    /// As [`Library::scenarios`].
+    pub fn published(&self) -> Result<Vec<Listed<Published>>, RunnerError> {
+        self.all()
+    }
+
+    /// Finds the published document of a name, an alias or a path.
+    ///
+    /// # Errors
+    /// An unknown name, or a file with mistakes.
+    pub fn published_of(&self, word: &str) -> Result<Listed<Published>, RunnerError> {
+        if !is_path(word) && !self.names::<Published>()?.contains_key(word) {
+            let is_it = |it: &Listed<Published>| it.document.aliases.iter().any(|it| it == word);
+            if let Some(found) = self.published()?.into_iter().find(is_it) {
+                return Ok(found);
+            }
+        }
+        self.find(word, Path::new(""))
+    }
+
+    /// The document of a name, or of a path relative to `base`.
+    pub(crate) fn find<T: Document>(
+        &self,
+        word: &str,
+        base: &Path,
+    ) -> Result<Listed<T>, RunnerError> {
+        let mut found = self.find_each(word, base)?;
+        match found.pop() {
+            Some(only) if found.is_empty() => Ok(only),
+            last => {
+                let all = found.iter().chain(&last);
+                let names: Vec<&str> = all.map(|it| it.document.name()).collect();
+                Err(RunnerError::words(
+                    format!("'{word}' names {} {}s", names.len(), T::TITLE),
+                    format!("name one of {}", names.join(", ")),
+                ))
+            }
+        }
+    }
+
+    /// The documents of a name, of a family, or of a path relative to `base`.
+    fn find_each<T: Document>(
+        &self,
+        word: &str,
+        base: &Path,
+    ) -> Result<Vec<Listed<T>>, RunnerError> {
+        if is_path(word) {
+            return open(&Source::File(base.join(word)), word);
+        }
+        let names = self.names::<T>()?;
+        if !names.contains_key(word) {
+            let known: Vec<String> = names.into_keys().collect();
+            return Err(unknown(T::TITLE, word, &known));
+        }
+        named(&names, word)
+    }
+
+    /// The documents of these words. Mistakes of all files are returned at once.
+    pub(crate) fn find_all<'w, T: Document>(
+        &self,
+        words: impl IntoIterator<Item = &'w str>,
+        base: &Path,
+    ) -> Result<Vec<Listed<T>>, RunnerError> {
+        let mut found = Vec::new();
+        let mut mistakes = Vec::new();
+        for word in words {
+            match self.find_each(word, base) {
+                Ok(listed) => found.extend(listed),
+                Err(RunnerError::Mistakes(more)) => mistakes.extend(more),
+                Err(error) => return Err(error),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(found),
+            false => Err(RunnerError::Mistakes(mistakes)),
+        }
+    }
+
+    /// The suite or the scenarios that a word on the command line names.
+    pub(crate) fn find_suite_or_scenarios(&self, word: &str) -> Result<Named, RunnerError> {
+        if is_path(word) {
+            return open_suite_or_scenarios(Path::new(word));
+        }
+        let suites = self.names::<Suite>()?;
+        if suites.contains_key(word) {
+            let suite = self.find(word, Path::new(""))?;
+            return Ok(Named::Suite(Box::new(suite)));
+        }
+        let scenarios = self.names::<Scenario>()?;
+        match scenarios.contains_key(word) {
+            true => Ok(Named::Scenarios(named(&scenarios, word)?)),
+            false => {
+                let known: Vec<String> = suites.into_keys().chain(scenarios.into_keys()).collect();
+                Err(unknown("suite or scenario", word, &known))
+            }
+        }
+    }
+
+    /// Every document of a kind, in the order of the names.
+    fn all<T: Document>(&self) -> Result<Vec<Listed<T>>, RunnerError> {
+        let mut all = Vec::new();
+        for (name, place) in self.names::<T>()? {
+            if place.members.is_empty() {
+                all.extend(open_place(&place, &name)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn names<T: Document>(&self) -> Result<BTreeMap<String, Place>, RunnerError> {
+        index::names::<T>(self.overlay.as_deref())
+    }
+}
+
+/// Reports whether a word is a path, not a name.
+pub(crate) fn is_path(word: &str) -> bool {
+    word.contains('/') || word.starts_with('.') || word.ends_with(".yaml") || word.ends_with(".yml")
+}
+
+/// The largest number of names that an error lists.
+const LISTED_MAX: usize = 16;
+
+fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
+    let similar = similar(word, known);
+    let meant = match similar.as_slice() {
+        [] if known.len() <= LISTED_MAX => format!("known are {}; ", known.join(", ")),
+        [] => String::new(),
+        names => format!("did you mean {}? ", names.join(" or ")),
+    };
+    RunnerError::words(
+        format!("there is no {kind} '{word}'"),
+        format!("{meant}`gatebench list` prints all names; a file is written as ./NAME.yaml"),
+    )
+}
+
+/// Returns the names that contain a word, four at most, or else the one that it is most likely a
+/// slip of.
+fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
+    let names = || known.iter().map(String::as_str);
+    let containing: Vec<&str> = names().filter(|it| it.contains(word)).take(4).collect();
+    match containing.is_empty() {
+        true => nearest(word, names()).into_iter().collect(),
+        false => containing,
+    }
+}
+
+/// The document of a name, or those of a family, each from the file that has its name now.
+fn named<T: Document>(
+    names: &BTreeMap<String, Place>,
+    word: &str,
+) -> Result<Vec<Listed<T>>, RunnerError> {
+    let Some(place) = names.get(word) else {
+        return Ok(Vec::new());
+    };
+    if place.members.is_empty() {
+        return open_place(place, word);
+    }
+    let mut documents = Vec::new();
+    for member in &place.members {
+        for listed in open_place(names.get(member).unwrap_or(place), member)? {
+            let word = word.to_owned();
+            documents.push(Listed { word, ..listed });
+        }
+    }
+    Ok(documents)
+}
+
+/// The document of this name in a file, which may describe several.
+fn open_place<T: Document>(place: &Place, name: &str) -> Result<Vec<Listed<T>>, RunnerError> {
+    let mut documents = open::<T>(&place.source, name)?;
+    if documents.len() > 1 {
+        documents.retain(|it| it.document.name() == name);
+    }
+    Ok(documents)
+}
+
+/// The documents of a file that `word` names.
+fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, RunnerError> {
+    let documents = match source {
+        Source::File(path) => read_all(path)?,
+        Source::Embedded(path) => {
+            let name = Path::new("scenarios").join(path).display().to_string();
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let read_file = |path: &Path| {
+                let bytes = index::embedded_bytes(&folder.join(path));
+                bytes.ok_or_else(|| std::io::ErrorKind::NotFound.into())
+            };
+            parse_all(&name, index::embedded_text(path), &read_file)
+                .map_err(|mistakes| RunnerError::Mistakes(vec![mistakes]))?
+        }
+    };
+    let listed = |document| Listed {
+        document,
+        source: source.clone(),
+        word: word.to_owned(),
+    };
+    Ok(documents.into_iter().map(listed).collect())
+}
+
+/// Opens a file as a suite or as scenarios, by the key that it begins with. A file without such a
+/// key is read as a scenario, whose mistakes then say what is missing. Of a folder, that is the
+/// file `suite.yaml`.
+fn open_suite_or_scenarios(path: &Path) -> Result<Named, RunnerError> {
+    let in_folder = path.join(SUITE_FILE);
+    let path = if path.is_dir() { &in_folder } else { path };
+    let text = std::fs::read_to_string(path).map_err(|error| RunnerError::File {
+        path: path.into(),
+        message: format!("cannot read the file: {error}"),
+        remedy: "name a suite or a scenario, or the path of a file".into(),
+    })?;
+    let word = path.display().to_string();
+    let source = Source::File(path.into());
+    let is_suite = index::kind_of(&text).is_some_and(|(kind, _)| kind == Suite::KEY);
+    if is_suite && let Some(suite) = open(&source, &word)?.pop() {
+        return Ok(Named::Suite(Box::new(suite)));
+    }
+    Ok(Named::Scenarios(open(&source, &word)?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_wrong_name_gets_similar_ones_as_its_remedy() {
+        let library = Library::default();
+        let remedy = |word: &str| {
+            let found = library.find_each::<Scenario>(word, Path::new(""));
+            found.unwrap_err().remedy()
+        };
+        assert!(remedy("jwt").starts_with("did you mean jwt-hs256 or jwt-rs256? `gatebench list`"));
+        assert!(remedy("proxi-json").starts_with("did you mean proxy-json? "));
+    }
+
+    #[test]
+    fn a_file_is_opened_as_what_it_says_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.yaml");
+        std::fs::write(
+            &path,
+            "suite: x\ntitle: t\ngateways: [nginx]\nscenarios: [a]\nload: l\nblocks: 1\n",
+        )
+        .unwrap();
+        let word = path.to_str().unwrap();
+        assert!(matches!(
+            Library::default().find_suite_or_scenarios(word),
+            Ok(Named::Suite(_))
+        ));
+        std::fs::write(&path, "title: t\n").unwrap();
+        assert!(matches!(
+            Library::default().find_suite_or_scenarios(word),
+            Err(RunnerError::Mistakes(_))
+        ));
+    }
+
+    #[test]
+    fn an_unknown_word_gets_the_command_that_lists_names() {
+        let error = Library::default()
+            .find_suite_or_scenarios("nginx")
+            .err()
+            .unwrap();
+        let remedy = error.remedy();
+        assert!(remedy.contains("`gatebench list`"), "{remedy}");
+    }
+}

@@ -1,0 +1,186 @@
+//! The user's own configurations: read with the files that they include, and made to run here.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gatebench_import::{ImportError, OwnConfig, wire};
+use gatebench_model::{Setup, Variant};
+use gatebench_report::format::counted;
+use gatebench_testbed::gateway::{Catalogue, ConfigText, Folder};
+
+use super::selection::Selection;
+use crate::error::RunnerError;
+use crate::warning::Warning;
+
+/// The largest included file.
+const INCLUDED_BYTES_MAX: u64 = 4 << 20;
+
+impl From<ImportError> for RunnerError {
+    fn from(error: ImportError) -> Self {
+        let (message, remedy) = (error.to_string(), error.remedy());
+        match error {
+            ImportError::Mistakes(mistakes) => Self::Mistakes(vec![*mistakes]),
+            _ => Self::words(message, remedy),
+        }
+    }
+}
+
+/// Reads a user's configuration and makes it run here; none if it is a template, which runs as it
+/// is, or in an unknown language.
+///
+/// # Errors
+/// It cannot be read, has mistakes, or has parts that cannot run here.
+pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
+    let text = fs::read_to_string(path).map_err(|error| RunnerError::File {
+        path: path.into(),
+        message: format!("cannot read the configuration: {error}"),
+        remedy: "name a readable file of UTF-8 text".into(),
+    })?;
+    let base = path.parent().unwrap_or(Path::new("")).to_owned();
+    let read = |pattern: &str| included(&base, pattern);
+    Ok(wire(&path.display().to_string(), &text, &read)?)
+}
+
+/// Returns the folder of a name or path, with the user's configuration in place of the rendered
+/// one.
+pub(crate) fn folder(
+    word: &str,
+    setup: &Setup,
+    catalogue: &Catalogue,
+) -> Result<Folder, RunnerError> {
+    let folder = catalogue.resolve(word)?;
+    let Some(path) = setup.config.as_deref().map(Path::new) else {
+        return Ok(folder);
+    };
+    Ok(match own_config(path)? {
+        None => folder.with_config(path)?,
+        Some(own) => folder.with_config_text(ConfigText {
+            path,
+            text: own.text,
+            replaces: own.language.replaces(),
+            environment: own.environment,
+        })?,
+    })
+}
+
+/// Returns a warning for each configuration that runs with changes.
+pub(crate) fn warnings(variants: &[Variant]) -> Result<Vec<Warning>, RunnerError> {
+    let setups = variants.iter().filter_map(Variant::setup);
+    let files: BTreeSet<&String> = setups.filter_map(|setup| setup.config.as_ref()).collect();
+    let mut warnings = Vec::new();
+    for file in files {
+        let own = own_config(Path::new(file))?;
+        warnings.extend(own.map(|own| Warning::ConfigChanged {
+            file: file.clone(),
+            lines: counted(own.changes.len() as u64, "line"),
+        }));
+    }
+    Ok(warnings)
+}
+
+impl Selection {
+    /// Completes a selection that has configurations: by default, their gateway is the one that
+    /// reads their language, and the scenario that of the first one's routes.
+    ///
+    /// # Errors
+    /// The first configuration cannot be read, has mistakes, or does not name its gateway.
+    pub fn completed(mut self) -> Result<Self, RunnerError> {
+        let Some(first) = self.configs.first() else {
+            return Ok(self);
+        };
+        let needs_scenario = !self.has_scenarios();
+        if !self.gateways.is_empty() && !needs_scenario {
+            return Ok(self);
+        }
+        let own = own_config(Path::new(first))?;
+        if self.gateways.is_empty() {
+            let Some(own) = &own else {
+                return Err(RunnerError::words(
+                    format!(
+                        "{first} is not a configuration of nginx, HAProxy, Envoy, Kong or APISIX"
+                    ),
+                    "name the gateway that reads it: --gateway NAME",
+                ));
+            };
+            self.gateways = vec![own.language.gateway().into()];
+        }
+        if needs_scenario {
+            self.scenario = own.and_then(|own| own.scenario);
+        }
+        Ok(self)
+    }
+}
+
+/// The files that a pattern names, relative to a folder, each with its path.
+fn included(base: &Path, pattern: &str) -> io::Result<Vec<(String, String)>> {
+    let mut paths = vec![base.to_owned()];
+    for component in Path::new(pattern).components() {
+        let component = component.as_os_str().to_string_lossy().into_owned();
+        paths = match component.contains(['*', '?']) {
+            false => paths
+                .into_iter()
+                .map(|path| path.join(&component))
+                .collect(),
+            true => paths
+                .iter()
+                .flat_map(|path| matching(path, &component))
+                .collect(),
+        };
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        let is_small =
+            fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() <= INCLUDED_BYTES_MAX);
+        if is_small {
+            files.push((path.display().to_string(), fs::read_to_string(&path)?));
+        }
+    }
+    Ok(files)
+}
+
+/// The entries of a folder that match, in the order of their names.
+fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let matches = entries.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        !name.starts_with('.') && is_match(pattern.as_bytes(), name.as_bytes())
+    });
+    let mut paths: Vec<PathBuf> = matches.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Matches a name with `*` and `?`.
+fn is_match(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern.split_first() {
+        None => name.is_empty(),
+        Some((b'*', rest)) => (0..=name.len()).any(|at| is_match(rest, &name[at..])),
+        Some((first, rest)) => name
+            .split_first()
+            .is_some_and(|(byte, name)| (*first == b'?' || first == byte) && is_match(rest, name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn patterns_name_files_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        for name in ["b.conf", "a.conf", ".hidden.conf", "c.txt"] {
+            fs::write(folder.path().join("conf.d").join(name), name).unwrap();
+        }
+        let texts = |pattern: &str| -> Vec<String> {
+            let files = included(folder.path(), pattern).unwrap();
+            files.into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(texts("conf.d/*.conf"), ["a.conf", "b.conf"]);
+        assert_eq!(texts("conf.d/?.txt"), ["c.txt"]);
+        assert!(texts("conf.d/absent").is_empty());
+    }
+}

@@ -1,0 +1,113 @@
+//! The request that looks for the first correct response of a gateway that was just started.
+
+use std::cell::Cell;
+
+use gatebench_model::Request;
+use gatebench_net::clock;
+use gatebench_net::trace::Nonce;
+use gatebench_testbed::{Interrupt, Wire};
+
+use crate::http_probe::send;
+
+/// The correct statuses of a request without checks.
+const SUCCESS: std::ops::Range<u16> = 200..300;
+
+/// Detects the first response that passes the checks of the load's first request.
+#[derive(Debug)]
+pub(crate) struct Opening<'a> {
+    request: &'a Request,
+    /// Tag of the nonces.
+    tag: u16,
+    interrupt: &'a Interrupt,
+    sequence: Cell<u64>,
+    /// The end of the last response on `CLOCK_MONOTONIC`, nanoseconds.
+    responded_at_ns: Cell<u64>,
+}
+
+impl<'a> Opening<'a> {
+    pub(crate) fn new(request: &'a Request, tag: u16, interrupt: &'a Interrupt) -> Self {
+        Self {
+            request,
+            tag,
+            interrupt,
+            sequence: Cell::new(0),
+            responded_at_ns: Cell::new(0),
+        }
+    }
+
+    /// Sends the request on a new connection. Returns why the response is not correct, or none if
+    /// it is.
+    pub(crate) fn ask(&self, wire: &Wire) -> Option<String> {
+        let nonce = Nonce::new(self.tag, 0, self.sequence.get());
+        self.sequence.set(self.sequence.get() + 1);
+        let response = send(wire, self.request, Some(nonce), self.interrupt);
+        self.responded_at_ns.set(clock::now_ns());
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return Some(error.to_string()),
+        };
+        let (checks, status) = (&self.request.checks, response.status);
+        let expected = response.failed_checks(checks).join(" and ");
+        let is_wrong = checks.is_empty() && !SUCCESS.contains(&status);
+        match expected.is_empty() {
+            true => is_wrong.then(|| format!("status {status}")),
+            false => Some(format!("status {status}, expected: {expected}")),
+        }
+    }
+
+    /// The end of the last response on `CLOCK_MONOTONIC`, nanoseconds.
+    pub(crate) fn responded_at_ns(&self) -> u64 {
+        self.responded_at_ns.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use gatebench_model::Check;
+
+    use super::*;
+
+    /// Returns the result for a response with this status and the body `ok`.
+    fn result(status: &'static str, checks: Vec<Check>) -> Option<String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let wire = Wire::plain(listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut seen = [0; 1024];
+            let _ = stream.read(&mut seen).unwrap();
+            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok").unwrap();
+        });
+        let mut request = Request::new("GET", "/");
+        request.checks = checks;
+        let interrupt = Interrupt::new();
+        let opening = Opening::new(&request, 1, &interrupt);
+        let before_ns = clock::now_ns();
+        let result = opening.ask(&wire);
+        assert!((before_ns..=clock::now_ns()).contains(&opening.responded_at_ns()));
+        server.join().unwrap();
+        result
+    }
+
+    #[test]
+    fn a_response_is_correct_if_it_has_what_the_request_is_checked_for() {
+        let checks = || vec![Check::Status(200), Check::BodyEquals("ok".into())];
+        assert_eq!(result("200 OK", checks()), None);
+        let early = result("404 Not Found", checks()).unwrap();
+        assert!(early.starts_with("status 404, expected: "), "{early}");
+        let wrong = vec![Check::BodyEquals("no".into())];
+        let wrong = result("200 OK", wrong).unwrap();
+        assert_eq!(wrong, "status 200, expected: body is 'no'");
+    }
+
+    #[test]
+    fn without_checks_a_success_is_correct() {
+        assert_eq!(result("202 Accepted", Vec::new()), None);
+        let error = result("503 Service Unavailable", Vec::new()).unwrap();
+        assert_eq!(error, "status 503");
+    }
+}

@@ -1,0 +1,140 @@
+//! The result of a search.
+
+use serde::Serialize;
+
+use super::curve::{Curve, Fitted, SUSTAINED_PROBABILITY};
+use super::lapses::Lapses;
+use super::{Plan, Tried};
+use crate::Interval;
+
+/// Repeats from which on there is an interval.
+pub const REPEATS_MIN: usize = 3;
+
+/// The rounding error of logarithms of rates, as a share of the rate.
+const ROUNDING: f64 = 1e-9;
+
+/// The result of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Response {
+    /// The rate that is sustained.
+    Found(Sustained),
+    /// More steps miss at any rate than a sustained rate allows: there is none.
+    Lapsing {
+        /// The share of these steps.
+        lapses: Lapses,
+        /// The rate at which a step holds the objective half of the time.
+        half: Rate,
+    },
+    /// The gateway sustained the highest rate of the plan: the result is above it.
+    AtLeast {
+        /// The highest rate.
+        rate_per_second: f64,
+        /// Steps at that rate that held.
+        held: u32,
+        /// Steps at that rate.
+        tried: u32,
+    },
+    /// The gateway missed at the lowest rate of the plan: the result is below it.
+    Below {
+        /// The lowest rate.
+        rate_per_second: f64,
+    },
+}
+
+/// The rate at which a step holds the objective with 95 % probability.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sustained {
+    /// That rate, with its interval.
+    #[serde(flatten)]
+    pub rate: Rate,
+    pub probability: f64,
+    /// The rate at which a step holds it half of the time.
+    pub half: Rate,
+    /// The rate at which each repeat's own process holds it half of the time.
+    pub knees_per_second: Vec<f64>,
+    /// The repeats, counted from 0, whose processes differ from the others by more than chance.
+    pub deviating: Vec<usize>,
+    /// The share of steps that miss at any rate.
+    pub lapses: Lapses,
+}
+
+/// A rate with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// In requests per second.
+    pub rate_per_second: f64,
+    /// None below [`REPEATS_MIN`].
+    pub interval: Option<Interval>,
+}
+
+/// The result of these repeats; none without a step.
+pub fn response(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Response> {
+    let steps = || repeats.iter().flatten();
+    let rates = || steps().map(|it| it.rate_per_second);
+    let (lowest, highest) = (rates().reduce(f64::min)?, rates().reduce(f64::max)?);
+    if repeats.iter().any(|it| plan.is_below(it)) || steps().all(|it| !it.held) {
+        let rate_per_second = exact(lowest, plan.min_per_second);
+        return Some(Response::Below { rate_per_second });
+    }
+    let found = Curve::fit(repeats, plan.resolution.ln_1p());
+    Some(match found.map(Response::of) {
+        Some(Response::Found(found)) if found.rate.rate_per_second >= highest => {
+            at_least(plan, highest, repeats)
+        }
+        Some(found) => found,
+        None => at_least(plan, highest, repeats),
+    })
+}
+
+impl Response {
+    fn of(fitted: Fitted) -> Self {
+        let Fitted {
+            sustained,
+            half,
+            lapses,
+            knees_per_second,
+            deviating,
+        } = fitted;
+        match sustained {
+            Some(rate) => Self::Found(Sustained {
+                rate,
+                probability: SUSTAINED_PROBABILITY,
+                half,
+                knees_per_second,
+                deviating,
+                lapses,
+            }),
+            None => Self::Lapsing { lapses, half },
+        }
+    }
+}
+
+impl Sustained {
+    /// Reports whether so large a share of steps may miss at every rate that no rate is sustained.
+    pub fn may_lapse(&self) -> bool {
+        self.lapses.interval.high > 1.0 - self.probability
+    }
+}
+
+fn at_least(plan: &Plan, highest: f64, repeats: &[Vec<Tried>]) -> Response {
+    let there = repeats
+        .iter()
+        .flatten()
+        .filter(|it| it.rate_per_second >= highest * (1.0 - ROUNDING));
+    let held = there.clone().filter(|it| it.held).count();
+    Response::AtLeast {
+        rate_per_second: exact(highest, plan.max_per_second),
+        held: u32::try_from(held).unwrap_or(u32::MAX),
+        tried: u32::try_from(there.count()).unwrap_or(u32::MAX),
+    }
+}
+
+/// The limit, where the rate differs from it by rounding only.
+fn exact(rate: f64, limit: f64) -> f64 {
+    if (rate / limit - 1.0).abs() <= ROUNDING {
+        limit
+    } else {
+        rate
+    }
+}

@@ -1,0 +1,94 @@
+//! Steady series and warm-ups, simulated.
+
+use gatebench_stats::drift::{BINS_MIN, drift};
+use gatebench_stats::simulate::{Drift, Noise};
+use gatebench_stats::trend::Trend;
+
+/// The limits of the gate of steady state.
+const P_MAX: f64 = 0.005;
+const DRIFT_MIN: f64 = 0.05;
+
+/// Correlation of a bin with the one before, and whether half of the variance belongs to single
+/// outlying bins (t, 3 degrees of freedom). The deviation of a bin is 5 %.
+const KINDS: [(f64, bool); 5] = [
+    (0.0, false),
+    (0.3, false),
+    (0.5, false),
+    (0.7, false),
+    (0.7, true),
+];
+
+/// The share of this number of series that drift. `level` is a function of the time in seconds.
+fn found(runs: usize, bins: usize, kind: (f64, bool), level: fn(f64) -> f64) -> f64 {
+    let mut noise = Noise::seeded(7 + bins as u64);
+    let drifts = |_: &usize| {
+        let mut remembered = Drift::new(kind.0, &mut noise);
+        let mut bin = |at: usize| {
+            let mut shock = remembered.next(&mut noise);
+            if kind.1 {
+                shock = (shock + noise.heavy()) / 2.0_f64.sqrt();
+            }
+            (level(at as f64 / 10.0) * (1.0 + 0.05 * shock)).max(0.01)
+        };
+        let series: Vec<f64> = (0..bins).map(&mut bin).collect();
+        let found = drift(&series).unwrap();
+        found.p < P_MAX && found.drift.abs() > DRIFT_MIN
+    };
+    (0..runs).filter(drifts).count() as f64 / runs as f64
+}
+
+fn steady(_: f64) -> f64 {
+    1.0
+}
+
+/// A just-in-time compiler at work: 40 % more at first, and half of the rest in each 0.7 s.
+fn warming_up(seconds: f64) -> f64 {
+    1.0 + 0.4 * (-seconds).exp()
+}
+
+/// 30 % more at first, and a third of it left after three seconds.
+fn warming_up_slowly(seconds: f64) -> f64 {
+    1.0 + 0.3 * (-seconds / 3.0).exp()
+}
+
+#[test]
+fn steady_bins_raise_few_alarms_and_a_warm_up_is_found() {
+    for bins in [20, 30, 40] {
+        let alarms = KINDS.map(|kind| found(400, bins, kind, steady));
+        let mean = alarms.iter().sum::<f64>() / alarms.len() as f64;
+        assert!(mean <= 0.02, "{bins} bins: {alarms:?}");
+        assert!(alarms.iter().all(|share| *share <= 0.035), "{alarms:?}");
+    }
+    let power = found(200, 30, (0.3, false), warming_up);
+    assert!(power > 0.6, "{power}");
+    let power = found(200, 30, (0.0, false), warming_up_slowly);
+    assert!(power > 0.6, "{power}");
+}
+
+/// The table in docs/METHOD.md.
+#[test]
+#[ignore = "takes ten seconds and prints a table"]
+fn alarms_and_detection_of_drifts() {
+    for bins in [20, 30, 40, 60, 300] {
+        for kind in KINDS {
+            let shares = [steady, warming_up, warming_up_slowly]
+                .map(|level| 100.0 * found(4_000, bins, kind, level));
+            println!("{bins} bins, {kind:?}: {shares:.1?}");
+        }
+    }
+}
+
+#[test]
+fn too_few_and_empty_bins_give_no_result() {
+    assert_eq!(drift(&[1.0; BINS_MIN - 1]), None);
+    assert_eq!(drift(&[0.0; 30]), None);
+    assert_eq!(drift(&[7.0; 30]).unwrap(), Trend { p: 1.0, drift: 0.0 });
+}
+
+#[test]
+fn a_rise_has_its_size() {
+    let rising: Vec<f64> = (0..30).map(|at| 100.0 + f64::from(at)).collect();
+    let found = drift(&rising).unwrap();
+    assert!((found.drift - 29.0 / 114.5).abs() < 1e-9, "{found:?}");
+    assert!(found.p < P_MAX);
+}

@@ -1,0 +1,120 @@
+//! A comparison of two: for a CI system and for a pull request.
+
+use gatebench_report::chapter::{
+    Block, Case, Cases, Chapter, Document, Forms, Head, Line, Lines, Outcome, Part, Report, Text,
+};
+use gatebench_report::format::{capitalised, counted};
+use gatebench_report::verdicts;
+use gatebench_stats::Verdict;
+
+use super::facts::AbTestFindings;
+use crate::common::facts::{ComparisonFindings, RunFacts, ScenarioFindings};
+
+/// The verdict for a pull request: the decision first, then a table for each scenario with the
+/// baseline next to itself.
+pub struct Comment<'a> {
+    pub(crate) ab_test: &'a AbTestFindings,
+    pub(crate) run: &'a RunFacts,
+    pub(crate) scenarios: &'a [ScenarioFindings],
+}
+
+impl Report for Comment<'_> {
+    fn document(&self, form: Forms) -> Document {
+        let Self { ab_test, run, .. } = self;
+        let mark = ab_test.decision.mark();
+        let caution = ab_test.caution.iter().map(|it| Block::sentence(&**it));
+        let compared = self.scenarios.iter();
+        let compared = compared.filter(|it| !it.comparisons.is_empty());
+        let response = Block::heading(format!("{mark} {}", ab_test.text));
+        let tables = compared.flat_map(|it| table(ab_test, it));
+        let chapter = Chapter::of(
+            std::iter::once(response)
+                .chain(caution)
+                .chain(tables)
+                .collect(),
+        );
+        let foot = format!(
+            "{} against {}; bold decides. gatebench {} · {} · seed {}",
+            ab_test.candidate,
+            ab_test.baseline,
+            run.gatebench,
+            counted(u64::from(run.blocks_complete), "block"),
+            run.seed
+        );
+        Document {
+            brand: "ab".to_owned(),
+            title: run.title.clone(),
+            chapters: vec![chapter.only(form)],
+            foot: foot.into(),
+            gatebench: run.gatebench.clone(),
+            ..Document::default()
+        }
+    }
+}
+
+/// The comparisons as tests: a suite for each scenario, a case for each metric. Worse is a failure
+/// of a deciding metric; a comparison that is not settled is skipped.
+pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
+    Chapter::of(scenarios.iter().map(|it| suite(ab_test, it)).collect())
+}
+
+fn suite(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> Block {
+    let case = |found: &ComparisonFindings| Case {
+        class: format!("{}.{}", scenario.name, found.phase),
+        name: found.metric.title().to_owned(),
+        outcome: outcome(found),
+        text: found.text.clone(),
+    };
+    let cases = of(scenario, &ab_test.candidate, &ab_test.baseline).map(case);
+    Block::from(Part::Cases(Cases {
+        suite: scenario.name.clone(),
+        cases: cases.collect(),
+    }))
+}
+
+/// Only the deciding comparison fails: the others are reported.
+fn outcome(found: &ComparisonFindings) -> Outcome {
+    match found.result.verdict {
+        Verdict::Worse if found.primary => Outcome::Failed,
+        Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. } => Outcome::Skipped,
+        Verdict::Better | Verdict::Worse | Verdict::NoChange => Outcome::Passed,
+    }
+}
+
+fn of<'a>(
+    scenario: &'a ScenarioFindings,
+    candidate: &'a str,
+    baseline: &'a str,
+) -> impl Iterator<Item = &'a ComparisonFindings> {
+    let cells = scenario.comparisons.iter();
+    cells.filter(move |it| it.candidate == candidate && it.baseline == baseline)
+}
+
+/// The comparisons of a scenario, each with that of the baseline with itself.
+fn table(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> [Block; 2] {
+    let ratio = |it: &ComparisonFindings| verdicts::ratio(&it.result);
+    let line = |case: &ComparisonFindings| {
+        let mut own = of(scenario, &ab_test.baseline, &ab_test.again);
+        let own = own.find(|it| it.metric == case.metric && it.phase == case.phase);
+        let title = capitalised(case.metric.title());
+        let name = format!("{title} at {}", case.load(scenario));
+        let cells = vec![
+            ratio(case).into(),
+            verdicts::word(case.result.verdict).into(),
+            own.map(ratio).unwrap_or_default().into(),
+            case.counted_blocks().into(),
+        ];
+        Line {
+            decides: case.primary,
+            ..Line::new(Text::from(name).strong_if(case.primary), cells)
+        }
+    };
+    let heads = Head::row("|> candidate ÷ baseline|> verdict|> baseline ÷ itself|> blocks");
+    let cases = of(scenario, &ab_test.candidate, &ab_test.baseline);
+    let lines = Lines::new(&scenario.name, heads, cases.map(line));
+    let title = format!(": {}", scenario.title);
+    [
+        Block::sentence(Text::with_strong("", &scenario.name, &title)),
+        lines.into(),
+    ]
+}

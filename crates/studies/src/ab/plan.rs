@@ -1,0 +1,48 @@
+//! A comparison of two gateways, and one of them twice.
+
+use gatebench_model::{AbTest, DecisiveMetric, LoadProfile, Phase, Plan, Study, Variant};
+
+use crate::choice::{Given, StudyChoice};
+
+/// Blocks in which a comparison measures the other metrics: the fewest that permit a verdict.
+const OTHER_BLOCKS: u32 = 10;
+
+/// A comparison that a user requests: the gateways are the candidate, the baseline, and the
+/// baseline again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbChoice {
+    /// The deciding metric.
+    pub metric: DecisiveMetric,
+    /// Leaves out the blocks in which the other metrics are measured.
+    pub only_deciding: bool,
+}
+
+impl StudyChoice for AbChoice {
+    /// None if the deciding metric has no separate blocks: only a load with both kinds of phases
+    /// can be divided.
+    fn other_blocks(&self, loads: &[&LoadProfile]) -> Option<u32> {
+        let is_divided = loads.iter().all(|load| {
+            let decides = |phase: &&Phase| self.metric.is_taken_from(phase);
+            let deciding = load.phases.iter().filter(decides).count();
+            (1..load.phases.len()).contains(&deciding)
+        });
+        is_divided.then_some(if self.only_deciding { 0 } else { OTHER_BLOCKS })
+    }
+
+    /// The last blocks of the plan measure the other metrics.
+    fn plan(&self, plan: &mut Plan, given: Given<'_>) {
+        let is_gateway = |variant: &&Variant| **variant != Variant::Direct;
+        let gateways: Vec<&Variant> = plan.variants.iter().filter(is_gateway).collect();
+        let [candidate, baseline, again] = gateways[..] else {
+            return;
+        };
+        plan.study = Study::Ab(AbTest {
+            candidate: candidate.label().into(),
+            baseline: baseline.label().into(),
+            again: again.label().into(),
+            metric: self.metric,
+            blocks_max: plan.blocks - given.others.unwrap_or(0),
+            decides_first: given.others.is_some(),
+        });
+    }
+}

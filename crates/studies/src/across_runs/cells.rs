@@ -1,0 +1,198 @@
+//! The metrics that both sides measured, and the ones that are judged.
+
+use gatebench_model::{DecisiveMetric, Variant};
+use gatebench_report::{Unit, Validity};
+use gatebench_stats::{Direction, Estimate};
+
+use super::RunSummary;
+use super::compare::facts::Control;
+use super::differences::{is_same_gateway, is_same_phase, is_same_scenario};
+use crate::common::comparisons::{Subject, all_subjects};
+use crate::common::facts::{
+    Metric, MetricFindings, PhaseKind, ScenarioFindings, VariantRow, row_of,
+};
+use crate::common::metrics::decided_by;
+use crate::common::spoiled;
+
+/// A metric of a gateway in a scenario.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) scenario: String,
+    pub(super) gateway: String,
+    pub(super) control: Option<Control>,
+    pub(super) phase: String,
+    pub(super) load: String,
+    pub(super) kind: PhaseKind,
+    pub(super) metric: Metric,
+    pub(super) unit: Unit,
+    pub(super) direction: Direction,
+    pub(super) primary: bool,
+}
+
+/// The blocks of one side.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    pub(super) values: Vec<f64>,
+    pub(super) estimate: Estimate,
+    pub(super) validity: Validity,
+    /// Blocks that the gateway spoiled itself.
+    pub(super) spoiled: usize,
+}
+
+/// A place, with the blocks of the candidate.
+pub(super) struct Candidate {
+    pub(super) place: Place,
+    pub(super) side: Side,
+}
+
+/// Everything of the candidate that the baseline measured under the same load too, what decides
+/// first.
+pub(super) fn of(
+    candidate: &RunSummary,
+    baseline: &RunSummary,
+    decisive: DecisiveMetric,
+) -> Vec<Candidate> {
+    let metric = decided_by(decisive);
+    let same = |it: &&ScenarioFindings| is_same_scenario(candidate, baseline, &it.name);
+    let mut found = Vec::new();
+    for scenario in candidate.findings.scenarios.iter().filter(same) {
+        for subject in all_subjects(scenario, metric) {
+            for row in &scenario.rows {
+                let (control, metric) = match row.kind {
+                    Variant::Direct => (Some(Control::Direct), of_direct(subject.metric)),
+                    _ => {
+                        let same = is_same_gateway(candidate, baseline, &row.variant);
+                        (same.then_some(Control::SameGateway), Some(subject.metric))
+                    }
+                };
+                let Some(metric) = metric else { continue };
+                found.extend(row.metric(subject.kind, metric).and_then(|own| {
+                    let side = side_of(row, own, control)?;
+                    let place = place(scenario, row, &own.phase, (subject, metric));
+                    let place = Place { control, ..place };
+                    Some(Candidate { place, side })
+                }));
+            }
+        }
+    }
+    found.retain(|it| is_same_phase(candidate, baseline, &it.place.scenario, &it.place.phase));
+    found.sort_by_key(|it| !it.place.primary);
+    found
+}
+
+/// Finds places where the baseline has blocks of the deciding metric, and the candidate has none
+/// because its gateway spoiled them all.
+pub(super) fn lost(
+    candidate: &RunSummary,
+    baseline: &RunSummary,
+    decisive: DecisiveMetric,
+) -> Vec<Place> {
+    let scenarios = &candidate.findings.scenarios;
+    let is_lost = |place: &Place| {
+        let row = row_of(scenarios, &place.scenario, &place.gateway);
+        let spoiled = row.is_some_and(|row| !row.spoiled.is_empty());
+        place.primary && spoiled && side(candidate, place).is_none()
+    };
+    let places = of(baseline, candidate, decisive).into_iter();
+    places
+        .map(|it| it.place)
+        .filter(|place| is_lost(place))
+        .collect()
+}
+
+/// Places of the gateways of a run that have no value because the gateway spoiled every block, with
+/// the number of these blocks.
+pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<(Place, usize)> {
+    let mut found = Vec::new();
+    for scenario in &run.findings.scenarios {
+        for subject in all_subjects(scenario, decided_by(decisive)) {
+            let phase = scenario.phase(subject.kind);
+            let (Some(phase), Some(aspect)) = (phase, subject.metric.aspect()) else {
+                continue;
+            };
+            for row in scenario.rows.iter().filter(|it| it.kind != Variant::Direct) {
+                let values = row.metric(subject.kind, subject.metric);
+                let own = spoiled::Side { row, values };
+                let blocks = own.blocks_spoiled(&phase.name, aspect).len();
+                if blocks == 0 || values.is_some_and(|it| it.estimate.is_some()) {
+                    continue;
+                }
+                let place = place(scenario, row, &phase.name, (subject, subject.metric));
+                found.push((place, blocks));
+            }
+        }
+    }
+    found
+}
+
+/// The place of a metric in a row, without a control.
+fn place(
+    scenario: &ScenarioFindings,
+    row: &VariantRow,
+    phase: &str,
+    (subject, metric): (Subject, Metric),
+) -> Place {
+    Place {
+        scenario: scenario.name.clone(),
+        gateway: row.variant.clone(),
+        control: None,
+        phase: phase.to_owned(),
+        load: scenario.load(phase).unwrap_or(phase).to_owned(),
+        kind: subject.kind,
+        metric,
+        unit: metric.unit(),
+        direction: subject.direction,
+        primary: subject.primary,
+    }
+}
+
+/// The metric of the direct variant that varies with the machine as this metric of a gateway does.
+pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
+    match metric {
+        Metric::GatewayCpuPerRequest => Some(Metric::UpstreamCpuPerRequest),
+        Metric::GatewayRssAnonMax => None,
+        other => Some(other),
+    }
+}
+
+/// The blocks of a run at a place; none if it has none that may be used.
+pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
+    let row = row_of(&run.findings.scenarios, &place.scenario, &place.gateway)?;
+    let found = row.metric(place.kind, place.metric)?;
+    (found.phase == place.phase).then(|| side_of(row, found, place.control))?
+}
+
+/// None if no block may be used, if one is not positive, or if something else limited a
+/// gateway's throughput: such a figure does not describe the gateway.
+fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
+    let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
+    if limited && control != Some(Control::Direct) {
+        return None;
+    }
+    let usable = found
+        .blocks
+        .iter()
+        .filter(|it| it.validity != Validity::Invalid);
+    let values: Vec<f64> = usable.map(|it| it.value).collect();
+    values.iter().all(|value| *value > 0.0).then_some(())?;
+    let own = spoiled::Side {
+        row,
+        values: Some(found),
+    };
+    let spoiled = found
+        .metric
+        .aspect()
+        .map(|aspect| own.blocks_spoiled(&found.phase, aspect));
+    Some(Side {
+        spoiled: spoiled.map_or(0, |blocks| blocks.len()),
+        estimate: found.estimate.clone()?,
+        validity: found.validity,
+        values,
+    })
+}
+
+/// The geometric mean of positive values.
+pub(super) fn geometric_mean(values: &[f64]) -> f64 {
+    let logs: f64 = values.iter().map(|value| value.ln()).sum();
+    (logs / values.len() as f64).exp()
+}

@@ -1,0 +1,357 @@
+//! Runs over time: a series for each gateway, scenario and metric under the same conditions, and
+//! where it changes.
+
+mod chapters;
+pub mod facts;
+
+use std::collections::BTreeMap;
+
+use gatebench_model::DecisiveMetric;
+use gatebench_report::format::{counted, quantity};
+use gatebench_report::{Tone, Unit, Validity};
+use gatebench_stats::Direction;
+use gatebench_stats::change_points::{Alarm, LOOKS, WATCHED_MIN, watch};
+use gatebench_store::Status;
+use gatebench_store::history::{CellEntry, RunEntry};
+
+use super::cells::{Place, geometric_mean};
+use super::compare::facts::Control;
+use super::{RunSummary, cells, conditions};
+use crate::common::facts::{Metric, Sentence};
+use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
+
+/// Share of histories without a change that ever report one, over all their series and looks.
+const FALSE_ALARMS: f64 = 0.05;
+
+/// The fewest runs with which a change can be reported.
+pub const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
+
+/// The entry of a run in the index.
+pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
+    let facts = &run.findings.run;
+    let finished = matches!(run.status(), Status::Finished | Status::Interrupted);
+    RunEntry {
+        dir: run.name.clone(),
+        stamp,
+        created: facts.created,
+        suite: facts.suite.clone(),
+        gatebench: facts.gatebench.clone(),
+        blocks: facts.blocks_complete,
+        left_out: (!finished).then(|| "it was not finished".to_owned()),
+        cells: if finished { cells_of(run) } else { Vec::new() },
+    }
+}
+
+fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
+    let found = cells::of(run, run, DecisiveMetric::Cpu).into_iter();
+    // The direct variant has no separate series; its values are the control of the gateways'
+    // series.
+    let (direct, gateways): (Vec<_>, Vec<_>) =
+        found.partition(|it| it.place.control == Some(Control::Direct));
+    let of_direct = |of: &Place| {
+        let metric = cells::of_direct(of.metric)?;
+        let found = direct.iter().find(|it| {
+            let place = &it.place;
+            (&place.scenario, &place.phase, place.metric) == (&of.scenario, &of.phase, metric)
+        });
+        found.map(|it| it.side.estimate.median)
+    };
+    let cell = |it: cells::Candidate| {
+        let control = of_direct(&it.place);
+        let estimate = it.side.estimate;
+        Some(CellEntry {
+            value: estimate.median,
+            min: estimate.min,
+            max: estimate.max,
+            blocks: estimate.blocks as u32,
+            limited: it.side.validity == Validity::Limited,
+            control,
+            ..without_value(run, it.place, it.side.spoiled)?
+        })
+    };
+    let lost = cells::wholly_spoiled(run, DecisiveMetric::Cpu).into_iter();
+    let lost = lost.filter_map(|(place, blocks)| without_value(run, place, blocks));
+    gateways.into_iter().filter_map(cell).chain(lost).collect()
+}
+
+/// A place of a run, with the blocks that its gateway spoiled, before it has a value.
+fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellEntry> {
+    let mut versions = run.findings.run.gateways.iter();
+    let version = versions.find(|line| line.variant == place.gateway);
+    Some(CellEntry {
+        conditions: conditions::digest(run, &place.scenario, &place.gateway, &place.phase),
+        scenario: place.scenario,
+        gateway: place.gateway,
+        version: version.map(|line| line.version.clone()).unwrap_or_default(),
+        load: place.load,
+        metric: word(place.metric)?,
+        unit: word(place.unit)?,
+        higher_is_better: place.direction == Direction::HigherIsBetter,
+        value: 0.0,
+        min: 0.0,
+        max: 0.0,
+        blocks: 0,
+        limited: false,
+        control: None,
+        spoiled: spoiled as u32,
+    })
+}
+
+/// The name of a metric or unit in JSON.
+fn word(value: impl serde::Serialize) -> Option<String> {
+    let json = serde_json::to_value(value).ok()?;
+    json.as_str().map(str::to_owned)
+}
+
+fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(word.into()).ok()
+}
+
+/// Returns the history of a folder of runs; `entries` are the oldest first.
+pub fn history(entries: &[RunEntry]) -> HistoryFindings {
+    let mut series = collect(entries);
+    let long = |it: &SeriesFindings| usable(it).len() >= RUNS_MIN;
+    let count = series.iter().filter(|it| long(it)).count();
+    let dirs: Vec<&str> = entries.iter().map(|it| it.dir.as_str()).collect();
+    for found in series.iter_mut().filter(|it| long(it)) {
+        found.searched = true;
+        found.changes = search(found, count, &dirs);
+    }
+    HistoryFindings {
+        headlines: headlines(entries, &series),
+        runs: entries.iter().map(run_line).collect(),
+        series,
+    }
+}
+
+fn run_line(entry: &RunEntry) -> HistoryRun {
+    HistoryRun {
+        dir: entry.dir.clone(),
+        created: entry.created,
+        suite: entry.suite.clone(),
+        gatebench: entry.gatebench.clone(),
+        blocks: entry.blocks,
+        left_out: entry.left_out.clone(),
+    }
+}
+
+/// Series by scenario, gateway and metric. Entries of an unknown version of the index are ignored.
+fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
+    let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
+    for (run, entry) in entries.iter().enumerate() {
+        // A run whose gateway spoiled every block has no value; a sentence names it.
+        for cell in entry.cells.iter().filter(|cell| cell.blocks > 0) {
+            let metric: Option<Metric> = of_word(&cell.metric);
+            let unit: Option<Unit> = of_word(&cell.unit);
+            let (Some(metric), Some(unit)) = (metric, unit) else {
+                continue;
+            };
+            let key = (&cell.scenario, &cell.gateway, metric, &cell.conditions);
+            let series = found.entry(key).or_insert_with(|| SeriesFindings {
+                scenario: cell.scenario.clone(),
+                gateway: cell.gateway.clone(),
+                load: cell.load.clone(),
+                metric,
+                unit,
+                direction: match cell.higher_is_better {
+                    true => Direction::HigherIsBetter,
+                    false => Direction::LowerIsBetter,
+                },
+                conditions: cell.conditions.clone(),
+                points: Vec::new(),
+                searched: false,
+                changes: Vec::new(),
+            });
+            series.points.push(SeriesPoint {
+                run,
+                version: cell.version.clone(),
+                value: cell.value,
+                min: cell.min,
+                max: cell.max,
+                blocks: cell.blocks,
+                limited: cell.limited,
+                control: cell.control,
+                spoiled: cell.spoiled,
+            });
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Places of the points that may be searched. What a gateway that spoiled blocks did in the others
+/// must not pass for an improvement.
+fn usable(series: &SeriesFindings) -> Vec<usize> {
+    let points = series.points.iter().enumerate();
+    points
+        .filter(|(_, point)| !point.limited && point.spoiled == 0 && point.value > 0.0)
+        .map(|(at, _)| at)
+        .collect()
+}
+
+/// The points of a series that are searched.
+struct Searched<'a> {
+    series: &'a SeriesFindings,
+    places: Vec<usize>,
+    values: Vec<f64>,
+    /// Values of the direct variant; none if any run has none.
+    control: Option<Vec<f64>>,
+}
+
+/// The changes of a series: those of its logarithms, so that factors up and down count alike. The
+/// more series are searched, the rarer a change must be by chance.
+fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
+    let places = usable(series);
+    let points = || places.iter().map(|at| &series.points[*at]);
+    let control = points().map(|it| it.control.filter(|value| *value > 0.0));
+    let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
+    let of = Searched {
+        series,
+        values: points().map(|it| it.value).collect(),
+        control: control.collect(),
+        places: places.clone(),
+    };
+    let control = of.control.as_deref().map(logs);
+    let share = FALSE_ALARMS / searched as f64;
+    let found = watch(&logs(&of.values), control.as_deref(), share).unwrap_or_default();
+    let starts = [0].into_iter().chain(found.iter().map(|it| it.at));
+    let ends = found.iter().skip(1).map(|it| it.at);
+    starts
+        .zip(ends.chain([of.values.len()]))
+        .zip(&found)
+        .map(|((start, end), alarm)| of.change(start, alarm, end, dirs))
+        .collect()
+}
+
+impl Searched<'_> {
+    /// The change of an alarm, between the one before it and the one after it.
+    fn change(&self, start: usize, alarm: &Alarm, end: usize, dirs: &[&str]) -> SeriesChange {
+        let (series, points) = (self.series, &self.series.points);
+        let means = |of: &[f64]| {
+            let before = geometric_mean(&of[start..alarm.at]);
+            (before, geometric_mean(&of[alarm.at..end]))
+        };
+        let (before, after) = means(&self.values);
+        let machine = self.control.as_deref().map_or(1.0, |control| {
+            let (before, after) = means(control);
+            (after / before).powf(alarm.share)
+        });
+        let net = after / before / machine;
+        let worse = (net > 1.0) == (series.direction == Direction::LowerIsBetter);
+        let [last, first] = [self.places[alarm.at - 1], self.places[alarm.at]];
+        let run = |at: usize| dirs[points[at].run].to_owned();
+        let told_with = run(self.places[alarm.told_with - 1]);
+        let versions = match (&points[last].version, &points[first].version) {
+            (old, new) if old != new => format!(", with {old} becoming {new}"),
+            _ => String::new(),
+        };
+        let per_cent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+        let without_direct = match alarm.share > 0.0 {
+            true => format!(", {} without the direct variant's change", per_cent(net)),
+            false => String::new(),
+        };
+        let text = format!(
+            "{}, {}: {} at {} goes from {} to {} ({}{without_direct}) with {}{versions}: {}.",
+            series.scenario,
+            series.gateway,
+            series.metric.title(),
+            series.load,
+            quantity(before, series.unit),
+            quantity(after, series.unit),
+            per_cent(after / before),
+            run(first),
+            if worse { "worse" } else { "better" },
+        );
+        SeriesChange {
+            at: first,
+            run: run(first),
+            after_run: run(last),
+            before,
+            after,
+            net,
+            p: alarm.p,
+            told_with,
+            worse,
+            text,
+        }
+    }
+}
+
+fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    for of in series {
+        for change in &of.changes {
+            let tone = if change.worse {
+                Tone::Alarm
+            } else {
+                Tone::Plain
+            };
+            let (scenario, gateway) = (Some(of.scenario.as_str()), Some(of.gateway.as_str()));
+            found.push(Sentence::new(tone, &change.text, scenario, gateway));
+        }
+    }
+    found.sort_by_key(|it| it.tone != Tone::Alarm);
+    let searched = series.iter().filter(|it| it.searched).count();
+    if found.is_empty() && searched > 0 {
+        let text = format!(
+            "No change in {} over {}.",
+            if searched == 1 {
+                "one series".into()
+            } else {
+                format!("{searched} series")
+            },
+            counted(entries.len() as u64, "run")
+        );
+        found.push(Sentence::new(Tone::Plain, text, None, None));
+    }
+    found.extend(spoiled(entries));
+    let short = series.len() - searched;
+    if short > 0 {
+        let text = format!(
+            "{short} of {} series {} too short to distinguish a change from chance: {} runs under the same conditions are needed.",
+            series.len(),
+            if short == 1 { "is" } else { "are" },
+            RUNS_MIN
+        );
+        found.push(Sentence::new(Tone::Caution, text, None, None));
+    }
+    found
+}
+
+/// Spoiled blocks, and all of them, by the number of the run.
+type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
+
+/// A sentence for each gateway that spoiled blocks of a scenario, with the latest run in which it
+/// did.
+fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
+    let mut seen: BTreeMap<(&str, &str), SpoiledByRun> = BTreeMap::new();
+    for (run, entry) in entries.iter().enumerate() {
+        for cell in entry.cells.iter().filter(|cell| cell.spoiled > 0) {
+            let of = (cell.scenario.as_str(), cell.gateway.as_str());
+            let runs = seen.entry(of).or_default();
+            let blocks = (cell.spoiled, cell.spoiled + cell.blocks);
+            let most = runs.entry(run).or_insert(blocks);
+            *most = blocks.max(*most);
+        }
+    }
+    let sentence = |((scenario, gateway), runs): ((&str, &str), SpoiledByRun)| {
+        let (last, (spoiled, all)) = runs.last_key_value()?;
+        let which = match runs.len() {
+            1 => String::new(),
+            count => format!("{count} runs, the last of them "),
+        };
+        let text = format!(
+            "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of {}). \
+             A run with such blocks counts as spoiled: its figures are those of the blocks that are \
+             left, and are not searched.",
+            entries[*last].dir,
+            counted(u64::from(*all), "block"),
+        );
+        Some(Sentence::new(
+            Tone::Caution,
+            text,
+            Some(scenario),
+            Some(gateway),
+        ))
+    };
+    seen.into_iter().filter_map(sentence).collect()
+}

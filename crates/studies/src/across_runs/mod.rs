@@ -1,0 +1,57 @@
+//! Comparisons of runs: two, one against a baseline of several, and all of a folder over time.
+
+mod cells;
+pub mod compare;
+mod conditions;
+mod differences;
+pub mod history;
+mod text;
+
+use gatebench_store::{Manifest, Run, Status, StoreError};
+
+use crate::analyse;
+use crate::run::Findings;
+use compare::facts::RunLine;
+
+pub use compare::{compare, compare_with_baseline};
+pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history};
+
+/// A run and its findings, under the name that a reader knows.
+#[derive(Clone, Debug)]
+pub struct RunSummary {
+    /// The name: its directory as the user wrote it, or as the folder of runs has it.
+    pub name: String,
+    /// Its own findings.
+    pub findings: Findings,
+    manifest: Manifest,
+}
+
+/// Analyses a run for a comparison with others.
+///
+/// # Errors
+/// [`StoreError`] naming the file, where histograms, series or rendered files cannot be read.
+pub fn summarise(name: impl Into<String>, run: &Run) -> Result<RunSummary, StoreError> {
+    Ok(RunSummary {
+        name: name.into(),
+        findings: analyse(run)?,
+        manifest: run.manifest().clone(),
+    })
+}
+
+impl RunSummary {
+    fn line(&self) -> RunLine {
+        let run = &self.findings.run;
+        RunLine {
+            name: self.name.clone(),
+            suite: run.suite.clone(),
+            created: run.created,
+            gatebench: run.gatebench.clone(),
+            blocks: run.blocks_complete,
+        }
+    }
+
+    /// The status of the run.
+    pub fn status(&self) -> Status {
+        self.manifest.status
+    }
+}

@@ -1,0 +1,220 @@
+//! Comparisons of runs in sentences.
+
+use gatebench_report::Validity;
+use gatebench_report::format::{counted, listed, quantity, ratio_and_interval};
+use gatebench_stats::{Comparison, MIN_BLOCKS, MIN_RUNS, Verdict};
+
+use super::RunSummary;
+use super::cells::{Place, Side};
+use super::compare::facts::{CellFindings, CompareMode, Control, RunDifference, Weight};
+use crate::common::comparisons::{is_open, verdict_words};
+use crate::common::facts::Decision;
+
+/// Beyond this factor runs differ too much in their blocks to be of one kind.
+const BLOCKS_ALIKE_MAX: f64 = 1.5;
+
+/// The caution on intervals between two runs.
+pub(super) const ONE_RUN_EACH: &str = "One run each: the intervals cover differences between blocks, but not those \
+    between two runs on this machine. For a gate, set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
+
+/// `proxy-json, mine: 26.1 µs CPU/request instead of 24.0 at 5,000 requests/s, 1.09× (1.06–1.12):
+/// worse.`
+pub(super) fn cell(
+    place: &Place,
+    result: &Comparison,
+    mode: CompareMode,
+    (own, other): (&Side, &Side),
+) -> String {
+    let (ratio, interval) = ratio_and_interval(result);
+    let what = place.metric.title();
+    let head = format!(
+        "{}, {}: {what} at {} is {} instead of {}, {ratio}",
+        place.scenario,
+        place.gateway,
+        place.load,
+        quantity(own.estimate.median, place.unit),
+        quantity(other.estimate.median, place.unit),
+    );
+    if let Verdict::TooFewBlocks { blocks } = result.verdict {
+        let needs = match mode {
+            CompareMode::Blocks => {
+                format!("a verdict needs {MIN_BLOCKS} blocks of each run, and one has {blocks}")
+            }
+            CompareMode::Runs => format!(
+                "a verdict needs {MIN_RUNS} runs of the baseline, and there {} {blocks}",
+                if blocks == 1 { "is" } else { "are" }
+            ),
+        };
+        return format!("{head}; {needs}.");
+    }
+    let limited = match own.validity.max(other.validity) {
+        Validity::Limited => ", limited",
+        Validity::Valid | Validity::Invalid => "",
+    };
+    format!(
+        "{head} ({interval}{limited}): {}.{}",
+        verdict(result.verdict, mode, (own, other)),
+        spoiled(own, other)
+    )
+}
+
+/// ` It spoiled 3 blocks of this run itself, which count against it.`; nothing if none was
+/// spoiled.
+fn spoiled(own: &Side, other: &Side) -> String {
+    let of = |side: &Side, whose: &str| {
+        let blocks = counted(side.spoiled as u64, "block");
+        (side.spoiled > 0).then(|| format!("{blocks} {whose}"))
+    };
+    let parts = [of(own, "of this run"), of(other, "of the baseline")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(
+            " The gateway itself spoiled {}, which count against it there.",
+            listed(&parts)
+        ),
+    }
+}
+
+fn verdict(verdict: Verdict, mode: CompareMode, (own, other): (&Side, &Side)) -> String {
+    match (verdict, mode) {
+        (Verdict::Inconclusive { .. }, _) if own.spoiled + other.spoiled > 0 => {
+            "inconclusive".into()
+        }
+        (Verdict::Inconclusive { .. }, CompareMode::Runs) => {
+            "within the differences among runs of the baseline, which are larger than what matters"
+                .into()
+        }
+        (verdict, _) => verdict_words(verdict, own.values.len().min(other.values.len())),
+    }
+}
+
+/// The sentence for a gateway that left nothing to compare.
+pub(super) fn lost(place: &Place) -> String {
+    format!(
+        "{} itself spoiled every block of {} in this run, so nothing of it can be compared; the report of that run states the reason.",
+        place.gateway, place.scenario
+    )
+}
+
+/// The reason why runs cannot be compared.
+pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
+    let forbids = differences.iter().filter(|it| it.weight == Weight::Forbids);
+    let parts: Vec<String> = forbids
+        .map(|it| {
+            format!(
+                "{} ({} and {})",
+                it.what,
+                or_nothing(&it.baseline),
+                or_nothing(&it.candidate)
+            )
+        })
+        .collect();
+    format!(
+        "The runs cannot be compared: they differ in {}. Measure both on one machine, with the same cores and load generator.",
+        listed(&parts)
+    )
+}
+
+/// The sentence for runs of which none records how its kernel accounts for CPU time.
+pub(super) fn accounting_assumed(fact: &str) -> String {
+    format!(
+        "The runs do not record {fact}: their CPU time is compared as if it were the same quantity, because nothing \
+         that they record of their kernels differs."
+    )
+}
+
+/// The sentence for runs whose CPU time cannot be compared.
+pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> String {
+    format!(
+        "There is no verdict on CPU time: {fact} is {baseline} in the baseline and {candidate} in the \
+         candidate, so it may not be the same quantity in both. Measure both again on one kernel, or let \
+         another metric decide (--metric)."
+    )
+}
+
+/// The sentence for a run of a baseline whose CPU time is left out of it.
+pub(super) fn without_cpu_time(
+    run: &RunSummary,
+    fact: &str,
+    [baseline, candidate]: &[String; 2],
+) -> String {
+    format!(
+        "{} is left out of the baseline for CPU time: {fact} is {baseline} there and {candidate} in \
+         the candidate.",
+        run.name
+    )
+}
+
+fn or_nothing(value: &str) -> &str {
+    if value.is_empty() {
+        "not on record"
+    } else {
+        value
+    }
+}
+
+/// A control has moved.
+pub(super) fn machine_changed(control: &CellFindings) -> String {
+    let what = match control.control {
+        Some(Control::Direct) => "the direct variant has no gateway".to_owned(),
+        _ => format!("{} is the same in both", control.gateway),
+    };
+    format!(
+        "There is no verdict: {what}, and yet: {} The machine has changed meanwhile.",
+        control.text
+    )
+}
+
+/// The decision in words.
+pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
+    let wanted = |it: &&&CellFindings| match decision {
+        Decision::Worse => it.result.verdict == Verdict::Worse,
+        Decision::Open => is_open(it.result.verdict),
+        Decision::Fine => true,
+    };
+    let Some(why) = judged.iter().find(wanted).map(|it| &it.text) else {
+        return "There is no verdict: the runs have nothing in common that can be compared.".into();
+    };
+    let unchanged = judged.iter().all(|it| it.control.is_some());
+    let word = match decision {
+        Decision::Worse => "Worse",
+        Decision::Open => "Not settled",
+        Decision::Fine if unchanged => "No different, and the gateways are the same",
+        Decision::Fine
+            if judged
+                .iter()
+                .all(|it| it.result.verdict == Verdict::NoChange) =>
+        {
+            "No different"
+        }
+        Decision::Fine => "Better, or as good",
+    };
+    format!("{word}: {why}")
+}
+
+/// A baseline that is not one yet.
+pub(super) fn too_few_runs(runs: usize) -> String {
+    format!(
+        "The baseline has {} that can be compared; {MIN_RUNS} are needed to measure how much runs differ.",
+        counted(runs as u64, "run")
+    )
+}
+
+/// Runs with more blocks scatter less, so the interval is too narrow for a candidate with fewer.
+pub(super) fn unlike_in_blocks(candidate: &RunSummary, runs: &[&RunSummary]) -> Option<String> {
+    let blocks = |run: &RunSummary| f64::from(run.findings.run.blocks_complete.max(1));
+    let own = blocks(candidate);
+    let unlike = |run: &&&RunSummary| {
+        let factor = blocks(run) / own;
+        factor.max(1.0 / factor) > BLOCKS_ALIKE_MAX
+    };
+    let count = runs.iter().filter(unlike).count();
+    (count > 0).then(|| {
+        format!(
+            "{} of the baseline {} another number of blocks than the candidate's {own}: only runs with equally many blocks are alike.",
+            counted(count as u64, "run"),
+            if count == 1 { "has" } else { "have" }
+        )
+    })
+}

@@ -1,0 +1,282 @@
+//! The times that admin interfaces took for a route, and the times until the gateways acted on it.
+
+mod losses;
+
+use gatebench_model::admin::AdminVerb;
+use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
+use gatebench_report::format::{distinct, grouped};
+use gatebench_report::section::Section;
+use gatebench_report::{Unit, Validity};
+use gatebench_stats::{Estimate, is_trustworthy};
+use gatebench_store::{AdminLoadRecord, AdminRecord, TrialRecord};
+
+use crate::common::context::Context;
+
+pub(crate) use losses::headlines;
+
+const EXPLANATION: &str = "Calls are made one after the other, each on a separate connection, and timed until the \
+     whole response. After the loads, a change acts when the gateway serves a new connection accordingly; this time \
+     counts from the beginning of the call. Under a load, a call is timed from when it was due until its response; \
+     calls that were not made for lack of time would have been among the longest. p50 is the median of the blocks \
+     with their range; p90 and p99 are over the calls of all blocks, if ten of them are longer.";
+
+/// The rounds and calls of all trials, and their losses in the loads; empty if none has any.
+pub(crate) fn sections(context: &Context) -> Vec<Section> {
+    let calls = section(context);
+    calls.into_iter().chain(losses::section(context)).collect()
+}
+
+/// A gateway in a scenario.
+#[derive(Clone, Copy, Default)]
+struct Place<'a> {
+    variant: &'a str,
+    scenario: &'a str,
+    /// True if several scenarios have an admin interface.
+    is_one_of_several: bool,
+}
+
+impl<'a> Place<'a> {
+    /// All of them, each with its completed trials.
+    fn all(context: &Context<'a>) -> Vec<(Self, Vec<&'a TrialRecord>)> {
+        let plan = context.plan;
+        let called = || plan.scenarios.iter().filter(|it| it.admin.is_some());
+        let are_several = called().count() > 1;
+        let places = called().flat_map(|scenario| {
+            plan.variants.iter().map(move |variant| {
+                let (name, label) = (scenario.scenario.as_str(), variant.label());
+                let own = context.completed_of(name, label);
+                let place = Self {
+                    variant: label,
+                    scenario: name,
+                    is_one_of_several: are_several,
+                };
+                (place, own.collect())
+            })
+        });
+        places.collect()
+    }
+
+    /// `caddy · create, 1,000 routes`, or `caddy · create in admin-1000`.
+    fn name(&self, what: &str, routes: u64) -> String {
+        let Self {
+            variant, scenario, ..
+        } = self;
+        match (self.is_one_of_several, routes) {
+            (true, _) => format!("{variant} · {what} in {scenario}"),
+            (false, 1) => format!("{variant} · {what}, 1 route"),
+            (false, routes) => format!("{variant} · {what}, {} routes", grouped(routes as f64)),
+        }
+    }
+}
+
+/// The calls of all trials; none if none has any.
+fn section(context: &Context) -> Option<Section> {
+    let mut rows = Vec::new();
+    for (place, records) in Place::all(context) {
+        rows.extend(after_loads(&records, place));
+        rows.extend(under_loads(&records, place));
+    }
+    let calls = |name| FigureColumn::new([name, ""], Unit::Count);
+    let time = |name| FigureColumn::new([name, ""], Unit::Nanoseconds);
+    let times = || ["p50", "p90", "p99", "longest"].map(time);
+    (!rows.is_empty()).then(|| Section {
+        id: "admin",
+        heading: "Admin interface",
+        explanation: EXPLANATION,
+        table: FigureTable {
+            title: "a route created, read, updated and deleted".into(),
+            first: "call",
+            rows,
+            groups: vec![
+                FigureGroup::new("calls", "", ["calls", "failed", "not made"].map(calls)),
+                FigureGroup::new("until the response", "", times()),
+                FigureGroup::new("until it acts", "", times()),
+            ],
+        },
+        graphs: Vec::new(),
+    })
+}
+
+/// A row for each call of the rounds after the loads, if there were any.
+fn after_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
+    let rounds: Vec<&AdminRecord> = records.iter().filter_map(|it| it.admin.as_ref()).collect();
+    let verbs = AdminVerb::ALL.into_iter().filter(|_| !rounds.is_empty());
+    verbs.map(|verb| row(verb, place, &rounds)).collect()
+}
+
+/// A row for each call under each load that had any.
+fn under_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
+    let phases = || records.iter().flat_map(|record| &record.phases);
+    let of_phase = |name: &str| {
+        let alike = phases().filter(|phase| phase.name == name);
+        let calls: Vec<&AdminLoadRecord> = alike.filter_map(|it| it.admin.as_ref()).collect();
+        AdminVerb::ALL.map(|verb| row_under(verb, (place, name), &calls))
+    };
+    called(records).into_iter().flat_map(of_phase).collect()
+}
+
+/// The names of the loads under which there were calls, each once.
+fn called<'a>(records: &[&'a TrialRecord]) -> Vec<&'a str> {
+    let phases = records.iter().flat_map(|record| &record.phases);
+    let with_calls = phases.filter(|phase| phase.admin.is_some());
+    distinct(with_calls.map(|phase| phase.name.as_str()))
+}
+
+fn row_under(
+    verb: AdminVerb,
+    (place, phase): (Place<'_>, &str),
+    records: &[&AdminLoadRecord],
+) -> FigureRow {
+    let took = of_blocks(records, |it| it.took_ns.get(&verb));
+    let failed: u64 = records.iter().filter_map(|it| it.failed.get(&verb)).sum();
+    let unmade: u64 = records.iter().filter_map(|it| it.unmade.get(&verb)).sum();
+    let calls = took.iter().map(Vec::len).sum::<usize>() as u64 + failed;
+    let routes = records.iter().map(|it| it.routes).max().unwrap_or(0);
+    let mut cells: Vec<FigureCell> = [calls, failed, unmade].map(count).into();
+    cells.extend(figures(&took));
+    // Its effect is not polled under a load: the requests would be a load themselves.
+    cells.extend((0..4).map(|_| FigureCell::default()));
+    let name = place.name(&format!("{} under '{phase}'", verb.as_str()), routes);
+    FigureRow {
+        absence: (calls + unmade == 0).then(|| "none was due".into()),
+        ..FigureRow::new(name, place.variant, cells)
+    }
+}
+
+fn row(verb: AdminVerb, place: Place<'_>, records: &[&AdminRecord]) -> FigureRow {
+    let took: Vec<Vec<u64>> = of_blocks(records, |it| it.took_ns.get(&verb));
+    let effective: Vec<Vec<u64>> = of_blocks(records, |it| it.effective_ns.get(&verb));
+    let calls: usize = took.iter().map(Vec::len).sum();
+    let routes = records.iter().map(|it| it.routes).max().unwrap_or(0);
+    let mut cells = vec![count(calls as u64)];
+    cells.extend((0..2).map(|_| FigureCell::default()));
+    cells.extend(figures(&took));
+    cells.extend(figures(&effective));
+    FigureRow {
+        absence: (calls == 0).then(|| "failed".into()),
+        ..FigureRow::new(place.name(verb.as_str(), routes), place.variant, cells)
+    }
+}
+
+fn count(number: u64) -> FigureCell {
+    FigureCell::of_one(Some(number as f64))
+}
+
+/// The times of each block that has any, sorted.
+fn of_blocks<'a, R>(
+    records: &[&'a R],
+    times: impl Fn(&'a R) -> Option<&'a Vec<u64>>,
+) -> Vec<Vec<u64>> {
+    let known = records.iter().filter_map(|record| times(record).cloned());
+    let mut blocks: Vec<Vec<u64>> = known.filter(|it| !it.is_empty()).collect();
+    blocks.iter_mut().for_each(|block| block.sort_unstable());
+    blocks
+}
+
+/// p50, p90, p99 and the longest.
+fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
+    let mut all: Vec<u64> = blocks.concat();
+    all.sort_unstable();
+    let of_all = |percentile| {
+        let is_known = is_trustworthy(percentile, all.len() as u64);
+        let value = is_known.then(|| nearest_rank(&all, percentile)).flatten();
+        value.map_or_else(FigureCell::default, |it| cell(&[it]))
+    };
+    let medians: Vec<f64> = blocks
+        .iter()
+        .filter_map(|block| nearest_rank(block, 50.0))
+        .collect();
+    let longest: Vec<f64> = all.last().map(|it| *it as f64).into_iter().collect();
+    [cell(&medians), of_all(90.0), of_all(99.0), cell(&longest)]
+}
+
+/// The smallest value that this percentage of the values does not exceed.
+fn nearest_rank(sorted: &[u64], percentile: f64) -> Option<f64> {
+    let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
+    sorted.get(rank.max(1) - 1).map(|it| *it as f64)
+}
+
+fn cell(values: &[f64]) -> FigureCell {
+    let estimate = Estimate::of_blocks(values);
+    FigureCell {
+        validity: estimate.as_ref().map(|_| Validity::Valid),
+        estimate,
+        words: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn record(took_ns: std::ops::Range<u64>) -> AdminRecord {
+        AdminRecord {
+            routes: 1_000,
+            rounds: 100,
+            took_ns: BTreeMap::from([(AdminVerb::Read, took_ns.collect())]),
+            ..AdminRecord::default()
+        }
+    }
+
+    const CADDY: Place<'_> = Place {
+        variant: "caddy",
+        scenario: "admin-1000",
+        is_one_of_several: false,
+    };
+
+    #[test]
+    fn a_row_names_its_scenario_where_there_are_several() {
+        let several = Place {
+            is_one_of_several: true,
+            ..CADDY
+        };
+        assert_eq!(several.name("read", 1_000), "caddy · read in admin-1000");
+        assert_eq!(CADDY.name("read", 1), "caddy · read, 1 route");
+    }
+
+    #[test]
+    fn percentiles_are_of_all_calls_and_the_median_has_the_range_of_the_blocks() {
+        let (one, two) = (record(1..101), record(101..201));
+        let row = row(AdminVerb::Read, CADDY, &[&one, &two]);
+        assert_eq!(row.name, "caddy · read, 1,000 routes");
+        let median = |index: usize| row.cells[index].median();
+        assert_eq!((median(0), median(1)), (Some(200.0), None));
+        let p50 = row.cells[3].estimate.as_ref().unwrap();
+        assert_eq!((p50.min, p50.max, p50.blocks), (50.0, 150.0, 2));
+        assert_eq!(
+            (median(4), median(5), median(6)),
+            (Some(180.0), None, Some(200.0))
+        );
+        assert_eq!(median(7), None, "reading changes nothing");
+    }
+
+    #[test]
+    fn under_a_load_calls_that_failed_or_were_not_made_are_counted_and_not_timed() {
+        let record = AdminLoadRecord {
+            routes: 1,
+            took_ns: BTreeMap::from([(AdminVerb::Create, vec![4, 2, 3])]),
+            failed: BTreeMap::from([(AdminVerb::Create, 2)]),
+            unmade: BTreeMap::from([(AdminVerb::Create, 7), (AdminVerb::Read, 6)]),
+            ..AdminLoadRecord::default()
+        };
+        let row = row_under(AdminVerb::Create, (CADDY, "closed"), &[&record]);
+        assert_eq!(row.name, "caddy · create under 'closed', 1 route");
+        let median = |index: usize| row.cells[index].median();
+        assert_eq!([0, 1, 2].map(median), [Some(5.0), Some(2.0), Some(7.0)]);
+        assert_eq!((median(3), median(6)), (Some(3.0), Some(4.0)));
+        assert_eq!(row.cells.len(), 11, "one for each column");
+        assert_eq!(
+            row_under(AdminVerb::Read, (CADDY, "closed"), &[&record]).absence,
+            None
+        );
+    }
+
+    #[test]
+    fn a_call_that_never_was_answered_has_failed() {
+        let row = row(AdminVerb::Update, CADDY, &[&record(1..2)]);
+        assert_eq!(row.absence.as_deref(), Some("failed"));
+    }
+}

@@ -1,0 +1,108 @@
+//! The bottleneck: the part that was full at the rates that missed the objective.
+
+use gatebench_model::{Plan, Variant};
+use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
+
+use super::facts::Bottleneck;
+use super::judge::is_disturbed;
+use super::replay::counted;
+use crate::common::cpu::{cores_busy, usable_cores};
+use crate::common::gates::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
+
+/// Share of its cores from which on a gateway is called full. Under an objective for a percentile
+/// it is missed before every moment is used: a queue at 70 % of its capacity has three requests in
+/// it where one at rest has one.
+const GATEWAY_FULL: f64 = 0.70;
+
+/// The part that was full in most of the missed steps near the result, or else of the other missed
+/// steps; none if no step missed.
+pub(super) fn of_repeats(
+    plan: &Plan,
+    variant: &Variant,
+    repeats: &[&TrialRecord],
+) -> Option<Bottleneck> {
+    let missed = |roles: &'static [StepRole]| {
+        let all = repeats
+            .iter()
+            .flat_map(|record| counted(record).map(move |phase| (*record, phase)));
+        let of = all.filter(move |(_, phase)| {
+            let step = phase.step.as_ref();
+            step.is_some_and(|step| roles.contains(&step.role) && step.outcome != StepOutcome::Held)
+        });
+        of.collect::<Vec<_>>()
+    };
+    let near = missed(&[StepRole::Near, StepRole::Confirm]);
+    let looked_at = if near.is_empty() {
+        missed(&[StepRole::Search])
+    } else {
+        near
+    };
+    let each: Vec<Bottleneck> = looked_at
+        .iter()
+        .map(|(record, phase)| of_step(plan, cores(plan, variant, record), phase))
+        .collect();
+    most_frequent(&each)
+}
+
+/// The cores that a gateway could use in a trial.
+pub(super) fn cores(plan: &Plan, variant: &Variant, record: &TrialRecord) -> f64 {
+    let placed = variant
+        .setup()
+        .map_or(plan.placement.gateway.len(), |setup| {
+            setup.gateway_cores(&plan.placement).len()
+        });
+    usable_cores(record.gateway.as_ref(), placed)
+}
+
+fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
+    let gateway = cores_busy(phase, "gateway").map_or(0.0, |busy| busy / gateway_cores);
+    let (who, share) = fullest_instrument(plan, phase);
+    let waited_ns = phase.engine.run_queue_wait_ns as f64;
+    let engine_ns = phase.measure_ns.max(1) as f64 * f64::from(phase.engine.workers.max(1));
+    let is_waiting = waited_ns / engine_ns > ENGINE_WAIT_MAX;
+    if share >= ENGINE_BUSY_MAX && share > gateway {
+        who
+    } else if gateway >= GATEWAY_FULL {
+        Bottleneck::Gateway
+    } else if is_waiting && !is_disturbed(phase) {
+        // Runnable without a core, which no other process of the machine had.
+        match who {
+            Bottleneck::EngineAndUpstream => who,
+            _ => Bottleneck::Engine,
+        }
+    } else {
+        Bottleneck::Nothing
+    }
+}
+
+/// Engine or upstream, whichever has less of its cores left; both together if they share them.
+fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
+    let placement = &plan.placement;
+    let (engine, upstream) = (
+        cores_busy(phase, "engine").unwrap_or(0.0),
+        cores_busy(phase, "upstream").unwrap_or(0.0),
+    );
+    let alone = |core: &&usize| !placement.engine.contains(core);
+    let apart = placement.upstream.iter().filter(alone).count();
+    if apart < placement.upstream.len() {
+        let together = (placement.engine.len() + apart).max(1) as f64;
+        return (
+            Bottleneck::EngineAndUpstream,
+            (engine + upstream) / together,
+        );
+    }
+    let engine = engine / placement.engine.len().max(1) as f64;
+    let upstream = upstream / placement.upstream.len().max(1) as f64;
+    if engine >= upstream {
+        (Bottleneck::Engine, engine)
+    } else {
+        (Bottleneck::Upstream, upstream)
+    }
+}
+
+/// Of equally frequent ones the first.
+fn most_frequent(all: &[Bottleneck]) -> Option<Bottleneck> {
+    let count = |wanted: &Bottleneck| all.iter().filter(|it| *it == wanted).count();
+    // The last of equals is taken, so the first comes last.
+    all.iter().rev().max_by_key(|it| count(it)).copied()
+}

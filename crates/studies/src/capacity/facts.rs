@@ -1,0 +1,147 @@
+//! The highest rates that hold an objective, and how many cores a rate takes.
+
+use gatebench_report::Validity;
+use gatebench_stats::capacity::Response;
+use gatebench_stats::scalability::{Law, Sizing};
+use serde::Serialize;
+
+/// The result of a search for capacity.
+#[derive(Clone, Debug, Serialize)]
+pub struct CapacityFindings {
+    /// The objective that a rate must hold, as in `p99<10ms, errors<0.1%`.
+    pub objective: String,
+    /// The bounds of response times in it, by rising percentile.
+    pub bounds: Vec<ObjectiveBound>,
+    /// The method of the search, in sentences.
+    pub method: String,
+    /// The gateways, scenario by scenario.
+    pub gateways: Vec<GatewayCapacity>,
+    /// The cores for the rate that the user requested; empty without such a rate.
+    pub sizings: Vec<SizingFindings>,
+}
+
+/// A bound of the response time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ObjectiveBound {
+    /// In 0 to 100.
+    pub percentile: f64,
+    /// The sign before the bound, `<` or `<=`.
+    pub sign: &'static str,
+    /// The bound.
+    pub below_ns: u64,
+}
+
+/// The capacity of a gateway in a scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct GatewayCapacity {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Label of the variant.
+    pub variant: String,
+    /// Cores that it could use.
+    pub cores: f64,
+    /// The result; none if no repeat was completed.
+    #[serde(rename = "answer")]
+    pub response: Option<Response>,
+    /// Limited if the result is a lower bound.
+    pub validity: Validity,
+    /// Why it is a lower bound, and what to do about it, in sentences.
+    pub limits: Vec<String>,
+    /// The part that was full at the rates that just missed the objective; none if it is unknown.
+    pub bottleneck: Option<Bottleneck>,
+    pub repeats_planned: u32,
+    /// Requests per second for each core that it could use, at the sustained rate.
+    pub per_core_per_second: Option<f64>,
+    /// CPU time per request in the longest steps that held, by median.
+    pub cpu_ns_per_request: Option<f64>,
+    /// Most anonymous memory of any step.
+    pub memory_bytes: Option<f64>,
+    /// The throughput of the same number of connections without a schedule, by median over the
+    /// repeats.
+    pub saturation_per_second: Option<f64>,
+    /// The same without a gateway.
+    #[serde(rename = "floor_per_second")]
+    pub direct_per_second: Option<f64>,
+    /// Where throughput over response time is largest; none if it lies at an end of the curve.
+    pub knee: Option<CurveKnee>,
+    /// Every step, those of equal rate together, by rising rate.
+    pub curve: Vec<CapacityPoint>,
+    /// The result, in a sentence.
+    pub text: String,
+}
+
+/// The point of a curve at which throughput divided by response time is largest.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CurveKnee {
+    /// Responses per second there.
+    pub rate_per_second: f64,
+    /// Mean response time there.
+    pub mean_ns: f64,
+}
+
+/// The part that is full where the objective is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bottleneck {
+    /// The gateway's cores.
+    Gateway,
+    /// The engine's.
+    Engine,
+    /// The upstream's.
+    Upstream,
+    /// Those that load generator and upstream share.
+    EngineAndUpstream,
+    /// Nobody's: requests waited for something other than a core.
+    Nothing,
+}
+
+/// Steps of one rate, within the resolution of the search.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CapacityPoint {
+    /// Arrivals per second that were offered.
+    pub offered_per_second: f64,
+    /// Responses per second.
+    pub achieved_per_second: f64,
+    /// Median response time.
+    pub p50_ns: Option<f64>,
+    /// 99th percentile; none if fewer than ten samples lie beyond.
+    pub p99_ns: Option<f64>,
+    /// 99.9th percentile; none if fewer than ten samples lie beyond.
+    pub p999_ns: Option<f64>,
+    /// Mean response time.
+    pub mean_ns: Option<f64>,
+    /// Share of the requests that failed.
+    pub error_share: f64,
+    /// Cores that the gateway kept busy.
+    pub gateway_cores: Option<f64>,
+    /// Cores that the engine kept busy.
+    pub engine_cores: Option<f64>,
+    /// Cores that the upstream kept busy.
+    pub upstream_cores: Option<f64>,
+    /// Seconds that were measured.
+    pub seconds: f64,
+    /// Steps that held the objective.
+    pub held: u32,
+    /// Steps that missed it, those among them that were disturbed.
+    pub missed: u32,
+}
+
+/// The number of cores that a rate takes.
+#[derive(Clone, Debug, Serialize)]
+pub struct SizingFindings {
+    /// Name of the scenario.
+    pub scenario: String,
+    pub gateway: String,
+    /// The rate that the user requested.
+    pub rate_per_second: f64,
+    /// The numbers of cores that were measured.
+    pub cores_measured: Vec<f64>,
+    /// The law that was fitted; none without a result.
+    pub law: Option<Law>,
+    /// The result; none if no number of cores suffices, or nothing was measured.
+    pub sizing: Option<Sizing>,
+    /// Limited if the number of cores is an upper bound.
+    pub validity: Validity,
+    /// The result, in a sentence.
+    pub text: String,
+}

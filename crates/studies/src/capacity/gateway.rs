@@ -1,0 +1,144 @@
+//! The capacity of one gateway in one scenario.
+
+use gatebench_model::{Capacity, Scenario, Variant};
+use gatebench_report::Validity;
+use gatebench_stats::capacity::Response;
+use gatebench_stats::median;
+use gatebench_store::{
+    Outcome, PhaseRecord, StepOutcome, StepRole, StoreError, StoredTrial, TrialRecord,
+};
+
+use super::facts::{Bottleneck, GatewayCapacity};
+use super::judge::is_disturbed;
+use super::replay::{counted, saturation_per_second, steps};
+use super::{bottleneck, curve, replay, text};
+use crate::common::context::Context;
+use crate::common::cpu::cpu_ns_per_request;
+use crate::common::gates::thresholds::DIRECT_SHARE_MAX;
+
+/// The result of the repeats of a gateway; none if none of them is on disk.
+pub(super) fn of(
+    context: &Context,
+    capacity: &Capacity,
+    scenario: &Scenario,
+    variant: &Variant,
+) -> Result<Option<GatewayCapacity>, StoreError> {
+    let trials = context.trials_of(&scenario.scenario, variant.label());
+    let trials: Vec<&StoredTrial> = trials.collect();
+    if trials.is_empty() {
+        return Ok(None);
+    }
+    let records = trials.iter().map(|trial| &trial.record);
+    let mut completed: Vec<&TrialRecord> = records
+        .filter(|record| record.outcome == Outcome::Completed)
+        .collect();
+    // The order in which each went on from those before it.
+    completed.sort_by_key(|record| record.started);
+    let response = replay::response(context.plan, &completed);
+    let curve = curve::of_trials(&trials)?;
+    let cores = completed.first().map_or(1.0, |record| {
+        bottleneck::cores(context.plan, variant, record)
+    });
+    let bottleneck = bottleneck::of_repeats(context.plan, variant, &completed);
+    let direct_per_second = direct_rate(context, &scenario.scenario);
+    let rate = response.as_ref().and_then(rate_of);
+    let limits = limits(bottleneck, &completed, rate, direct_per_second);
+    let mut found = GatewayCapacity {
+        scenario: scenario.scenario.clone(),
+        variant: variant.label().to_owned(),
+        cores,
+        validity: match (&response, limits.is_empty()) {
+            (None, _) => Validity::Invalid,
+            (Some(_), true) => Validity::Valid,
+            (Some(_), false) => Validity::Limited,
+        },
+        limits,
+        bottleneck,
+        repeats_planned: context.plan.blocks,
+        per_core_per_second: rate.map(|rate| rate / cores),
+        cpu_ns_per_request: cpu_at_the_response(&completed),
+        memory_bytes: memory(&trials),
+        saturation_per_second: median_of(
+            completed
+                .iter()
+                .filter_map(|record| saturation_per_second(record)),
+        ),
+        direct_per_second,
+        knee: curve::knee_of(&curve),
+        curve,
+        response,
+        text: String::new(),
+    };
+    found.text = text::response(&found, capacity, context.plan.scenarios.len() > 1);
+    Ok(Some(found))
+}
+
+/// The rate that is sustained, or that is sustained at least.
+pub(super) fn rate_of(response: &Response) -> Option<f64> {
+    match response {
+        Response::Found(found) => Some(found.rate.rate_per_second),
+        Response::AtLeast {
+            rate_per_second, ..
+        } => Some(*rate_per_second),
+        Response::Below { .. } | Response::Lapsing { .. } => None,
+    }
+}
+
+/// The median throughput of the connections without a gateway.
+fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
+    median_of(
+        context
+            .trials_of(scenario, Variant::Direct.label())
+            .filter_map(|trial| saturation_per_second(&trial.record)),
+    )
+}
+
+/// The reasons why the result is a lower bound.
+fn limits(
+    bottleneck: Option<Bottleneck>,
+    completed: &[&TrialRecord],
+    rate: Option<f64>,
+    direct_per_second: Option<f64>,
+) -> Vec<String> {
+    let mut limits = Vec::new();
+    if let Some(text) = bottleneck.and_then(text::full) {
+        limits.push(text.into());
+    }
+    let of_all = || completed.iter().flat_map(|record| counted(record));
+    let disturbed = of_all().filter(|phase| is_disturbed(phase)).count();
+    if 2 * disturbed > of_all().count() {
+        limits.push(text::DISTURBED.into());
+    }
+    if let (Some(rate), Some(direct)) = (rate, direct_per_second)
+        && rate > DIRECT_SHARE_MAX * direct
+        && bottleneck != Some(Bottleneck::Gateway)
+    {
+        limits.push(text::near_direct(rate / direct));
+    }
+    limits
+}
+
+/// CPU time per request in the last step near the result that held, by median over the repeats.
+fn cpu_at_the_response(completed: &[&TrialRecord]) -> Option<f64> {
+    let near = |phase: &&PhaseRecord| {
+        phase.step.is_some_and(|step| {
+            matches!(step.role, StepRole::Near | StepRole::Confirm)
+                && step.outcome == StepOutcome::Held
+        })
+    };
+    median_of(completed.iter().filter_map(|record| {
+        let last = steps(record).filter(near).last()?;
+        cpu_ns_per_request(last, "gateway")
+    }))
+}
+
+fn memory(trials: &[&StoredTrial]) -> Option<f64> {
+    let phases = trials.iter().flat_map(|trial| &trial.record.phases);
+    let used =
+        phases.filter_map(|phase| Some(phase.usage.get("gateway")?.rss_anon_bytes_max as f64));
+    used.filter(|bytes| *bytes > 0.0).reduce(f64::max)
+}
+
+fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    median(&values.collect::<Vec<_>>())
+}

@@ -1,0 +1,131 @@
+//! Searches for capacity. A search is a function of the steps on disk: its next step while it runs,
+//! and its result, are computed from the same records, so the report and the run agree.
+
+mod bottleneck;
+mod chapter;
+mod curve;
+pub mod facts;
+mod gateway;
+mod judge;
+mod plan;
+mod replay;
+mod sizing;
+mod text;
+
+use gatebench_model::{Bound, Capacity, Plan, Variant};
+use gatebench_report::{Tone, Validity};
+use gatebench_stats::capacity::Response;
+use gatebench_store::{StepRecord, StepRole, StoreError, TrialRecord};
+
+use crate::common::context::Context;
+use crate::common::facts::Sentence;
+use crate::kind::{Analysed, FurtherLoad, Next, StudyFindings, StudyKind};
+use facts::{CapacityFindings, GatewayCapacity, ObjectiveBound};
+use judge::judge_step;
+use replay::{NextStep, next_step};
+
+impl StudyKind for Capacity {
+    fn further_loads(&self) -> Option<String> {
+        Some(plan::in_words(self))
+    }
+
+    /// The next step of the search, if it has one.
+    fn after_load(&self, plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Next {
+        let Some(next) = next_step(plan, earlier, current) else {
+            return Next::Continue;
+        };
+        let name = name(replay::steps(current).count() + 1, &next);
+        let phase = self.step(name, next.rate_per_second);
+        let (role, objective) = (next.role, self.objective.clone());
+        Next::Load(FurtherLoad::new(phase, true, move |record, histograms| {
+            let outcome = judge_step(&objective, record, histograms);
+            record.step = Some(StepRecord { role, outcome });
+        }))
+    }
+
+    fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
+        let found = findings(of.context, self)?;
+        let headlines = headlines(&found);
+        Ok(StudyFindings::new(found, headlines))
+    }
+}
+
+/// `near-07-21250`: the role, the number of the step in the repeat, and its rate.
+fn name(number: usize, next: &NextStep) -> String {
+    let role = match next.role {
+        StepRole::Curve => "curve",
+        StepRole::Search => "search",
+        StepRole::Near => "near",
+        StepRole::Confirm => "confirm",
+    };
+    format!("{role}-{number:02}-{:.0}", next.rate_per_second)
+}
+
+/// The result of the search.
+fn findings(context: &Context, capacity: &Capacity) -> Result<CapacityFindings, StoreError> {
+    let mut gateways = Vec::new();
+    for (scenario, variant) in context.cells() {
+        if *variant != Variant::Direct {
+            gateways.extend(gateway::of(context, capacity, scenario, variant)?);
+        }
+    }
+    let bound = |(percentile, bound): &(f64, Bound)| ObjectiveBound {
+        percentile: *percentile,
+        sign: bound.operator.as_str(),
+        below_ns: bound.value as u64,
+    };
+    let confirmed = context
+        .trials()
+        .iter()
+        .any(|trial| replay::has_confirmed(&trial.record));
+    Ok(CapacityFindings {
+        objective: capacity.objective.to_string(),
+        bounds: capacity.objective.percentiles.iter().map(bound).collect(),
+        method: text::method(capacity, context.plan.blocks, confirmed),
+        sizings: sizing::of_run(context, capacity, &gateways),
+        gateways,
+    })
+}
+
+/// The headlines of the report.
+fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
+    let tone = |validity| match validity {
+        Validity::Valid => Tone::Plain,
+        Validity::Limited => Tone::Caution,
+        Validity::Invalid => Tone::Alarm,
+    };
+    let sizings = found.sizings.iter();
+    let sized =
+        sizings.map(|it| Sentence::new(tone(it.validity), &it.text, Some(&it.scenario), None));
+    let responses = found.gateways.iter().map(|it| {
+        let tone = match it.validity {
+            Validity::Valid if is_doubtful(it) => Tone::Caution,
+            validity => tone(validity),
+        };
+        Sentence::new(tone, &it.text, Some(&it.scenario), Some(&it.variant))
+    });
+    sized.chain(responses).collect()
+}
+
+/// Reports whether the steps contradict the stated probability of holding the rate.
+fn is_doubtful(found: &GatewayCapacity) -> bool {
+    match &found.response {
+        Some(Response::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),
+        Some(Response::Lapsing { .. }) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_named_after_its_purpose_and_rate() {
+        let next = NextStep {
+            rate_per_second: 21_249.7,
+            role: StepRole::Near,
+        };
+        assert_eq!(name(7, &next), "near-07-21250");
+    }
+}

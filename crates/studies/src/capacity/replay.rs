@@ -1,0 +1,176 @@
+//! The search, read from the steps that were recorded.
+
+use gatebench_model::study::capacity::SATURATION;
+use gatebench_model::{Plan, Shape};
+use gatebench_stats::capacity;
+use gatebench_stats::capacity::{Response, Tried};
+use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
+
+use super::judge::is_disturbed;
+use crate::common::context::throughput_per_second;
+
+/// Rates that the first repeat begins with, as shares of saturation: the curve below where the
+/// search looks.
+const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
+
+/// Attempts of a step while it is disturbed; the last one counts as it is.
+const DISTURBED_MAX: usize = 3;
+
+/// Length of the steps that confirmed a result, in lengths of the others.
+const CONFIRM_LENGTH: f64 = 4.0;
+
+/// The next step of a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct NextStep {
+    /// Arrivals per second.
+    pub(super) rate_per_second: f64,
+    /// The purpose.
+    pub(super) role: StepRole,
+}
+
+/// The next step of a repeat that is under way; none at the end of the repeat. `earlier` are the
+/// completed repeats of the same cell in the order of the run, `current` is the record of this one
+/// so far: its saturation first. A disturbed step is repeated, whatever its outcome.
+pub(super) fn next_step(
+    plan: &Plan,
+    earlier: &[TrialRecord],
+    current: &TrialRecord,
+) -> Option<NextStep> {
+    if let Some(again) = disturbed_last(current) {
+        return Some(again);
+    }
+    if earlier.is_empty()
+        && let Some(rate_per_second) = next_of_curve(plan, current)
+    {
+        return Some(NextStep {
+            rate_per_second,
+            role: StepRole::Curve,
+        });
+    }
+    let mut records: Vec<&TrialRecord> = earlier.iter().collect();
+    let before: Vec<Vec<Tried>> = records.iter().map(|it| searched(it)).collect();
+    records.push(current);
+    let next = search(plan, &records)?.next(&before, &searched(current))?;
+    Some(NextStep {
+        rate_per_second: next.rate_per_second,
+        role: if next.is_near {
+            StepRole::Near
+        } else {
+            StepRole::Search
+        },
+    })
+}
+
+/// The result of these repeats; none if no saturation was measured to begin from, or no step was
+/// taken.
+pub(super) fn response(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Response> {
+    let all = |record: &&TrialRecord| tried(counted(record));
+    let all: Vec<Vec<Tried>> = repeats
+        .iter()
+        .map(all)
+        .filter(|it| !it.is_empty())
+        .collect();
+    capacity::response(&search(plan, repeats)?, &all)
+}
+
+fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {
+    let asked = plan.study.capacity()?;
+    let saturation = repeats
+        .iter()
+        .find_map(|record| saturation_per_second(record))?;
+    let (most, repeats) = (asked.rate_max_per_second, plan.blocks as usize);
+    Some(capacity::Plan::around(saturation, most, repeats, plan.seed))
+}
+
+/// The throughput at saturation at the beginning of a trial; none if there was no response.
+pub(super) fn saturation_per_second(record: &TrialRecord) -> Option<f64> {
+    let phase = record
+        .phases
+        .iter()
+        .find(|phase| phase.name == SATURATION)?;
+    Some(throughput_per_second(phase)).filter(|rate| *rate > 0.0)
+}
+
+/// Reports whether longer steps confirmed a result, as in runs of earlier versions.
+pub(super) fn has_confirmed(record: &TrialRecord) -> bool {
+    steps(record).any(|phase| role(phase) == Some(StepRole::Confirm))
+}
+
+/// The phases that are steps.
+pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
+    record.phases.iter().filter(|phase| phase.step.is_some())
+}
+
+/// The steps without the disturbed attempts that were repeated.
+pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
+    let mut all = steps(record).peekable();
+    let mut in_vain = 0;
+    let mut counted = Vec::new();
+    while let Some(step) = all.next() {
+        let is_taken_again = all.peek().is_some_and(|next| is_same_step(step, next));
+        if is_disturbed(step) && is_taken_again && in_vain + 1 < DISTURBED_MAX {
+            in_vain += 1;
+        } else {
+            in_vain = 0;
+            counted.push(step);
+        }
+    }
+    counted.into_iter()
+}
+
+/// The steps that direct the search; those of the curve below it come earlier.
+fn searched(record: &TrialRecord) -> Vec<Tried> {
+    tried(counted(record).filter(|phase| role(phase) != Some(StepRole::Curve)))
+}
+
+fn tried<'a>(phases: impl Iterator<Item = &'a PhaseRecord>) -> Vec<Tried> {
+    let of = |phase: &PhaseRecord| {
+        Some(Tried {
+            rate_per_second: rate(phase)?,
+            held: phase.step?.outcome == StepOutcome::Held,
+            length: match role(phase)? {
+                StepRole::Confirm => CONFIRM_LENGTH,
+                _ => 1.0,
+            },
+        })
+    };
+    phases.filter_map(of).collect()
+}
+
+/// The last step, if it must be repeated.
+fn disturbed_last(record: &TrialRecord) -> Option<NextStep> {
+    let all: Vec<&PhaseRecord> = steps(record).collect();
+    let last = *all.last()?;
+    let same = all.iter().rev().take_while(|it| is_same_step(it, last));
+    let in_a_row = same.take_while(|it| is_disturbed(it)).count();
+    (in_a_row % DISTURBED_MAX != 0).then_some(NextStep {
+        rate_per_second: rate(last)?,
+        role: role(last)?,
+    })
+}
+
+fn is_same_step(one: &PhaseRecord, other: &PhaseRecord) -> bool {
+    rate(one) == rate(other) && role(one) == role(other)
+}
+
+fn role(phase: &PhaseRecord) -> Option<StepRole> {
+    phase.step.map(|step| step.role)
+}
+
+fn rate(phase: &PhaseRecord) -> Option<f64> {
+    match &phase.shape {
+        Shape::Open(open) => Some(open.rate_per_second),
+        Shape::Closed(_) => None,
+    }
+}
+
+fn next_of_curve(plan: &Plan, current: &TrialRecord) -> Option<f64> {
+    let saturation = saturation_per_second(current)?;
+    let asked = plan.study.capacity()?;
+    let most = asked.rate_max_per_second.unwrap_or(f64::INFINITY);
+    let done = counted(current)
+        .filter(|phase| role(phase) == Some(StepRole::Curve))
+        .count();
+    let share = CURVE_SHARES.get(done)?;
+    Some(saturation * share).filter(|rate| *rate < most)
+}

@@ -1,0 +1,127 @@
+//! The number of cores that a rate takes, from the capacities measured with several numbers of
+//! cores.
+
+use gatebench_model::{Capacity, Setup, Variant};
+use gatebench_report::Validity;
+use gatebench_stats::Scalability;
+use gatebench_stats::capacity::Response;
+use gatebench_stats::scalability::Point;
+
+use super::facts::{GatewayCapacity, SizingFindings};
+use super::text;
+use crate::common::context::Context;
+
+/// A sizing for each gateway and scenario; none if the user requested no rate.
+pub(super) fn of_run(
+    context: &Context,
+    capacity: &Capacity,
+    gateways: &[GatewayCapacity],
+) -> Vec<SizingFindings> {
+    let Some(rate_per_second) = capacity.size_for_per_second else {
+        return Vec::new();
+    };
+    let mut sizings = Vec::new();
+    for scenario in &context.plan.scenarios {
+        for (index, variant) in context.plan.variants.iter().enumerate() {
+            // Each gateway once, at its first number of cores.
+            let is_known = context.plan.variants[..index]
+                .iter()
+                .any(|it| is_same(it, variant));
+            let of_gateway = |found: &&GatewayCapacity| {
+                let own = context.variant(&found.variant);
+                found.scenario == scenario.scenario && own.is_some_and(|own| is_same(own, variant))
+            };
+            let sizes: Vec<&GatewayCapacity> = gateways.iter().filter(of_gateway).collect();
+            if !is_known && !sizes.is_empty() {
+                sizings.push(of_gateway_in(context, &sizes, rate_per_second));
+            }
+        }
+    }
+    sizings
+}
+
+/// Reports whether two variants are one gateway with different numbers of cores.
+fn is_same(one: &Variant, other: &Variant) -> bool {
+    let without_size = |setup: &Setup| Setup {
+        cores: None,
+        ..setup.clone()
+    };
+    match (one, other) {
+        (
+            Variant::Gateway { folder, setup, .. },
+            Variant::Gateway {
+                folder: other_folder,
+                setup: other_setup,
+                ..
+            },
+        ) => folder == other_folder && without_size(setup) == without_size(other_setup),
+        _ => one == other,
+    }
+}
+
+fn of_gateway_in(
+    context: &Context,
+    sizes: &[&GatewayCapacity],
+    rate_per_second: f64,
+) -> SizingFindings {
+    let points: Vec<Point> = sizes.iter().flat_map(|found| points(found)).collect();
+    let mut cores_measured: Vec<f64> = points.iter().map(|point| point.cores).collect();
+    cores_measured.sort_by(f64::total_cmp);
+    cores_measured.dedup();
+    let scalability = Scalability::fit(&points, context.plan.seed);
+    let sizing = scalability
+        .as_ref()
+        .and_then(|scalability| scalability.cores_for(rate_per_second));
+    // A rate that was held at least is a lower bound, too.
+    let is_whole = |it: &&GatewayCapacity| {
+        it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
+    };
+    let validity = match (&sizing, sizes.iter().all(is_whole)) {
+        (None, _) => Validity::Invalid,
+        (Some(_), true) => Validity::Valid,
+        (Some(_), false) => Validity::Limited,
+    };
+    let mut found = SizingFindings {
+        scenario: sizes[0].scenario.clone(),
+        gateway: name(context, &sizes[0].variant),
+        rate_per_second,
+        cores_measured,
+        law: scalability.map(|scalability| scalability.law),
+        sizing,
+        validity,
+        text: String::new(),
+    };
+    found.text = text::sizing(&found);
+    found
+}
+
+/// A point for each repeat; a rate that was held at least counts as one.
+fn points(found: &GatewayCapacity) -> Vec<Point> {
+    let rates = match &found.response {
+        // The distance of the sustained rate below the middle of its process is the same for all.
+        Some(Response::Found(found)) => {
+            let share = found.rate.rate_per_second / found.half.rate_per_second;
+            found.knees_per_second.iter().map(|it| it * share).collect()
+        }
+        Some(Response::AtLeast {
+            rate_per_second, ..
+        }) => vec![*rate_per_second],
+        _ => Vec::new(),
+    };
+    let point = |throughput_per_second| Point {
+        cores: found.cores,
+        throughput_per_second,
+    };
+    rates.into_iter().map(point).collect()
+}
+
+/// The label without the number of cores.
+fn name(context: &Context, label: &str) -> String {
+    let cores = context
+        .variant(label)
+        .and_then(Variant::setup)
+        .and_then(|setup| setup.cores);
+    let end = cores.map(|cores| format!("-{cores}core"));
+    let short = end.and_then(|end| label.strip_suffix(end.as_str()));
+    short.unwrap_or(label).to_owned()
+}

@@ -1,0 +1,308 @@
+//! The results in words.
+
+use gatebench_model::Capacity;
+use gatebench_model::load::Spread;
+use gatebench_report::format::{counted, listed, percent, quantity, split_quantity, three_figures};
+use gatebench_report::{Unit, Validity};
+use gatebench_stats::capacity::{
+    NEAR_STEPS, RESOLUTION, Rate, Response, SUSTAINED_PROBABILITY, Sustained,
+};
+use gatebench_stats::scalability::{Law, Sizing};
+
+use super::facts::{Bottleneck, GatewayCapacity, SizingFindings};
+
+/// The limit to report if most of the counted steps were disturbed.
+pub(super) const DISTURBED: &str = "Other processes or the hypervisor took time of the cores in most of the steps. Repeat it \
+     on a quiet machine.";
+
+/// `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step of 4s holds it there with
+/// 95 % probability, and at 21.3k requests/s (…) half of the time; 0.4 % of the steps miss whatever
+/// the rate, at most 2.2 %. Beyond that the gateway's cores are full.`
+pub(super) fn response(
+    found: &GatewayCapacity,
+    capacity: &Capacity,
+    names_scenario: bool,
+) -> String {
+    let (who, objective) = (&found.variant, &capacity.objective);
+    let lead = if names_scenario {
+        format!("{}: {who}", found.scenario)
+    } else {
+        who.clone()
+    };
+    let Some(response) = &found.response else {
+        return format!(
+            "{lead}: no repeat of the search was completed, so its capacity is unknown."
+        );
+    };
+    let per_core = found
+        .per_core_per_second
+        .filter(|_| found.cores != 1.0)
+        .map_or_else(String::new, |rate| {
+            format!(
+                ", {} for each of its {} cores",
+                rate_words(rate),
+                three_figures(found.cores)
+            )
+        });
+    match response {
+        Response::Found(rates) if found.validity == Validity::Limited => format!(
+            "{lead} sustains {objective} at {}. {}{}",
+            lower_bound(rates),
+            found.limits.join(" "),
+            doubts(rates)
+        ),
+        Response::Found(rates) => format!(
+            "{lead} sustains {objective} at {}{per_core}: a step of {} holds it there with {} probability, and at {} half of \
+             the time; {} of the steps miss whatever the rate, at most {}. {}.{}",
+            with_interval(&rates.rate, rates),
+            capacity.step,
+            percent(rates.probability),
+            with_interval(&rates.half, rates),
+            percent(rates.lapses.share),
+            percent(rates.lapses.interval.high),
+            beyond(found.bottleneck),
+            doubts(rates)
+        ),
+        Response::Lapsing { lapses, half } => format!(
+            "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to {}) miss \
+             however low the rate is. Half of them hold at {}.",
+            percent(SUSTAINED_PROBABILITY),
+            percent(lapses.share),
+            percent(lapses.interval.low),
+            percent(lapses.interval.high),
+            rate_words(half.rate_per_second)
+        ),
+        Response::AtLeast {
+            rate_per_second,
+            held,
+            tried,
+        } => format!(
+            "{lead} holds {objective} at {}, the highest rate that was tried{per_core}, in {held} of {}: its \
+             capacity is higher.",
+            rate_words(*rate_per_second),
+            counted(u64::from(*tried), "step")
+        ),
+        Response::Below { rate_per_second } => format!(
+            "{lead} misses {objective} even at {}, the lowest rate that was tried.",
+            rate_words(*rate_per_second)
+        ),
+    }
+}
+
+/// The reasons to doubt a sustained rate: one sentence each, with a leading blank.
+fn doubts(rates: &Sustained) -> String {
+    let knees = &rates.knees_per_second;
+    let is_alike = |at: &usize| !rates.deviating.contains(at);
+    let alike = || (0..knees.len()).filter(is_alike).map(move |at| knees[at]);
+    let deviating = rates.deviating.iter().map(|at| {
+        format!(
+            " Process {} of {} differs from the others by more than chance: half of its steps hold at {}, \
+             and of theirs at {} to {}. The rates are those of all together.",
+            at + 1,
+            knees.len(),
+            rate_words(knees[*at]),
+            rate_words(alike().fold(f64::INFINITY, f64::min)),
+            rate_words(alike().fold(0.0, f64::max))
+        )
+    });
+    let lapses = rates.may_lapse().then(|| {
+        format!(
+            " The steps do not exclude that more than {} of them miss whatever the rate, and then no rate \
+             is held with {}; more repeats would decide this (--repeat).",
+            percent(1.0 - rates.probability),
+            percent(rates.probability)
+        )
+    });
+    deviating.chain(lapses).collect()
+}
+
+/// `19.7k requests/s or more (the lower end of its 95 % interval, 5 processes)`: the estimate
+/// itself may exceed the sustained rate.
+fn lower_bound(rates: &Sustained) -> String {
+    let processes = counted(rates.knees_per_second.len() as u64, "process");
+    match rates.rate.interval {
+        Some(interval) => format!(
+            "{} or more (the lower end of its {} interval, {processes})",
+            rate_words(interval.low),
+            percent(interval.confidence)
+        ),
+        None => format!(
+            "about {} ({processes}: too few for a lower bound)",
+            rate_words(rates.rate.rate_per_second)
+        ),
+    }
+}
+
+fn with_interval(rate: &Rate, of: &Sustained) -> String {
+    let repeats = of.knees_per_second.len() as u64;
+    let spread = match rate.interval {
+        Some(interval) => format!(
+            "{}–{} with {}, {}",
+            rate_number(interval.low),
+            rate_number(interval.high),
+            percent(interval.confidence),
+            counted(repeats, "process")
+        ),
+        None => format!("{}: too few for an interval", counted(repeats, "process")),
+    };
+    format!("{} ({spread})", rate_words(rate.rate_per_second))
+}
+
+fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
+    match bottleneck {
+        Some(Bottleneck::Nothing) => {
+            "Beyond that no cores are full: requests wait for something else, such as locks, connections or a \
+             timer"
+        }
+        _ => "Beyond that the gateway's cores are full",
+    }
+}
+
+/// The reason why the instrument limits the result; none if the gateway does.
+pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
+    match bottleneck {
+        Bottleneck::Engine => Some(
+            "Limited by the load generator, whose cores were full: the gateway may hold more. Give the load generator more cores, or \
+             the gateway fewer.",
+        ),
+        Bottleneck::Upstream => Some(
+            "Limited by the upstream, whose cores were full: the gateway may hold more. Give the upstream more cores, \
+             or the gateway fewer.",
+        ),
+        Bottleneck::EngineAndUpstream => Some(
+            "Limited by engine and upstream, whose common cores were full: the gateway may hold more. Use a machine \
+             with more cores, or give the gateway fewer.",
+        ),
+        Bottleneck::Gateway | Bottleneck::Nothing => None,
+    }
+}
+
+/// The limit to report if the result is near what the instrument reaches without a gateway.
+pub(super) fn near_direct(share: f64) -> String {
+    format!(
+        "Limited by engine and upstream: the rate is {} of what they reach without a gateway. Give them more cores, or \
+         the gateway fewer.",
+        percent(share)
+    )
+}
+
+/// The method of the search. Earlier versions confirmed their result by longer steps.
+pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> String {
+    let arrivals = match capacity.arrivals {
+        Spread::Poisson => "as a Poisson process",
+        Spread::Uniform => "evenly",
+    };
+    let (near, again) = if confirmed {
+        (
+            "steps four times as long end between a rate that held and one that missed. The version that measured this reported \
+             the rate between them, which is held half of the time"
+                .to_owned(),
+            "that missed while other processes used the cores was repeated up to twice",
+        )
+    } else {
+        (
+            format!(
+                "{NEAR_STEPS} further steps go {} up after one that held, and four times as far down after one that missed",
+                percent(RESOLUTION)
+            ),
+            "during which other processes used the cores is repeated up to twice, whatever its outcome",
+        )
+    };
+    format!(
+        "Each of {} is a fresh process. First {} connections send as fast as they get responses (saturation). Then \
+         requests arrive at fixed rates, {arrivals}, over as many connections, and response times count from when each was due. In steps of {} after a \
+         warm-up the rate grows until the objective is missed and bisects on its logarithm; {near}. A logistic \
+         curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
+         rate at which a step holds with 95 % probability in any process. Some steps may miss \
+         whatever the rate; their share is estimated with the curve. A step holds if each percentile, \
+         over all requests that were due, and the share of errors stay below their bounds, and 99 in \
+         100 requests, or all but one, were sent and completed in time. A step {again}.",
+        counted(u64::from(repeats), "repeat"),
+        capacity.connections,
+        capacity.step,
+    )
+}
+
+/// `nginx takes 3 cores for 60.0k requests/s (3 to 4 with 95 %), extrapolated from 1 core by a
+/// straight line.`
+pub(super) fn sizing(found: &SizingFindings) -> String {
+    let (who, rate) = (&found.gateway, rate_words(found.rate_per_second));
+    let (Some(law), false) = (&found.law, found.cores_measured.is_empty()) else {
+        return format!(
+            "The number of cores that {who} takes for {rate} is unknown: no capacity was found."
+        );
+    };
+    let measured: Vec<String> = found
+        .cores_measured
+        .iter()
+        .map(|it| three_figures(*it))
+        .map(plain)
+        .collect();
+    let noun = if measured == ["1"] { "core" } else { "cores" };
+    let from = format!("{} {noun}", listed(&measured));
+    let by = match law {
+        Law::Universal { .. } => "the Universal Scalability Law",
+        Law::Linear { .. } => "a straight line, as if every core added as much as the first",
+    };
+    let Some(sizing) = &found.sizing else {
+        return format!(
+            "{who} does not reach {rate} with any number of cores, by {by} through {from}."
+        );
+    };
+    let how = if sizing.extrapolated {
+        "extrapolated from"
+    } else {
+        "as measured with"
+    };
+    if found.validity == Validity::Limited {
+        return at_most(who, &rate, sizing, &format!("{how} {from} by {by}"));
+    }
+    let cores = counted(u64::from(sizing.cores), "core");
+    format!(
+        "{who} takes {cores} for {rate}{}, {how} {from} by {by}.",
+        span(sizing)
+    )
+}
+
+/// A capacity that is a lower bound gives an upper bound of the cores for a rate.
+fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
+    let most = match (sizing.cores_low, sizing.cores_high) {
+        (_, Some(high)) => high,
+        (Some(_), None) => {
+            return format!(
+                "{who} takes {} or more for {rate}, {how}: no upper bound follows from a capacity that is a lower bound.",
+                counted(u64::from(sizing.cores), "core")
+            );
+        }
+        (None, None) => sizing.cores,
+    };
+    let cores = counted(u64::from(most), "core");
+    format!(
+        "{who} takes at most {cores} for {rate}, {how}; at most, because its capacity is a lower bound."
+    )
+}
+
+fn span(sizing: &Sizing) -> String {
+    match (sizing.cores_low, sizing.cores_high) {
+        (Some(low), Some(high)) if low == high => String::new(),
+        (Some(low), Some(high)) => format!(" ({low} to {high} with 95 %)"),
+        (Some(low), None) => format!(" ({low} or more with 95 %)"),
+        _ => " (too few measurements for an interval)".into(),
+    }
+}
+
+/// `1.00` is `1`: cores are mostly whole.
+fn plain(number: String) -> String {
+    match number.split_once('.') {
+        Some((whole, rest)) if rest.chars().all(|it| it == '0') => whole.to_owned(),
+        _ => number,
+    }
+}
+
+fn rate_words(rate: f64) -> String {
+    quantity(rate, Unit::RequestsPerSecond)
+}
+
+fn rate_number(rate: f64) -> String {
+    split_quantity(rate, Unit::RequestsPerSecond).0
+}

@@ -1,0 +1,112 @@
+//! A study that a user requests, before its plan is known.
+
+use std::fmt::Debug;
+
+use gatebench_model::study::isolation::NotIsolable;
+use gatebench_model::{
+    GatewayFolder, HumanDuration, Isolation, LoadProfile, Plan, Scenario, SuiteStudy,
+};
+
+/// A study that a user requests: its changes of the scenarios, the loads, the blocks and the plan.
+pub trait StudyChoice: Debug {
+    /// Reports whether the run only measures, and so may have a suite's study and null gateway.
+    fn only_measures(&self) -> bool {
+        false
+    }
+
+    /// The load of all scenarios in place of the suite's, if the study has one.
+    fn load(&self) -> Option<LoadProfile> {
+        None
+    }
+
+    /// The requested length of each measurement, in place of that of the load profile.
+    fn duration(&self) -> Option<HumanDuration> {
+        None
+    }
+
+    /// A test of isolation with its scenarios, which take the place of this one, if the study tests
+    /// isolation.
+    ///
+    /// # Errors
+    /// The scenario cannot show isolation.
+    fn isolated(&self, _of: &Scenario) -> Result<Option<(Isolation, [Scenario; 3])>, PlanError> {
+        Ok(None)
+    }
+
+    /// Returns the number of blocks after those that decide, if the deciding metric has separate
+    /// blocks.
+    fn other_blocks(&self, _loads: &[&LoadProfile]) -> Option<u32> {
+        None
+    }
+
+    /// Makes the plan one of this study.
+    fn plan(&self, plan: &mut Plan, given: Given<'_>);
+}
+
+/// The facts about a plan that is made for a study.
+#[derive(Default)]
+pub struct Given<'a> {
+    /// The study that the suite requires.
+    pub suite: Option<&'a SuiteStudy>,
+    /// The tests of isolation among the scenarios.
+    pub tests: Vec<Isolation>,
+    /// The number of blocks after those that decide.
+    pub others: Option<u32>,
+    /// The gateways that are started.
+    pub gateways: Vec<&'a GatewayFolder>,
+}
+
+/// The reasons why a plan contradicts its study.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Each rate would be a share of the saturation of one gateway alone.
+    #[error(
+        "--at measures one gateway at a time, but the load '{load}' measures them side by side"
+    )]
+    SharesSideBySide {
+        /// The name of the load.
+        load: String,
+    },
+    /// A load of the profile has the name of a load at a share.
+    #[error("--at adds a load named '{load}', but the load profile already has one")]
+    ShareTaken {
+        /// The name.
+        load: String,
+    },
+    /// A load would not measure a start.
+    #[error("the study cold-start needs a load that begins cold")]
+    NotCold,
+    /// Gateways would wait for each other before the first phase.
+    #[error(
+        "the load profile '{profile}' begins cold, but has a phase with `side_by_side`, \
+         for which gateways wait for each other"
+    )]
+    ColdSideBySide {
+        /// The name of the load profile.
+        profile: String,
+    },
+    /// A scenario has no group that others could harm.
+    #[error(transparent)]
+    NotIsolable(#[from] NotIsolable),
+}
+
+impl PlanError {
+    /// Returns the remedy.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::SharesSideBySide { .. } => {
+                "omit --at or the suite's `study`, or choose another load with --load"
+            }
+            Self::ShareTaken { .. } => {
+                "rename that phase in the load profile, omit --at, or choose another load with --load"
+            }
+            Self::NotCold => "omit --load, or set cold: true in the load profile",
+            Self::ColdSideBySide { .. } => {
+                "remove cold: true or `side_by_side` from the load profile, or choose another with --load"
+            }
+            Self::NotIsolable(_) => {
+                "name a scenario with a good group and failing ones, as soap-1-errors, and its good group with --group"
+            }
+        }
+    }
+}

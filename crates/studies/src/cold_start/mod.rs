@@ -1,0 +1,429 @@
+//! Cold starts of gateways: the time to the first correct response, and the number of requests
+//! until the CPU time per request reaches that of the steady state.
+
+use gatebench_model::study::ColdStart;
+use gatebench_model::{Plan, Scenario, Variant};
+use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
+use gatebench_report::format::{listed, quantity, range};
+use gatebench_report::section::Section;
+use gatebench_report::{Tone, Unit, Validity};
+use gatebench_stats::{Estimate, MIN_BLOCKS, median};
+use gatebench_store::{BinsRecord, PhaseRecord, StoreError, TrialRecord};
+
+use crate::choice::PlanError;
+use crate::common::collect::Collected;
+use crate::common::context::Context;
+use crate::common::facts::{Aspect, Gate, Reason, Sentence};
+use crate::common::gates::{is_smoke, worst};
+use crate::kind::{Analysed, StudyFindings, StudyKind};
+
+const EXPLANATION: &str = "The load begins at the first correct response of a process that was \
+                           just started. The time of this response counts from the start; its resolution is the time \
+                           since the attempt before it. Requests are counted until the CPU time per request, in \
+                           windows of 100 ms, stays near its median in the last third of the load. Figures are the \
+                           median of the blocks, with their range. Ranges that overlap are not ranked, and nothing \
+                           is ranked below ten blocks.";
+
+/// The least responses of a window; bins with fewer are merged with the next ones.
+const WINDOW_RESPONSES_MIN: u64 = 100;
+
+/// The least windows of a load in which a steady state can be seen.
+const WINDOWS_MIN: usize = 9;
+
+/// The number of windows on each side of a window with which its cost is smoothed.
+const NEIGHBOURS: usize = 10;
+
+/// The most windows in a row that may lie outside the band after the steady state has begun.
+const OUTSIDE_MAX: usize = 10;
+
+/// A start, in one block.
+struct Start {
+    after_ns: f64,
+    resolution_ns: f64,
+    /// Of the time.
+    validity: Validity,
+    /// None if the gateway's CPU time was not seen.
+    course: Option<Course>,
+    course_validity: Validity,
+}
+
+/// The CPU time per request from the first request on.
+#[derive(Debug, PartialEq)]
+struct Course {
+    first_ns: f64,
+    steady_ns: f64,
+    settled: Settled,
+}
+
+/// Where the steady state begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    /// After this number of requests.
+    After(u64),
+    /// Not before the last third of the load.
+    Never,
+    /// There is none in the last third, or too little was measured.
+    Inconclusive,
+}
+
+/// Responses and the CPU time that they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Window {
+    responses: u64,
+    cpu_ns: u64,
+}
+
+impl Window {
+    fn cost_ns(&self) -> f64 {
+        self.cpu_ns as f64 / self.responses as f64
+    }
+}
+
+/// The starts of a gateway in a scenario.
+struct Cell<'a> {
+    scenario: &'a Scenario,
+    variant: &'a Variant,
+    starts: Vec<Start>,
+}
+
+impl StudyKind for ColdStart {
+    fn check(&self, plan: &Plan) -> Result<(), PlanError> {
+        let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
+        match loads.all(|load| load.cold) {
+            true => Ok(()),
+            false => Err(PlanError::NotCold),
+        }
+    }
+
+    fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
+        Ok(starts_of_run(of.context, of.collected, *self))
+    }
+}
+
+/// Returns the result of a run for cold starts; nothing if none was measured.
+fn starts_of_run(context: &Context, collected: &Collected<'_>, study: ColdStart) -> StudyFindings {
+    // A smoke run does not measure speed.
+    if is_smoke(context.plan) {
+        return StudyFindings::default();
+    }
+    let mut cells = Vec::new();
+    for scenario in &context.plan.scenarios {
+        let gateways = context.plan.variants.iter().filter(|it| !it.is_control());
+        cells.extend(gateways.map(|variant| Cell {
+            scenario,
+            variant,
+            starts: starts(context, collected, study, (scenario, variant)),
+        }));
+    }
+    cells.retain(|cell| !cell.starts.is_empty());
+    if cells.is_empty() {
+        return StudyFindings::default();
+    }
+    let has_several = context.plan.scenarios.len() > 1;
+    let sentences = cells
+        .iter()
+        .filter_map(|cell| sentence(cell, study, has_several));
+    let soonest = context.plan.scenarios.iter().filter_map(|scenario| {
+        let is_its = |cell: &&Cell<'_>| cell.scenario.scenario == scenario.scenario;
+        soonest(
+            &cells.iter().filter(is_its).collect::<Vec<_>>(),
+            has_several,
+        )
+    });
+    StudyFindings {
+        headlines: soonest.chain(sentences).collect(),
+        sections: vec![section(&cells, study, has_several)],
+        ..StudyFindings::default()
+    }
+}
+
+fn starts(
+    context: &Context,
+    collected: &Collected<'_>,
+    study: ColdStart,
+    (scenario, variant): (&Scenario, &Variant),
+) -> Vec<Start> {
+    let start = |record: &TrialRecord| {
+        let first = record.gateway.as_ref()?.first_correct?;
+        let mut trials = collected.trials.iter();
+        let found = trials.find(|it| it.number == record.trial.number);
+        let reasons = found.map_or(&[][..], |it| &it.reasons[..]);
+        let phase = record.phases.first();
+        let bins = phase.and_then(|it| it.bins.as_ref());
+        let within = f64::from(study.within_percent) / 100.0;
+        let of_trial = reasons.iter().filter(|it| it.phase.is_none());
+        Some(Start {
+            after_ns: first.after_ns as f64,
+            resolution_ns: first.after_ns.saturating_sub(first.not_before_ns) as f64,
+            validity: worst(of_trial, None),
+            course: bins.and_then(|bins| course(&windows(bins), within)),
+            course_validity: course_validity(reasons, phase),
+        })
+    };
+    let records = context.completed_of(&scenario.scenario, variant.label());
+    records.filter_map(start).collect()
+}
+
+/// A start is not steady, which is measured here.
+fn course_validity(reasons: &[Reason], phase: Option<&PhaseRecord>) -> Validity {
+    let is_steadiness = |gate: Gate| matches!(gate, Gate::NotSteady | Gate::SteadinessUntested);
+    let concerns = |reason: &&Reason| {
+        let of_phase = reason.phase.as_ref();
+        let is_its = of_phase.is_none_or(|name| phase.is_some_and(|it| it.name == *name));
+        is_its && !is_steadiness(reason.gate)
+    };
+    let concerning = reasons.iter().filter(concerns);
+    worst(concerning, Some(Aspect::CpuPerRequest))
+}
+
+/// The bins of a load as windows with enough responses. What is left over at the end is no window.
+fn windows(bins: &BinsRecord) -> Vec<Window> {
+    let mut windows = Vec::new();
+    let mut open = Window::default();
+    for (responses, cpu_ns) in bins.responses.iter().zip(&bins.gateway_cpu_ns) {
+        open.responses += responses;
+        open.cpu_ns += cpu_ns;
+        if open.responses >= WINDOW_RESPONSES_MIN {
+            windows.push(std::mem::take(&mut open));
+        }
+    }
+    windows
+}
+
+/// Returns the course of the cost; none without a window.
+fn course(windows: &[Window], within: f64) -> Option<Course> {
+    let costs: Vec<f64> = windows.iter().map(Window::cost_ns).collect();
+    let late = costs.len() - costs.len() / 3;
+    let settled = match steady_from(&costs, within) {
+        Ok(first) => {
+            let before = windows[..first].iter().map(|it| it.responses);
+            Settled::After(before.sum())
+        }
+        Err(settled) => settled,
+    };
+    Some(Course {
+        first_ns: *costs.first()?,
+        steady_ns: median(&costs[late..]).or_else(|| median(&costs))?,
+        settled,
+    })
+}
+
+/// Returns the first window from which nine in ten smoothed costs lie within a share of the median
+/// of the last third, and never more than [`OUTSIDE_MAX`] in a row outside it. A smoothed cost is
+/// the median of a window and of as many on each side of it, so that single windows decide nothing
+/// and a step stays where it is. The first windows have few neighbours before them, so the median
+/// of such a window and those that follow it must be within the share too. If there is none, the
+/// error says why.
+fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
+    let late = costs.len() - costs.len() / 3;
+    let steady = median(&costs[late..]).filter(|steady| *steady > 0.0);
+    let Some(steady) = steady.filter(|_| costs.len() >= WINDOWS_MIN) else {
+        return Err(Settled::Inconclusive);
+    };
+    let is_within =
+        |costs: &[f64]| median(costs).is_some_and(|cost| (cost / steady - 1.0).abs() <= within);
+    let last = costs.len() - 1;
+    let smoothed = |index: usize| {
+        let neighbours = NEIGHBOURS.min(index).min(last - index);
+        is_within(&costs[index - neighbours..=index + neighbours])
+    };
+    let near: Vec<bool> = (0..costs.len()).map(smoothed).collect();
+    let begins = |index: usize| {
+        let ahead = last.min(index + NEIGHBOURS);
+        near[index] && (index >= NEIGHBOURS || is_within(&costs[index..=ahead]))
+    };
+    let stays = |from: usize| {
+        let rest = &near[from..];
+        let mut outside = rest.split(|near| *near);
+        outside.all(|run| run.len() <= OUTSIDE_MAX)
+            && rest.iter().filter(|near| **near).count() * 10 >= rest.len() * 9
+    };
+    if !stays(late) {
+        let (before, after) = costs[late..].split_at((costs.len() - late) / 2);
+        let falls = median(before)
+            .zip(median(after))
+            .is_some_and(|(before, after)| before > after * (1.0 + within));
+        return Err(match falls {
+            true => Settled::Never,
+            false => Settled::Inconclusive,
+        });
+    }
+    let first = (0..late).find(|index| begins(*index) && stays(*index));
+    first.ok_or(Settled::Never)
+}
+
+fn section(cells: &[Cell<'_>], study: ColdStart, has_several: bool) -> Section {
+    let row = |cell: &Cell<'_>| {
+        let place = place(cell.scenario, has_several);
+        row(format!("{}{place}", cell.variant.label()), cell)
+    };
+    let within = format!("within {} %", study.within_percent);
+    let group = |title, columns: Vec<FigureColumn>| FigureGroup::new(title, "", columns);
+    let cpu = Unit::CpuNanosecondsPerRequest;
+    Section {
+        id: "cold-start",
+        heading: "Cold start",
+        explanation: EXPLANATION,
+        table: FigureTable {
+            title: "from the start to steady state".into(),
+            first: "gateway",
+            groups: vec![
+                group(
+                    "first correct response",
+                    vec![
+                        FigureColumn::new(["after", "start"], Unit::Nanoseconds),
+                        FigureColumn::new(["resolution", ""], Unit::Nanoseconds),
+                    ],
+                ),
+                group(
+                    "CPU time per request",
+                    vec![
+                        FigureColumn::new(["first", "window"], cpu),
+                        FigureColumn::new(["steady", ""], cpu),
+                        FigureColumn::new(["requests until", &within], Unit::Count),
+                        FigureColumn::new(["conclusive", "blocks"], Unit::Count),
+                    ],
+                ),
+            ],
+            rows: cells.iter().map(row).collect(),
+        },
+        graphs: Vec::new(),
+    }
+}
+
+fn row(name: String, cell: &Cell<'_>) -> FigureRow {
+    let starts = cell.starts.iter();
+    let time =
+        |of: fn(&Start) -> f64| FigureCell::over(starts.clone().map(|it| (it.validity, of(it))));
+    let costs = starts.clone().filter_map(|it| {
+        let course = it.course.as_ref()?;
+        Some((course, it.course_validity))
+    });
+    let cost = |of: fn(&Course) -> f64| {
+        let costs = costs.clone();
+        FigureCell::over(costs.map(|(course, validity)| (validity, of(course))))
+    };
+    let cells = vec![
+        time(|it| it.after_ns),
+        time(|it| it.resolution_ns),
+        cost(|it| it.first_ns),
+        cost(|it| it.steady_ns),
+        requests(cell),
+        conclusive(cell),
+    ];
+    FigureRow::judged(name, cell.variant.label(), cells)
+}
+
+/// Where the steady state begins in each block that may be used.
+fn settled(cell: &Cell<'_>) -> Vec<Settled> {
+    let starts = cell.starts.iter();
+    let usable = starts.filter(|it| it.course_validity != Validity::Invalid);
+    let courses = usable.filter_map(|it| it.course.as_ref());
+    courses.map(|it| it.settled).collect()
+}
+
+/// The requests until the steady state. The cell has words if some block never reached it, or if
+/// most blocks are inconclusive.
+fn requests(cell: &Cell<'_>) -> FigureCell {
+    let all = settled(cell);
+    let count = |of: Settled| all.iter().filter(|it| **it == of).count();
+    let (never, unknown) = (count(Settled::Never), count(Settled::Inconclusive));
+    let blocks = all.len();
+    let words = match (never, unknown) {
+        (_, unknown) if unknown * 2 > blocks => {
+            Some(format!("inconclusive in {unknown} of {blocks} blocks"))
+        }
+        (0, _) => None,
+        _ => Some(format!(
+            "not within the phase in {never} of {blocks} blocks"
+        )),
+    };
+    let after = all.iter().filter_map(|it| match it {
+        Settled::After(requests) => Some(*requests as f64),
+        Settled::Never | Settled::Inconclusive => None,
+    });
+    let after: Vec<f64> = after.collect();
+    let measured = cell.starts.iter().filter(|it| it.course.is_some());
+    FigureCell {
+        estimate: Estimate::of_blocks(&after).filter(|_| words.is_none()),
+        validity: Validity::worst_usable(measured.map(|it| it.course_validity)),
+        words,
+    }
+}
+
+fn conclusive(cell: &Cell<'_>) -> FigureCell {
+    let all = settled(cell);
+    let known = all.iter().filter(|it| **it != Settled::Inconclusive);
+    FigureCell {
+        words: (!all.is_empty()).then(|| format!("{} of {}", known.count(), all.len())),
+        ..FigureCell::default()
+    }
+}
+
+fn first_correct(cell: &Cell<'_>) -> Option<Estimate> {
+    let values = cell.starts.iter().map(|it| (it.validity, it.after_ns));
+    FigureCell::over(values).estimate
+}
+
+/// ` in proxy-json`, if there are several scenarios.
+fn place(scenario: &Scenario, has_several: bool) -> String {
+    match has_several {
+        true => format!(" in {}", scenario.scenario),
+        false => String::new(),
+    }
+}
+
+fn sentence(cell: &Cell<'_>, study: ColdStart, has_several: bool) -> Option<Sentence> {
+    let unit = Unit::Nanoseconds;
+    let first = first_correct(cell)?;
+    let (after, over) = (quantity(first.median, unit), range(&first, unit));
+    let label = cell.variant.label();
+    let place = place(cell.scenario, has_several);
+    let opening =
+        format!("{label} gives its first correct response{place} {after} after its start");
+    let requests = requests(cell);
+    let near = format!("within {} % of steady state", study.within_percent);
+    let rest = match (&requests.words, &requests.estimate) {
+        (Some(words), _) => {
+            format!("; requests until its CPU time per request is {near}: {words}")
+        }
+        (None, Some(requests)) => format!(
+            "; its CPU time per request is {near} after {} requests ({})",
+            quantity(requests.median, Unit::Count),
+            range(requests, Unit::Count)
+        ),
+        (None, None) => String::new(),
+    };
+    let tone = match requests.words {
+        Some(_) => Tone::Caution,
+        None => Tone::Plain,
+    };
+    let text = format!("{opening} ({over}){rest}.");
+    let scenario = Some(cell.scenario.scenario.as_str());
+    Some(Sentence::new(tone, text, scenario, Some(label)))
+}
+
+/// The gateway that responds before all others in every block, if there are enough blocks.
+fn soonest(cells: &[&Cell<'_>], has_several: bool) -> Option<Sentence> {
+    let known = cells.iter().map(|cell| Some((cell, first_correct(cell)?)));
+    let mut known: Vec<_> = known.collect::<Option<_>>()?;
+    known.sort_by(|(_, one), (_, other)| one.median.total_cmp(&other.median));
+    let ((first, least), others) = known.split_first()?;
+    let has_blocks = known.iter().all(|(_, it)| it.blocks >= MIN_BLOCKS);
+    let is_apart = others.iter().all(|(_, it)| !it.overlaps(least));
+    (has_blocks && is_apart && !others.is_empty()).then_some(())?;
+    let others = others
+        .iter()
+        .map(|(cell, _)| cell.variant.label().to_owned());
+    let label = first.variant.label();
+    let text = format!(
+        "{label} gives its first correct response{} sooner than {} in every block.",
+        place(first.scenario, has_several),
+        listed(&others.collect::<Vec<String>>())
+    );
+    let scenario = Some(first.scenario.scenario.as_str());
+    Some(Sentence::new(Tone::Plain, text, scenario, Some(label)))
+}
+
+#[cfg(test)]
+mod tests;

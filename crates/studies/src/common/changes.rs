@@ -1,0 +1,214 @@
+//! The effect of a change or a failure on a load: the requests that noticed it, the longest wait,
+//! and the time until the load was as before.
+
+use std::collections::BTreeMap;
+
+use gatebench_stats::is_trustworthy;
+use gatebench_store::{
+    ChangeRecord, FailureRecord, Histogram, PhaseRecord, SecondHistogram, SeriesRow,
+};
+
+use super::facts::Metric;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The tag of the times waited for requests without a response.
+const UNANSWERED: &str = "response.failed";
+
+/// The response times of one second, those of failed requests separately.
+#[derive(Default)]
+struct Second {
+    failed: u64,
+    /// The longest of any request, with a response or without.
+    max_ns: u64,
+    /// The largest 99th percentile of any class of responses.
+    p99_ns: u64,
+}
+
+/// Something that happened in a phase: the second in which it began, and when it was over.
+struct Event {
+    begin: u32,
+    over_ns: u64,
+}
+
+impl Event {
+    fn of(phase: &PhaseRecord) -> Option<Self> {
+        let last_ns = |it: &ChangeRecord| it.again_ns.last().copied().unwrap_or(it.began_ns);
+        let change = phase.change.as_ref().map(|it| (it.began_ns, last_ns(it)));
+        let failure = || phase.failure.as_ref().map(|it| (it.began_ns, it.over_ns));
+        let (began_ns, over_ns) = change.or_else(failure)?;
+        Some(Self {
+            begin: second_of(began_ns),
+            over_ns,
+        })
+    }
+}
+
+/// Reports whether the gateway was changed through its admin interface during a load.
+pub(crate) fn is_called(phase: &PhaseRecord) -> bool {
+    phase.admin.as_ref().is_some_and(|it| it.changes() > 0)
+}
+
+/// Reports whether a phase has a change or a failure, whose effects may include other failures.
+pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
+    phase.change.is_some() || phase.failure.is_some() || is_called(phase)
+}
+
+/// The second of a phase in which the first thing was changed or failed.
+fn begin_of(phase: &PhaseRecord) -> Option<u32> {
+    let called = phase.admin.as_ref().filter(|_| is_called(phase));
+    let begins = [
+        Event::of(phase).map(|it| it.begin),
+        // The first call is due after one interval.
+        called.map(|it| second_of(it.every_ns)),
+    ];
+    begins.into_iter().flatten().min()
+}
+
+/// The failures in the whole seconds before a change or a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Beforehand {
+    /// Requests without a response.
+    pub(crate) unanswered: u64,
+    /// Responses of which at least one check failed.
+    pub(crate) wrong: u64,
+    /// Requests that ended, with a response or without.
+    pub(crate) ended: u64,
+}
+
+impl Beforehand {
+    /// Of a phase, from the rows of its trial and its own seconds; none if nothing was changed and
+    /// nothing failed.
+    pub(crate) fn of(
+        phase: &PhaseRecord,
+        rows: &[SeriesRow],
+        seconds: &[SecondHistogram],
+    ) -> Option<Self> {
+        let begin = begin_of(phase)?;
+        let rows = rows
+            .iter()
+            .filter(|row| row.phase == phase.name && row.second < begin);
+        let (failed, completed) = rows.fold((0, 0), |(failed, completed), row| {
+            (failed + row.failed, completed + row.completed)
+        });
+        let unanswered = seconds
+            .iter()
+            .filter(|it| it.tag == UNANSWERED && it.second < begin)
+            .map(|it| it.histogram.len())
+            .sum();
+        Some(Self {
+            unanswered,
+            // A row counts both together.
+            wrong: failed.saturating_sub(unanswered),
+            ended: completed + unanswered,
+        })
+    }
+}
+
+/// The figures of a phase in which something was changed or failed; none of other phases, and where
+/// no whole second lies before it.
+pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
+    let Some(event) = Event::of(phase) else {
+        return Vec::new();
+    };
+    let at = event.begin;
+    let all = by_second(seconds);
+    let before = || all.range(..at).map(|(_, second)| second);
+    let (Some(slowest_ns), Some(p99_ns)) = (
+        before().map(|it| it.max_ns).max(),
+        before().map(|it| it.p99_ns).max(),
+    ) else {
+        return Vec::new();
+    };
+    let after = || all.range(at..);
+    let failed: u64 = after().map(|(_, second)| second.failed).sum();
+    let slow: u64 = responses(seconds)
+        .filter(|it| it.second >= at && !is_failure(it))
+        .map(|it| beyond(it, slowest_ns))
+        .sum();
+    let worst_ns = after().map(|(_, second)| second.max_ns).max().unwrap_or(0);
+    let mut found = vec![
+        (Metric::ChangeErrors, failed as f64),
+        (Metric::ChangeAffected, (failed + slow) as f64),
+        (Metric::ChangeWorst, worst_ns as f64),
+    ];
+    let mut sound = all
+        .range(second_of(event.over_ns)..)
+        .filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
+    // The second in which it was over is as before only if nothing was noticed in it.
+    let recovery_ns = sound.next().map(|(second, _)| {
+        let sound_ns = u64::from(*second) * SECOND_NS;
+        sound_ns.saturating_sub(event.over_ns)
+    });
+    found.extend(recovery_ns.map(|it| (Metric::ChangeRecovery, it as f64)));
+    let effective_ns = phase.change.as_ref().and_then(|it| it.effective_ns);
+    found.extend(effective_ns.map(|it| (Metric::ChangeEffective, it as f64)));
+    if let Some(failure) = &phase.failure {
+        found.extend(of_failure(failure, seconds));
+    }
+    found
+}
+
+/// The other metrics of a failure: the share of requests that went to the failing target, the
+/// requests that were sent again, and the latency that the gateway added in the whole seconds of
+/// it.
+fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
+    let mut found = vec![(Metric::FailureSentAgain, failure.sent_again as f64)];
+    let during: u64 = failure.targets.iter().map(|it| it.during).sum();
+    if let Some(ill) = failure.targets.first().filter(|_| during > 0) {
+        found.push((Metric::FailureShare, ill.during as f64 / during as f64));
+    }
+    let whole = second_of(failure.began_ns) + 1..second_of(failure.over_ns);
+    let added = seconds.iter().filter(|it| {
+        whole.contains(&it.second) && it.tag.starts_with("added.") && !it.histogram.is_empty()
+    });
+    let mut sum: Option<Histogram<u64>> = None;
+    for second in added {
+        match &mut sum {
+            None => sum = Some(second.histogram.clone()),
+            // All of a trial's have one range.
+            Some(sum) => drop(sum.add(&second.histogram)),
+        }
+    }
+    let p99 = sum.filter(|it| is_trustworthy(99.0, it.len()));
+    found.extend(p99.map(|it| (Metric::FailureAdded, it.value_at_quantile(0.99) as f64)));
+    found
+}
+
+fn second_of(at_ns: u64) -> u32 {
+    u32::try_from(at_ns / SECOND_NS).unwrap_or(u32::MAX)
+}
+
+fn responses(seconds: &[SecondHistogram]) -> impl Iterator<Item = &SecondHistogram> {
+    seconds.iter().filter(|it| it.tag.starts_with("response."))
+}
+
+/// Requests without a response, or with a response of status 5xx.
+fn is_failure(found: &SecondHistogram) -> bool {
+    [UNANSWERED, "response.5xx"].contains(&found.tag.as_str())
+}
+
+fn by_second(seconds: &[SecondHistogram]) -> BTreeMap<u32, Second> {
+    let mut all: BTreeMap<u32, Second> = BTreeMap::new();
+    for found in responses(seconds) {
+        let second = all.entry(found.second).or_default();
+        second.max_ns = second.max_ns.max(found.histogram.max());
+        if is_failure(found) {
+            second.failed += found.histogram.len();
+        } else {
+            let p99_ns = found.histogram.value_at_quantile(0.99);
+            second.p99_ns = second.p99_ns.max(p99_ns);
+        }
+    }
+    all
+}
+
+/// Values that are larger than what `bound_ns` may have been recorded as.
+fn beyond(found: &SecondHistogram, bound_ns: u64) -> u64 {
+    let histogram = &found.histogram;
+    let bound_ns = histogram.highest_equivalent(bound_ns);
+    if bound_ns >= histogram.max() {
+        return 0;
+    }
+    histogram.len() - histogram.count_between(0, bound_ns)
+}

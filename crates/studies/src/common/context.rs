@@ -1,0 +1,234 @@
+//! The facts that a judgement needs besides the trial itself: the plan, and the direct variant of
+//! the same run.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::{Plan, Policy, Scenario, Shape, Trial, Variant};
+use gatebench_stats::median;
+use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
+
+use super::facts::PhaseKind;
+
+/// Reports whether a phase is a load of the profile. Steps of a search, many of which miss on
+/// purpose, and shares of saturation, whose rates differ between gateways, have findings of their
+/// own.
+pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
+    phase.step.is_none() && phase.saturation_percent.is_none()
+}
+
+/// A run, with the facts that span its trials.
+pub(crate) struct Context<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) plan: &'a Plan,
+    /// Throughput of the direct variant's closed phases by scenario, then block.
+    direct: BTreeMap<&'a str, BTreeMap<u32, f64>>,
+    /// Median bytes of a response by scenario, variant and phase.
+    response_bytes: BTreeMap<(&'a str, &'a str, &'a str), f64>,
+    /// The lowest and the highest mean frequency of the gateways' cores by scenario, block and
+    /// phase.
+    frequencies_khz: BTreeMap<(&'a str, u32, &'a str), (u64, u64)>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let plan = &run.manifest().plan;
+        let mut context = Self {
+            run,
+            plan,
+            direct: BTreeMap::new(),
+            response_bytes: BTreeMap::new(),
+            frequencies_khz: BTreeMap::new(),
+        };
+        let mut sizes: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+        for record in context.completed() {
+            let trial = &record.trial;
+            for phase in &record.phases {
+                if context.is_direct(record) && kind(phase) == PhaseKind::Closed {
+                    let blocks = context.direct.entry(&trial.scenario).or_default();
+                    blocks
+                        .entry(trial.block)
+                        .or_insert_with(|| throughput_per_second(phase));
+                }
+                context.note_frequency(record, phase);
+                if let Some(size) = bytes_per_response(phase) {
+                    let key = (
+                        trial.scenario.as_str(),
+                        trial.variant.as_str(),
+                        phase.name.as_str(),
+                    );
+                    sizes.entry(key).or_default().push(size);
+                }
+            }
+        }
+        context.response_bytes = sizes
+            .into_iter()
+            .filter_map(|(key, all)| Some((key, median(&all)?)))
+            .collect();
+        context
+    }
+
+    /// Notes the frequency of a gateway's cores. Controls are not compared with gateways.
+    fn note_frequency(&mut self, record: &'a TrialRecord, phase: &'a PhaseRecord) {
+        let trial = &record.trial;
+        let is_control = self.variant(&trial.variant).is_none_or(Variant::is_control);
+        let seen = phase.machine.gateway_frequency.as_ref();
+        if let Some(seen) = seen.filter(|_| !is_control) {
+            let mean_khz = seen.mean_khz;
+            let key = (trial.scenario.as_str(), trial.block, phase.name.as_str());
+            let range = self.frequencies_khz.entry(key);
+            let (min_khz, max_khz) = range.or_insert((mean_khz, mean_khz));
+            *min_khz = mean_khz.min(*min_khz);
+            *max_khz = mean_khz.max(*max_khz);
+        }
+    }
+
+    /// The lowest and the highest mean frequency of the cores under the gateways of the same block
+    /// in the same phase.
+    pub(crate) fn frequencies_khz(
+        &self,
+        record: &TrialRecord,
+        phase: &PhaseRecord,
+    ) -> Option<(u64, u64)> {
+        let trial = &record.trial;
+        let key = (trial.scenario.as_str(), trial.block, phase.name.as_str());
+        self.frequencies_khz.get(&key).copied()
+    }
+
+    /// The labels of the gateways, without those of the direct variant and the null gateway.
+    pub(crate) fn gateways(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let variants = self.plan.variants.iter();
+        variants.filter(|it| !it.is_control()).map(Variant::label)
+    }
+
+    /// The scenarios of the plan, each with all variants.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (&'a Scenario, &'a Variant)> + use<'a> {
+        let plan = self.plan;
+        let of = move |scenario| plan.variants.iter().map(move |variant| (scenario, variant));
+        plan.scenarios.iter().flat_map(of)
+    }
+
+    /// Trials on disk.
+    pub(crate) fn trials(&self) -> &'a [StoredTrial] {
+        self.run.trials()
+    }
+
+    /// Trials on disk of a variant in a scenario.
+    pub(crate) fn trials_of<'s>(
+        &self,
+        scenario: &'s str,
+        variant: &'s str,
+    ) -> impl Iterator<Item = &'a StoredTrial> + use<'a, 's> {
+        let all = self.run.trials().iter();
+        all.filter(move |it| is_of(&it.record.trial, scenario, variant))
+    }
+
+    /// Records of completed trials of a variant in a scenario.
+    pub(crate) fn completed_of<'s>(
+        &self,
+        scenario: &'s str,
+        variant: &'s str,
+    ) -> impl Iterator<Item = &'a TrialRecord> + use<'a, 's> {
+        let all = self.completed();
+        all.filter(move |it| is_of(&it.trial, scenario, variant))
+    }
+
+    /// Records of completed trials.
+    pub(crate) fn completed(&self) -> impl Iterator<Item = &'a TrialRecord> + use<'a> {
+        self.run
+            .trials()
+            .iter()
+            .map(|trial| &trial.record)
+            .filter(|record| record.outcome == Outcome::Completed)
+    }
+
+    /// Reports whether the trial is one of the direct variant.
+    pub(crate) fn is_direct(&self, record: &TrialRecord) -> bool {
+        self.variant(&record.trial.variant) == Some(&Variant::Direct)
+    }
+
+    /// The variant of a label.
+    pub(crate) fn variant(&self, label: &str) -> Option<&'a Variant> {
+        self.plan.variant(label)
+    }
+
+    /// The scenario of a name.
+    pub(crate) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
+        self.plan.scenario(name)
+    }
+
+    /// Reports whether the gateway serves some requests itself on purpose.
+    pub(crate) fn is_mocked(&self, scenario: &str) -> bool {
+        let policies = self
+            .scenario(scenario)
+            .into_iter()
+            .flat_map(|scenario| &scenario.routes);
+        policies
+            .flat_map(|route| &route.policies)
+            .any(|policy| matches!(policy, Policy::Mock(_)))
+    }
+
+    /// The throughput of the upstream without a gateway in the same block, or else in the run's
+    /// median block; none without a direct variant.
+    pub(crate) fn direct_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
+        let blocks = self.direct.get(scenario)?;
+        blocks
+            .get(&block)
+            .copied()
+            .or_else(|| median(&blocks.values().copied().collect::<Vec<_>>()))
+    }
+
+    /// Median bytes of a response over the run's trials of the same kind.
+    pub(crate) fn response_bytes(&self, record: &TrialRecord, phase: &PhaseRecord) -> Option<f64> {
+        let trial = &record.trial;
+        self.response_bytes
+            .get(&(&trial.scenario, &trial.variant, &phase.name))
+            .copied()
+    }
+
+    /// Reports whether engine and upstream have a core in common.
+    pub(crate) fn engine_shares_core(&self) -> bool {
+        let placement = &self.plan.placement;
+        placement
+            .engine
+            .iter()
+            .any(|core| placement.upstream.contains(core))
+    }
+}
+
+/// Reports whether a trial is of a variant in a scenario.
+pub(crate) fn is_of(trial: &Trial, scenario: &str, variant: &str) -> bool {
+    trial.scenario == scenario && trial.variant == variant
+}
+
+/// The purpose of a phase that was measured.
+pub(crate) fn kind(phase: &PhaseRecord) -> PhaseKind {
+    kind_of(&phase.shape, phase.side_by_side)
+}
+
+/// The purpose of a load.
+pub(crate) fn kind_of(shape: &Shape, is_side_by_side: bool) -> PhaseKind {
+    match shape {
+        _ if is_side_by_side => PhaseKind::SideBySide,
+        Shape::Closed(closed) if closed.think.is_some() => PhaseKind::Paced,
+        Shape::Closed(_) => PhaseKind::Closed,
+        Shape::Open(_) => PhaseKind::Open,
+    }
+}
+
+/// Responses per second of the measurement; 0 for a measurement without length.
+pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
+    if phase.measure_ns == 0 {
+        return 0.0;
+    }
+    phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
+}
+
+/// Bytes received in the window per response that ended in it; none without such a response.
+/// Responses that ended later are in neither count.
+pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
+    let (bytes, responses) = (
+        phase.counts.bytes_received,
+        phase.counts.completed_in_window,
+    );
+    (responses > 0).then(|| bytes as f64 / responses as f64)
+}

@@ -1,0 +1,138 @@
+//! Percentile curves over all blocks: histograms are added, percentiles never averaged.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::Trial;
+use gatebench_report::Validity;
+use gatebench_store::{Histogram, PhaseRecord};
+
+use super::context::kind;
+use super::digest::{Digest, highest_percentile, metric_word};
+use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
+
+/// Points per factor of ten in the share of samples beyond; enough for a smooth line.
+const POINTS_PER_DECADE: i32 = 20;
+
+/// Histograms under way, by scenario, phase, metric and variant.
+#[derive(Default)]
+pub(crate) struct Curves {
+    merged: BTreeMap<(String, String, CurveMetric, String), Merged>,
+}
+
+struct Merged {
+    kind: PhaseKind,
+    histogram: Histogram<u64>,
+    blocks: Vec<u32>,
+    validity: Validity,
+}
+
+impl Curves {
+    /// Adds the histograms of a phase, which is not invalid for latency.
+    pub(crate) fn add(
+        &mut self,
+        trial: &Trial,
+        phase: &PhaseRecord,
+        digest: &Digest,
+        validity: Validity,
+    ) {
+        for metric in plotted(kind(phase)) {
+            let Some(histogram) = digest.get(&phase.name, *metric) else {
+                continue;
+            };
+            let key = (
+                trial.scenario.clone(),
+                phase.name.clone(),
+                *metric,
+                trial.variant.clone(),
+            );
+            let merged = self.merged.entry(key).or_insert_with(|| {
+                // Sums grow with the widest histogram; a lowest value of 1 ns loses nothing.
+                let mut empty = Histogram::new_from(histogram);
+                empty.auto(true);
+                Merged {
+                    kind: kind(phase),
+                    histogram: empty,
+                    blocks: Vec::new(),
+                    validity,
+                }
+            });
+            if merged.histogram.add(histogram).is_ok() {
+                merged.blocks.push(trial.block);
+                merged.validity = merged.validity.max(validity);
+            }
+        }
+    }
+
+    /// The curves of a scenario by phase and metric, phases and variants in the order given.
+    pub(crate) fn of_scenario(
+        &self,
+        scenario: &str,
+        phases: &[&str],
+        variants: &[&str],
+    ) -> Vec<PercentileCurve> {
+        let place = |names: &[&str], name: &str| names.iter().position(|known| *known == name);
+        let mut curves: Vec<_> = self
+            .merged
+            .iter()
+            .filter(|((of, ..), _)| of == scenario)
+            .filter_map(|((_, phase, metric, variant), merged)| {
+                merged.curve(phase, *metric, variant)
+            })
+            .collect();
+        curves.sort_by_key(|curve| {
+            let phase = place(phases, &curve.phase);
+            (phase, curve.metric, place(variants, &curve.variant))
+        });
+        curves
+    }
+}
+
+impl Merged {
+    fn curve(&self, phase: &str, metric: CurveMetric, variant: &str) -> Option<PercentileCurve> {
+        let trusted_percentile = highest_percentile(&self.histogram)?;
+        let mut blocks = self.blocks.clone();
+        blocks.sort_unstable();
+        Some(PercentileCurve {
+            variant: variant.to_owned(),
+            phase: phase.to_owned(),
+            kind: self.kind,
+            metric,
+            label: format!("{variant}, {}", metric_word(metric)),
+            samples: self.histogram.len(),
+            trusted_percentile,
+            blocks,
+            validity: self.validity,
+            points: points(&self.histogram, trusted_percentile),
+        })
+    }
+}
+
+/// Latency at saturation is users ÷ throughput, so only the response time of it is drawn.
+fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
+    match kind {
+        PhaseKind::SideBySide => &[],
+        PhaseKind::Closed | PhaseKind::Paced => &[CurveMetric::Response],
+        PhaseKind::Open => &[
+            CurveMetric::Added,
+            CurveMetric::Response,
+            CurveMetric::Service,
+            CurveMetric::Lateness,
+        ],
+    }
+}
+
+/// Points at equal distances on a logarithmic axis of the share beyond, the trusted one last.
+fn points(histogram: &Histogram<u64>, trusted_percentile: f64) -> Vec<CurvePoint> {
+    let grid = (0..)
+        .map(|step| 100.0 * (1.0 - 10_f64.powf(-f64::from(step) / f64::from(POINTS_PER_DECADE))))
+        .take_while(|percentile| *percentile < trusted_percentile);
+    grid.chain([trusted_percentile])
+        .map(|percentile| {
+            let latency_ns = histogram.value_at_quantile(percentile / 100.0);
+            CurvePoint {
+                percentile,
+                latency_ns,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,162 @@
+//! The histograms of one trial, added up over status classes.
+
+use std::collections::BTreeMap;
+
+use gatebench_stats::{highest_trustworthy_percentile, is_trustworthy};
+use gatebench_store::{ExactSum, Histogram, PhaseRecord, SecondHistogram, StoreError, StoredTrial};
+
+use super::changes::is_disturbed;
+use super::facts::CurveMetric;
+
+/// Class of requests without a response. They have no latency; the gates count them.
+const FAILED: &str = "failed";
+
+/// The histograms of a trial by phase and metric, over all requests with a response.
+#[derive(Default)]
+pub(crate) struct Digest {
+    histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
+    /// The seconds of the phases in which something was changed or failed.
+    seconds: BTreeMap<String, Vec<SecondHistogram>>,
+}
+
+impl Digest {
+    pub(crate) fn of(trial: &StoredTrial) -> Result<Self, StoreError> {
+        let mut digest = Self::default();
+        for (tag, histogram) in trial.histograms()? {
+            let mut parts = tag.split('.');
+            let (phase, metric, class) = (parts.next(), parts.next(), parts.next());
+            let (Some(phase), Some(metric)) = (phase, metric.and_then(curve_metric)) else {
+                continue;
+            };
+            if class == Some(FAILED) {
+                continue;
+            }
+            let key = (phase.to_owned(), metric);
+            add(digest.histograms.entry(key), histogram, trial)?;
+        }
+        let changed = trial.record.phases.iter();
+        for phase in changed.filter(|phase| is_disturbed(phase)) {
+            let seconds = trial.seconds(&phase.name)?;
+            digest.seconds.insert(phase.name.clone(), seconds);
+        }
+        Ok(digest)
+    }
+
+    /// The histograms of a load that belongs to no run, one for each metric.
+    pub(crate) fn of_load(
+        phase: &str,
+        histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
+    ) -> Self {
+        let of_phase = |(metric, histogram)| ((phase.to_owned(), metric), histogram);
+        Self {
+            histograms: histograms.into_iter().map(of_phase).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The seconds of a phase in which something was changed or failed; none of the others.
+    pub(crate) fn seconds(&self, phase: &str) -> &[SecondHistogram] {
+        self.seconds.get(phase).map_or(&[], Vec::as_slice)
+    }
+
+    /// The histogram of a metric in a phase; none if nothing was recorded.
+    pub(crate) fn get(&self, phase: &str, metric: CurveMetric) -> Option<&Histogram<u64>> {
+        self.histograms
+            .get(&(phase.to_owned(), metric))
+            .filter(|histogram| !histogram.is_empty())
+    }
+}
+
+/// Adds `histogram` to what is there. Ranges may differ, so the sum grows as needed.
+fn add(
+    entry: std::collections::btree_map::Entry<'_, (String, CurveMetric), Histogram<u64>>,
+    histogram: Histogram<u64>,
+    trial: &StoredTrial,
+) -> Result<(), StoreError> {
+    use std::collections::btree_map::Entry;
+
+    match entry {
+        Entry::Vacant(free) => {
+            free.insert(histogram);
+            Ok(())
+        }
+        Entry::Occupied(mut sum) => sum.get_mut().add(histogram).map_err(|error| {
+            let path = trial.folder().join("histograms.hlog");
+            StoreError::Corrupt {
+                path,
+                reason: error.to_string(),
+            }
+        }),
+    }
+}
+
+/// The metrics that findings are made of; request and response halves stay in the log.
+fn curve_metric(word: &str) -> Option<CurveMetric> {
+    match word {
+        "added" => Some(CurveMetric::Added),
+        "response" => Some(CurveMetric::Response),
+        "service" => Some(CurveMetric::Service),
+        "lateness" => Some(CurveMetric::Lateness),
+        _ => None,
+    }
+}
+
+/// The word of a metric in tags and sums.
+pub(crate) fn metric_word(metric: CurveMetric) -> &'static str {
+    match metric {
+        CurveMetric::Added => "added",
+        CurveMetric::Response => "response",
+        CurveMetric::Service => "service",
+        CurveMetric::Lateness => "lateness",
+    }
+}
+
+/// Reports whether the tag of a sum or histogram is that of requests with a response, in any class.
+pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
+    let class = tag.strip_prefix(metric_word(metric));
+    let class = class.and_then(|class| class.strip_prefix('.'));
+    class.is_some_and(|class| class != FAILED)
+}
+
+/// The exact sums of a metric, one for each class of responses.
+pub(crate) fn answered_sums(
+    phase: &PhaseRecord,
+    metric: CurveMetric,
+) -> impl Iterator<Item = &ExactSum> {
+    let all = phase.sums.iter();
+    all.filter(move |(tag, sum)| is_answered(tag, metric) && sum.count > 0)
+        .map(|(_, sum)| sum)
+}
+
+/// A percentile in nanoseconds, where enough samples lie beyond it.
+pub(crate) fn trusted_percentile(histogram: &Histogram<u64>, percentile: f64) -> Option<f64> {
+    is_trustworthy(percentile, histogram.len())
+        .then(|| histogram.value_at_quantile(percentile / 100.0) as f64)
+}
+
+/// A percentile over the requests of a histogram and those without a response, which were
+/// slower than any. None if it lies among those, or too few requests lie beyond it.
+pub(crate) fn percentile_of_sent(
+    histogram: &Histogram<u64>,
+    percentile: f64,
+    unanswered: u64,
+) -> Option<f64> {
+    let value = value_of_sent(histogram, percentile, unanswered)?;
+    is_trustworthy(percentile, histogram.len() + unanswered).then_some(value as f64)
+}
+
+/// As [`percentile_of_sent`], however few requests lie beyond it.
+pub(crate) fn value_of_sent(
+    histogram: &Histogram<u64>,
+    percentile: f64,
+    unanswered: u64,
+) -> Option<u64> {
+    let sent = histogram.len() + unanswered;
+    let quantile = percentile / 100.0 * sent as f64 / histogram.len() as f64;
+    (quantile <= 1.0).then(|| histogram.value_at_quantile(quantile))
+}
+
+/// The highest percentile of a histogram that may be printed.
+pub(crate) fn highest_percentile(histogram: &Histogram<u64>) -> Option<f64> {
+    highest_trustworthy_percentile(histogram.len())
+}

@@ -1,0 +1,50 @@
+//! The comparison of two gateways.
+
+use gatebench_report::Validity;
+use gatebench_stats::{Comparison, Direction};
+use serde::Serialize;
+
+use super::{Metric, PhaseKind, ScenarioFindings, SpoiledBlocks};
+
+/// Two gateways on one metric, block by block.
+#[derive(Clone, Debug, Serialize)]
+pub struct ComparisonFindings {
+    /// Label of the variant that is judged: the one that the plan names first.
+    pub candidate: String,
+    /// Label of the variant it is compared with.
+    pub baseline: String,
+    /// Name of the phase.
+    pub phase: String,
+    pub kind: PhaseKind,
+    /// Which metric.
+    pub metric: Metric,
+    /// True for the metric that decides: CPU per request.
+    pub primary: bool,
+    /// Which values are good.
+    pub direction: Direction,
+    /// The smallest effect that matters: 0.02 is two per cent either way.
+    pub smallest_effect: f64,
+    /// Blocks in which neither side is invalid for the metric.
+    pub blocks: Vec<u32>,
+    /// Worst validity among them.
+    pub validity: Validity,
+    /// Missing blocks that a side spoiled; they count against it.
+    #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
+    pub spoiled: SpoiledBlocks,
+    /// Ratio, interval and verdict.
+    pub result: Comparison,
+    /// The comparison as a sentence, with its full stop.
+    pub text: String,
+}
+
+impl ComparisonFindings {
+    /// The load that the metric was compared at, in a scenario.
+    pub(crate) fn load<'a>(&'a self, scenario: &'a ScenarioFindings) -> &'a str {
+        scenario.load(&self.phase).unwrap_or(&self.phase)
+    }
+
+    /// The number of blocks that were paired; marked where some of them are limited.
+    pub(crate) fn counted_blocks(&self) -> String {
+        format!("{}{}", self.blocks.len(), self.validity.mark())
+    }
+}

@@ -1,0 +1,54 @@
+//! Percentile curves.
+
+use gatebench_report::Validity;
+use serde::Serialize;
+
+use super::PhaseKind;
+
+/// A percentile curve, down to the last percentile that at least 10 values lie beyond.
+#[derive(Clone, Debug, Serialize)]
+pub struct PercentileCurve {
+    /// Label of the variant.
+    pub variant: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// Its kind; curves of closed phases are latency at saturation and labelled so.
+    pub kind: PhaseKind,
+    /// The metric that is plotted.
+    pub metric: CurveMetric,
+    /// Title of the curve for a legend.
+    pub label: String,
+    /// Values in the merged histogram.
+    pub samples: u64,
+    /// The last percentile that may be printed, in 0 to 100.
+    pub trusted_percentile: f64,
+    /// Blocks that were merged: those that are not invalid for latency.
+    pub blocks: Vec<u32>,
+    /// Worst validity among these blocks.
+    pub validity: Validity,
+    /// Points in rising order.
+    pub points: Vec<CurvePoint>,
+}
+
+/// The quantity that a curve shows for each load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CurveMetric {
+    /// Added latency per request.
+    Added,
+    /// Response time from the intended send.
+    Response,
+    /// Service time from the actual send.
+    Service,
+    /// Actual minus intended send.
+    Lateness,
+}
+
+/// A point of a percentile curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// In 0 to 100.
+    pub percentile: f64,
+    /// Value at this percentile.
+    pub latency_ns: u64,
+}

@@ -1,0 +1,54 @@
+//! The run in general.
+
+use gatebench_model::Placement;
+use gatebench_store::{Status, Timestamp};
+use serde::Serialize;
+
+/// Which run it was.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunFacts {
+    /// Name of the suite.
+    pub suite: String,
+    pub title: String,
+    /// When the run began.
+    pub created: Timestamp,
+    /// The status of the run.
+    pub status: Status,
+    /// Version of the gatebench that measured.
+    pub gatebench: String,
+    /// The event loop's backend, or an external load generator with its version.
+    pub engine_backend: String,
+    /// Seed of the order.
+    pub seed: u64,
+    /// True if it only tested that everything works.
+    pub is_smoke: bool,
+    pub blocks_planned: u32,
+    /// Blocks of which every trial is on disk.
+    pub blocks_complete: u32,
+    /// Trials of the plan.
+    pub trials_planned: u32,
+    /// Trials on disk, failed and not supported ones included.
+    pub trials_finished: u32,
+    /// Which cores did what.
+    pub placement: Placement,
+    /// The command line that repeats the run, quoted for a shell.
+    pub command: String,
+    /// The gateways, in the order of the plan's variants.
+    pub gateways: Vec<GatewayLine>,
+}
+
+/// A gateway of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct GatewayLine {
+    /// Label of the variant.
+    pub variant: String,
+    /// The name people know.
+    pub title: String,
+    pub version: String,
+    /// The program, absolute.
+    pub binary: String,
+    /// SHA-256 of the program in lower-case hex.
+    pub sha256: String,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}

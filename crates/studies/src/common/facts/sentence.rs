@@ -1,0 +1,72 @@
+//! Sentences, and the decisions that some of them state.
+
+use gatebench_report::Tone;
+use gatebench_report::chapter::Fact;
+use serde::Serialize;
+
+/// A statement about a variant, a scenario or the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sentence {
+    /// The sentence, with its full stop.
+    pub text: String,
+    /// Its weight.
+    pub tone: Tone,
+    /// The scenario it is about; none for the whole run.
+    pub scenario: Option<String>,
+    /// The variant it is about; none for more than one.
+    pub variant: Option<String>,
+}
+
+impl Sentence {
+    pub(crate) fn new(
+        tone: Tone,
+        text: impl Into<String>,
+        scenario: Option<&str>,
+        variant: Option<&str>,
+    ) -> Self {
+        Self {
+            text: text.into(),
+            tone,
+            scenario: scenario.map(str::to_owned),
+            variant: variant.map(str::to_owned),
+        }
+    }
+}
+
+impl From<&Sentence> for Fact {
+    fn from(sentence: &Sentence) -> Self {
+        Self::of(&*sentence.text, sentence.tone)
+    }
+}
+
+/// The decision that follows from a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The candidate is better or not changed, in every scenario.
+    Fine,
+    /// The candidate is worse in a scenario.
+    Worse,
+    /// There is no verdict: a scenario is not settled, or the baseline differs from itself.
+    Open,
+}
+
+impl Decision {
+    /// The tone of the sentence that states it.
+    pub(crate) fn tone(self) -> Tone {
+        match self {
+            Self::Fine => Tone::Plain,
+            Self::Open => Tone::Caution,
+            Self::Worse => Tone::Alarm,
+        }
+    }
+
+    /// The sign of it in a pull request.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Fine => "✅",
+            Self::Worse => "❌",
+            Self::Open => "❔",
+        }
+    }
+}

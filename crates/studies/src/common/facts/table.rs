@@ -1,0 +1,382 @@
+//! The table of a scenario: rows, metrics, blocks.
+
+use gatebench_model::Variant;
+use gatebench_report::{Unit, Validity};
+use gatebench_stats::Estimate;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Aspect, ComparisonFindings, ExternalResults, GroupFindings, PercentileCurve, Reason,
+    ScenarioSummary, Sentence, SlowestRoutes, SpoiledBlock, WireFindings,
+};
+
+/// Everything that the variants of one scenario have in common, and a table for each phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioFindings {
+    pub name: String,
+    pub title: String,
+    /// The first screen; none for a run that was made for another study than measuring.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<ScenarioSummary>,
+    /// The loads, in order.
+    pub phases: Vec<PhaseLine>,
+    /// One row per variant, in the plan's order (the direct variant where the plan put it).
+    pub rows: Vec<VariantRow>,
+    /// The null gateway's, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null: Option<VariantRow>,
+    /// The groups by phase, variant and the scenario's order; empty if there is but one.
+    pub groups: Vec<GroupFindings>,
+    /// The slowest routes of each phase and variant; empty if no group has several.
+    pub routes: Vec<SlowestRoutes>,
+    /// Figures of an external load generator besides those in the rows, by phase and variant.
+    #[serde(rename = "told")]
+    pub external_results: Vec<ExternalResults>,
+    /// The facts on the wire, a row for each variant that was measured.
+    pub wire: Vec<WireFindings>,
+    /// Percentile curves, merged over the blocks by adding histograms.
+    pub curves: Vec<PercentileCurve>,
+    /// Every pair of gateways on every metric that can be compared, the primary one first; empty
+    /// where the run has too few blocks for a verdict.
+    pub comparisons: Vec<ComparisonFindings>,
+    /// The findings of this scenario, a subset of the headlines and more.
+    pub sentences: Vec<Sentence>,
+}
+
+/// A load in words.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseLine {
+    /// Name of the phase.
+    pub name: String,
+    /// `closed`, `paced` or `open`.
+    pub kind: PhaseKind,
+    /// `64 connections, 10s` or `5,000 requests/s, 10s`.
+    pub label: String,
+}
+
+/// Who decides when a request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// A response triggers the next request: measures capacity.
+    Closed,
+    /// Users think after each response and set the pace: measures the load of that many users.
+    Paced,
+    /// The clock does: measures latency.
+    Open,
+    /// Either, while the other gateways of the block have the same load: measures CPU time at the
+    /// same time.
+    SideBySide,
+}
+
+/// One variant in one scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct VariantRow {
+    /// Label.
+    pub variant: String,
+    /// The part between engine and upstream.
+    pub kind: Variant,
+    /// The status of its trials.
+    pub status: RowStatus,
+    /// Worst validity of its completed trials; none without one.
+    pub validity: Option<Validity>,
+    /// Why it is not valid, each reason once, the worst first.
+    pub reasons: Vec<Reason>,
+    /// Blocks that it spoiled itself, and phases of them; they count against it where gateways are
+    /// compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spoiled: Vec<SpoiledBlock>,
+    /// The measured metrics, by phase.
+    pub metrics: Vec<MetricFindings>,
+}
+
+impl VariantRow {
+    /// A metric in the first phase of a kind that has it.
+    pub fn metric(&self, kind: PhaseKind, metric: Metric) -> Option<&MetricFindings> {
+        self.metrics
+            .iter()
+            .find(|found| found.metric == metric && found.kind == kind)
+    }
+
+    /// A metric in a phase.
+    pub(crate) fn metric_in(&self, phase: &str, metric: Metric) -> Option<&MetricFindings> {
+        let mut metrics = self.metrics.iter();
+        metrics.find(|found| found.metric == metric && found.phase == phase)
+    }
+
+    /// The median of a metric in a phase.
+    pub(crate) fn median_in(&self, phase: &str, metric: Metric) -> Option<f64> {
+        Some(self.metric_in(phase, metric)?.estimate.as_ref()?.median)
+    }
+}
+
+impl PhaseLine {
+    /// The load without its duration: `64 connections`, `5,000 requests/s`.
+    pub fn load(&self) -> &str {
+        let label = self.label.rsplit_once(", ");
+        label.map_or(&self.label, |(load, _)| load)
+    }
+}
+
+impl ScenarioFindings {
+    /// The rows, and that of the null gateway after them.
+    pub fn rows_and_null(&self) -> impl Iterator<Item = &VariantRow> {
+        self.rows.iter().chain(&self.null)
+    }
+
+    /// The row of a variant.
+    pub(crate) fn row(&self, variant: &str) -> Option<&VariantRow> {
+        self.rows.iter().find(|row| row.variant == variant)
+    }
+
+    /// The load of a phase without its duration.
+    pub fn load(&self, phase: &str) -> Option<&str> {
+        let phase = self.phases.iter().find(|known| known.name == phase)?;
+        Some(phase.load())
+    }
+
+    /// Reports whether a load has a fixed rate.
+    pub(crate) fn has_open(&self) -> bool {
+        self.phase(PhaseKind::Open).is_some()
+    }
+
+    /// The first phase of a kind.
+    pub fn phase(&self, kind: PhaseKind) -> Option<&PhaseLine> {
+        self.phases.iter().find(|phase| phase.kind == kind)
+    }
+}
+
+/// The row of a variant in a scenario.
+pub(crate) fn row_of<'a>(
+    scenarios: &'a [ScenarioFindings],
+    scenario: &str,
+    variant: &str,
+) -> Option<&'a VariantRow> {
+    let found = scenarios.iter().find(|it| it.name == scenario)?;
+    found.row(variant)
+}
+
+/// The status of the trials of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RowStatus {
+    /// At least one trial was completed.
+    Measured,
+    /// The gateway lacks policies of the scenario.
+    NotSupported {
+        /// Words of the policies.
+        policies: Vec<String>,
+    },
+    /// No trial was completed, and at least one failed.
+    Failed,
+    /// No trial is on disk.
+    Missing,
+}
+
+impl RowStatus {
+    /// Why nothing was measured, for the place of the cells; none if something was.
+    pub(crate) fn absence(&self) -> Option<String> {
+        match self {
+            Self::Measured => None,
+            Self::NotSupported { policies } => {
+                Some(format!("not supported: {}", policies.join(", ")))
+            }
+            Self::Failed => Some("failed".into()),
+            Self::Missing => Some("not measured".into()),
+        }
+    }
+}
+
+/// One metric of a variant in one phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct MetricFindings {
+    /// Name of the phase.
+    pub phase: String,
+    pub kind: PhaseKind,
+    /// Which metric.
+    pub metric: Metric,
+    /// Unit of all values.
+    pub unit: Unit,
+    /// Median and range over the blocks that are not invalid for this metric; none if there is
+    /// no such block.
+    pub estimate: Option<Estimate>,
+    /// Worst validity among the blocks in the estimate; `Invalid` if there is no estimate.
+    pub validity: Validity,
+    /// The blocks, in order, the invalid ones too.
+    pub blocks: Vec<BlockValue>,
+}
+
+/// One block of a metric.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockValue {
+    /// Block, from 1.
+    pub block: u32,
+    pub trial: u32,
+    /// The value, in the metric's unit.
+    pub value: f64,
+    /// The validity of this value.
+    pub validity: Validity,
+}
+
+/// A metric of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Responses per second of the measurement.
+    Throughput,
+    /// Throughput over the direct variant's in the same block.
+    #[serde(rename = "throughput_of_floor")]
+    ThroughputOfDirect,
+    /// Completed over intended, in an open load.
+    AchievedRate,
+    /// Responses per second of CPU time of the gateway: the throughput of a core that it has to
+    /// itself.
+    ThroughputPerCore,
+    /// CPU time of the gateway's process tree per request.
+    GatewayCpuPerRequest,
+    /// Busy time of the gateway's cores per request, from any process, including softirq,
+    /// interrupts and kernel threads. Only if nothing else of the run uses these cores.
+    GatewayCoreBusyPerRequest,
+    /// Of that, softirq.
+    GatewayCoreSoftirqPerRequest,
+    /// CPU time of the engine per request.
+    EngineCpuPerRequest,
+    /// CPU time of the upstream per request.
+    UpstreamCpuPerRequest,
+    /// CPU time of the gateway over wall time: cores busy.
+    GatewayCores,
+    /// The latency that the variant adds, request by request: median.
+    AddedP50,
+    /// The same, 90th percentile.
+    AddedP90,
+    /// The same, 99th percentile.
+    AddedP99,
+    /// The same, 99.9th percentile.
+    AddedP999,
+    /// Response time from the intended send: median.
+    ResponseP50,
+    /// The same, 90th percentile.
+    ResponseP90,
+    /// The same, 99th percentile.
+    ResponseP99,
+    /// The same, 99.9th percentile.
+    ResponseP999,
+    /// Median response time minus the direct variant's median in the same block: a difference of
+    /// quantiles, not the quantile of a difference.
+    #[serde(rename = "response_p50_over_floor")]
+    ResponseP50OverDirect,
+    /// The same for the 99th percentiles.
+    #[serde(rename = "response_p99_over_floor")]
+    ResponseP99OverDirect,
+    /// Median added latency minus the null gateway's median in the same block: a difference of
+    /// quantiles.
+    AddedP50OverNull,
+    /// The same for the 99th percentiles.
+    AddedP99OverNull,
+    /// The lateness of requests when they left: 99th percentile.
+    LatenessP99,
+    /// Most anonymous resident memory of the gateway.
+    GatewayRssAnonMax,
+    /// From the start of the gateway to readiness.
+    GatewayStart,
+    /// Requests without a correct response from the second of a change on.
+    ChangeErrors,
+    /// Those, and responses slower than the slowest before the change.
+    ChangeAffected,
+    /// The longest response time from the second of a change on.
+    ChangeWorst,
+    /// From a change, or the end of a failure, to the first second that is like those before it:
+    /// without a failure, and with a 99th percentile that is not above that of every second before.
+    /// None if there is no such second.
+    ChangeRecovery,
+    /// From a change of the configuration until a new connection was served by it.
+    ChangeEffective,
+    /// Of the requests that targets saw while one was ill, the share that went to that one.
+    FailureShare,
+    /// Requests that targets saw beyond those that were sent, in a phase in which one was ill.
+    FailureSentAgain,
+    /// The latency that the gateway added in the whole seconds of the failure, 99th percentile. The
+    /// time that the failing target took is not in it.
+    FailureAdded,
+    /// Requests without a response.
+    Errors,
+    /// Responses that failed a check.
+    ChecksFailed,
+    /// Arrivals that were never sent.
+    Dropped,
+}
+
+impl Metric {
+    /// The title, the unit, and the aspect that must be valid for the metric to be valid; a mere
+    /// count has no such aspect.
+    fn facts(self) -> (&'static str, (Unit, Option<Aspect>)) {
+        use Metric as M;
+        let rate = (Unit::RequestsPerSecond, Some(Aspect::Throughput));
+        let share = (Unit::Ratio, Some(Aspect::Throughput));
+        let cpu = (Unit::CpuNanosecondsPerRequest, Some(Aspect::CpuPerRequest));
+        let latency = (Unit::Nanoseconds, Some(Aspect::Latency));
+        let tail = (Unit::Nanoseconds, Some(Aspect::LatencyTail));
+        let time = (Unit::Nanoseconds, None);
+        let count = (Unit::Count, None);
+        match self {
+            M::Throughput => ("throughput", rate),
+            M::ThroughputOfDirect => ("throughput over direct throughput", share),
+            M::AchievedRate => ("completed over intended", share),
+            M::ThroughputPerCore => (
+                "throughput per gateway core",
+                (Unit::RequestsPerSecond, Some(Aspect::CpuPerRequest)),
+            ),
+            M::GatewayCpuPerRequest => ("gateway CPU per request", cpu),
+            M::GatewayCoreBusyPerRequest => ("gateway core busy per request", cpu),
+            M::GatewayCoreSoftirqPerRequest => ("of that, softirq", cpu),
+            M::EngineCpuPerRequest => ("load generator CPU per request", cpu),
+            M::UpstreamCpuPerRequest => ("upstream CPU per request", cpu),
+            M::GatewayCores => (
+                "gateway cores busy",
+                (Unit::Cores, Some(Aspect::CpuPerRequest)),
+            ),
+            M::AddedP50 => ("added latency p50", latency),
+            M::AddedP90 => ("added latency p90", latency),
+            M::AddedP99 => ("added latency p99", latency),
+            M::AddedP999 => ("added latency p99.9", tail),
+            M::ResponseP50 => ("response time p50", latency),
+            M::ResponseP90 => ("response time p90", latency),
+            M::ResponseP99 => ("response time p99", latency),
+            M::ResponseP999 => ("response time p99.9", tail),
+            M::ResponseP50OverDirect => ("response p50 minus direct p50", latency),
+            M::ResponseP99OverDirect => ("response p99 minus direct p99", latency),
+            M::AddedP50OverNull => ("added p50 minus the null gateway's p50", latency),
+            M::AddedP99OverNull => ("added p99 minus the null gateway's p99", latency),
+            M::LatenessP99 => ("send lateness p99", latency),
+            M::GatewayRssAnonMax => (
+                "gateway memory (RssAnon)",
+                (Unit::Bytes, Some(Aspect::Memory)),
+            ),
+            M::GatewayStart => ("gateway start to ready", time),
+            M::ChangeErrors => ("failed from the change on", count),
+            M::ChangeAffected => ("affected by the change", count),
+            M::ChangeWorst => ("longest response from the change on", time),
+            M::ChangeRecovery => ("from the change to recovery", time),
+            M::ChangeEffective => ("from the change to its effect", time),
+            M::FailureShare => ("share of the failing target", (Unit::Ratio, None)),
+            M::FailureSentAgain => ("requests sent again", count),
+            M::FailureAdded => ("added latency p99 during the failure", time),
+            M::Errors => ("requests without a response", count),
+            M::ChecksFailed => ("responses that failed a check", count),
+            M::Dropped => ("arrivals dropped", count),
+        }
+    }
+
+    /// Its title in sentences, tables and legends.
+    pub fn title(self) -> &'static str {
+        self.facts().0
+    }
+
+    pub(crate) fn unit(self) -> Unit {
+        self.facts().1.0
+    }
+
+    pub(crate) fn aspect(self) -> Option<Aspect> {
+        self.facts().1.1
+    }
+}

@@ -1,0 +1,94 @@
+//! The trials: judged, missing, failed, second by second.
+
+use gatebench_report::Validity;
+use gatebench_store::Timestamp;
+use serde::Serialize;
+
+use super::{PhaseKind, Reason};
+
+/// One trial that is on disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrialFindings {
+    /// Number, from 1.
+    pub number: u32,
+    /// Block, from 1.
+    pub block: u32,
+    pub scenario: String,
+    pub variant: String,
+    /// Its folder in the run directory, as in `trials/0001-proxy-json-nginx-b1`.
+    pub folder: String,
+    /// When it began.
+    pub started: Timestamp,
+    pub duration_ns: u64,
+    /// Its outcome in a word or two: `completed`, `not supported`, `failed`, `interrupted`.
+    pub outcome: String,
+    /// Worst of its reasons.
+    pub validity: Validity,
+    /// Why; empty for a valid one.
+    pub reasons: Vec<Reason>,
+    pub warnings: Vec<String>,
+    /// Its phases with their seconds.
+    pub timeline: Vec<TimelinePhase>,
+}
+
+/// The seconds of a phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimelinePhase {
+    /// Name of the phase.
+    pub phase: String,
+    pub kind: PhaseKind,
+    /// Begin of the measurement, counted from the trial's begin.
+    pub began_ns: u64,
+    /// Seconds in order.
+    pub seconds: Vec<TimelineSecond>,
+}
+
+/// A second of a phase. What was not sampled is absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimelineSecond {
+    /// Second of the measurement, from 0.
+    pub second: u32,
+    /// Responses in it.
+    pub completed: u64,
+    /// Failures in it.
+    pub failed: u64,
+    /// Median response time.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the response time.
+    pub response_p99_ns: Option<u64>,
+    /// Cores that the gateway kept busy.
+    pub gateway_cores: Option<f64>,
+    /// Anonymous resident memory of the gateway.
+    pub gateway_rss_anon_bytes: Option<u64>,
+    /// Cores that the engine kept busy.
+    pub engine_cores: Option<f64>,
+    /// Cores that the upstream kept busy.
+    pub upstream_cores: Option<f64>,
+}
+
+/// A trial of the plan that is not on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissingTrial {
+    /// Number, from 1.
+    pub number: u32,
+    /// Block, from 1.
+    pub block: u32,
+    pub scenario: String,
+    pub variant: String,
+}
+
+/// A trial that failed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failure {
+    pub trial: u32,
+    pub block: u32,
+    pub scenario: String,
+    pub variant: String,
+    /// Whose fault it is, in words.
+    pub culprit: String,
+    /// The cause of the failure.
+    pub reason: String,
+    pub remedy: String,
+    /// The phase it happened in.
+    pub phase: Option<String>,
+}

@@ -1,0 +1,224 @@
+//! The reasons that limit figures.
+
+use gatebench_report::Validity;
+use serde::Serialize;
+
+/// Why something is limited or invalid.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// The gate that tripped.
+    pub gate: Gate,
+    /// Its severity.
+    pub validity: Validity,
+    /// The aspects that it spoils; the others remain valid.
+    pub spoils: Vec<Aspect>,
+    /// The phase; none for the whole trial.
+    pub phase: Option<String>,
+    /// The observation, as a sentence with its numbers and full stop.
+    pub message: String,
+    /// The remedy, as a sentence with its full stop.
+    pub remedy: String,
+}
+
+/// An aspect that a reason makes unusable or doubtful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aspect {
+    /// Throughput and capacity.
+    Throughput,
+    /// All latencies.
+    Latency,
+    /// Latencies beyond the 99th percentile; the others remain valid.
+    LatencyTail,
+    /// CPU time per request.
+    CpuPerRequest,
+    Memory,
+}
+
+/// The validity gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// Engine CPU near its share.
+    EngineSaturated,
+    /// The load generator waited for its core.
+    EngineWaited,
+    /// Requests left late.
+    EngineLate,
+    /// Requests waited for a free connection while the gateway held all of them.
+    ConnectionsHeld,
+    /// Throughput near that of the upstream alone.
+    #[serde(rename = "upstream_near_floor")]
+    UpstreamNearDirect,
+    /// Arrivals were dropped.
+    ArrivalsDropped,
+    /// Fewer requests were sent than intended.
+    RateNotAchieved,
+    /// Responses failed their checks.
+    ChecksFailed,
+    /// Requests got no response.
+    RequestErrors,
+    /// Nothing was sent, or there was no response.
+    #[serde(rename = "no_answers")]
+    NoResponses,
+    /// Parity held before the load, but not after it.
+    ParityLost,
+    /// A process of the gateway ended.
+    GatewayRestarted,
+    /// A CPU limit stopped the processes.
+    Throttled,
+    /// The hypervisor took time.
+    Steal,
+    /// Another process used the pinned cores.
+    ForeignProcess,
+    /// Engine or upstream ran on another thread of the gateway's physical core.
+    SharedCore,
+    /// The clock source changed during the trial.
+    ClockSourceChanged,
+    /// The clock source is slow to read.
+    ClockSourceSlow,
+    /// The gateway's cores changed their frequency.
+    FrequencyChanged,
+    /// The series has a trend.
+    NotSteady,
+    /// The phase was too short for a test of steady state.
+    SteadinessUntested,
+    /// A closed load did not saturate the gateway.
+    GatewayNotSaturated,
+    /// Percentiles, means and rates contradict each other.
+    Inconsistent,
+    /// The figures are ones that `gatebench audit` calls impossible in a published table.
+    CannotBeTrue,
+    /// The upstream saw requests more than once.
+    Retries,
+    /// The gateway does not keep its connections to the upstream.
+    UpstreamConnections,
+    /// Clients' connections are closed from the other side.
+    ClientConnections,
+    /// The gateway sends HTTP/1.0 to the upstream.
+    UpstreamVersion,
+    /// The gateway writes a log that the scenario does not require, or lacks one that it requires.
+    AccessLog,
+    /// Not all of the gateway's workers worked.
+    Workers,
+    /// Responses did not come from the upstream.
+    NeverReachedUpstream,
+    /// Times of the upstream were stripped.
+    HeaderStripped,
+    /// Values beyond the histogram's range.
+    Clamped,
+    /// The trial failed or was interrupted.
+    NotCompleted,
+}
+
+/// The cause of an unusable block.
+#[derive(Clone, Copy)]
+pub(crate) enum Blame {
+    /// The gateway, whatever the machine did: it gave wrong responses, or ended.
+    Gateway,
+    /// The gateway, unless something else kept requests waiting at the same time.
+    GatewayAlone,
+    /// The machine, the instrument, or whoever interrupted the run. The outcome of a trial that was
+    /// not completed names its own culprit.
+    Other,
+}
+
+impl Gate {
+    /// The gate in a few words, and the cause of the blocks that it makes unusable.
+    fn facts(self) -> (&'static str, Blame) {
+        use Blame::{Gateway, GatewayAlone, Other};
+        match self {
+            Self::EngineSaturated => ("load generator at its limit", Other),
+            Self::EngineWaited => ("load generator waited for its core", Other),
+            Self::EngineLate => ("requests left late", Other),
+            Self::ConnectionsHeld => ("requests waited for connections", GatewayAlone),
+            Self::UpstreamNearDirect => ("near direct throughput", Other),
+            Self::ArrivalsDropped => ("arrivals dropped", GatewayAlone),
+            Self::RateNotAchieved => ("rate not reached", GatewayAlone),
+            Self::ChecksFailed => ("checks failed", Gateway),
+            Self::RequestErrors => ("requests without a response", GatewayAlone),
+            Self::NoResponses => ("no response", GatewayAlone),
+            Self::ParityLost => ("parity lost", Gateway),
+            Self::GatewayRestarted => ("gateway process ended", Gateway),
+            Self::Throttled => ("CPU limit", Other),
+            Self::Steal => ("time stolen", Other),
+            Self::ForeignProcess => ("other processes on the cores", Other),
+            Self::SharedCore => (
+                "a physical core shared with load generator or upstream",
+                Other,
+            ),
+            Self::ClockSourceChanged => ("the clock source changed", Other),
+            Self::ClockSourceSlow => ("a slow clock source", Other),
+            Self::FrequencyChanged => ("the cores changed their frequency", Other),
+            Self::NotSteady => ("not steady", Other),
+            Self::SteadinessUntested => ("steady state not tested", Other),
+            Self::GatewayNotSaturated => ("gateway not saturated", Other),
+            Self::Inconsistent => ("numbers disagree", Other),
+            Self::CannotBeTrue => ("figures that cannot be true", Other),
+            Self::Retries => ("retries", Other),
+            Self::UpstreamConnections => ("connections to the upstream not kept", Other),
+            Self::ClientConnections => ("clients' connections not kept", Other),
+            Self::UpstreamVersion => ("HTTP/1.0 to the upstream", Other),
+            Self::AccessLog => ("an access log", Gateway),
+            Self::Workers => ("idle workers", Other),
+            Self::NeverReachedUpstream => ("responses not from the upstream", Gateway),
+            Self::HeaderStripped => ("times stripped", Other),
+            Self::Clamped => ("values beyond the histogram", Other),
+            Self::NotCompleted => ("not completed", Other),
+        }
+    }
+
+    pub(crate) fn in_short(self) -> &'static str {
+        self.facts().0
+    }
+
+    pub(crate) fn blame(self) -> Blame {
+        self.facts().1
+    }
+}
+
+/// An unusable block of a gateway, or a phase of it, that the gateway itself spoiled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpoiledBlock {
+    /// Block, from 1.
+    pub block: u32,
+    pub trial: u32,
+    /// The phase; none for the whole trial.
+    pub phase: Option<String>,
+    /// The gate that tripped.
+    pub gate: Gate,
+    /// The aspects of the block without a value.
+    pub spoils: Vec<Aspect>,
+    /// True if the gateway certainly was the cause; false if a request was lost while the machine
+    /// or the engine was disturbed as well.
+    pub is_certain: bool,
+}
+
+/// The blocks of a comparison that one of its sides spoiled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SpoiledSide {
+    /// Blocks that it spoiled or may have spoiled itself.
+    pub blocks: Vec<u32>,
+    /// Of these, the ones that it certainly spoiled and in which the other side has a value.
+    pub alone: Vec<u32>,
+    /// Of these, the ones in which machine or engine were disturbed as well.
+    pub uncertain: Vec<u32>,
+    /// The gates that tripped.
+    pub gates: Vec<Gate>,
+}
+
+/// Blocks of a comparison that count against the side that spoiled them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SpoiledBlocks {
+    /// By the side that is judged.
+    pub candidate: SpoiledSide,
+    /// By the side that it is compared with.
+    pub baseline: SpoiledSide,
+}
+
+impl SpoiledBlocks {
+    /// True if no block was spoiled.
+    pub fn is_empty(&self) -> bool {
+        self.candidate.blocks.is_empty() && self.baseline.blocks.is_empty()
+    }
+}

@@ -1,0 +1,92 @@
+//! The facts on the wire that were equal between gateways, and those that were not, as counted.
+
+use serde::Serialize;
+
+/// The facts on the wire of a scenario at a variant, over all completed trials.
+#[derive(Clone, Debug, Serialize)]
+pub struct WireFindings {
+    /// Label of the variant.
+    pub variant: String,
+    /// True for the direct variant.
+    #[serde(rename = "is_floor")]
+    pub is_direct: bool,
+    /// The facts that were counted or tried, in the order of [`WireName::ALL`].
+    pub facts: Vec<WireFact>,
+}
+
+/// One thing that was counted or tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WireFact {
+    pub name: WireName,
+    /// As a number, where it is one.
+    pub value: Option<f64>,
+    /// In words.
+    pub text: String,
+    /// True if it differs from the other gateways, or from the expected value.
+    pub differs: bool,
+}
+
+/// A fact that is counted or tried on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WireName {
+    /// The version of HTTP that the gateway sends to the upstream.
+    UpstreamVersion,
+    RequestsPerUpstreamConnection,
+    RequestsPerClientConnection,
+    /// Field lines of a request at the upstream.
+    Fields,
+    /// Bytes of a request's head at the upstream.
+    HeadBytes,
+    /// Bytes of a request's body at the upstream.
+    BodyBytes,
+    /// Requests that the upstream saw more than once.
+    Retries,
+    /// The upstream receives the first part of a request before its last byte is sent.
+    PassesRequests,
+    /// The client receives the first part of a response before its last byte is sent.
+    #[serde(rename = "passes_answers")]
+    PassesResponses,
+    /// Bytes that the gateway writes to files, for each request.
+    WrittenBytes,
+    /// Threads that did the work.
+    Workers,
+    /// Routes that respond.
+    Routes,
+}
+
+impl WireName {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 12] = [
+        Self::UpstreamVersion,
+        Self::RequestsPerUpstreamConnection,
+        Self::RequestsPerClientConnection,
+        Self::Fields,
+        Self::HeadBytes,
+        Self::BodyBytes,
+        Self::Retries,
+        Self::PassesRequests,
+        Self::PassesResponses,
+        Self::WrittenBytes,
+        Self::Workers,
+        Self::Routes,
+    ];
+
+    /// The name in tables.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::UpstreamVersion => "HTTP version to the upstream",
+            Self::RequestsPerUpstreamConnection => "requests per upstream connection",
+            Self::RequestsPerClientConnection => "requests per client connection",
+            Self::Fields => "header fields to the upstream",
+            Self::HeadBytes => "header bytes to the upstream",
+            Self::BodyBytes => "body bytes to the upstream",
+            Self::Retries => "requests sent again",
+            Self::PassesRequests => "requests passed on before they are whole",
+            Self::PassesResponses => "responses passed on before they are whole",
+            Self::WrittenBytes => "written to files per request",
+            Self::Workers => "threads that did the work",
+            Self::Routes => "routes that respond",
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Judges the program's own figures by the rules by which `gatebench audit` judges others'.
+//!
+//! Each phase is written as the rows that a report would print, to more digits, and judged by the
+//! same rules. Only what is impossible counts here: what merely misleads (a closed loop's mean,
+//! say) the reports label.
+
+use gatebench_audit::{Finding, Severity, audit_rows};
+use gatebench_model::{Shape, Variant};
+use gatebench_store::PhaseRecord;
+
+use super::consistency::{DEFECT, METRICS, exact, percentiles_and_sums};
+use super::wire::streams_per_connection;
+use super::{EVERYTHING, View};
+use crate::common::cpu::{cores_busy, cpu_ns_per_request};
+use crate::common::digest::metric_word;
+use crate::common::facts::{CurveMetric, Gate, Reason};
+use crate::common::loads;
+
+/// CPU time is read at ticks of the scheduler; in a shorter window they are too large a part of it.
+const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;
+
+/// Percentiles that are compared with each other, even if too few samples lie beyond them to print
+/// them.
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+
+/// A table that cannot be true.
+pub(super) fn cannot_be_true(view: &View) -> Option<Reason> {
+    let phase = view.phase;
+    // Where sums and histograms disagree, that is said already.
+    let agreeing = percentiles_and_sums(view).is_none();
+    let metrics = METRICS.iter().filter(|_| agreeing);
+    let mut tables: Vec<Sheet> = metrics.filter_map(|it| times(view, *it)).collect();
+    tables.extend(external_figures(phase));
+    tables.extend(
+        ["gateway", "upstream"]
+            .map(|it| cpu(view, it))
+            .into_iter()
+            .flatten(),
+    );
+    let found = tables.into_iter().find_map(Sheet::impossible)?;
+    let message = format!(
+        "{} cannot be true: {}.",
+        found.row.as_deref().unwrap_or(&found.table),
+        found.says
+    );
+    Some(view.invalid(Gate::CannotBeTrue, &EVERYTHING, message, DEFECT))
+}
+
+/// A table of one row.
+struct Sheet {
+    name: String,
+    cells: Vec<(String, String)>,
+}
+
+impl Sheet {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            cells: Vec::new(),
+        }
+    }
+
+    fn with(mut self, heading: impl Into<String>, value: impl ToString) -> Self {
+        self.cells.push((heading.into(), value.to_string()));
+        self
+    }
+
+    fn impossible(self) -> Option<Finding> {
+        let (mut headings, mut row) = (vec!["figures".to_owned()], vec![self.name.clone()]);
+        for (heading, value) in self.cells {
+            headings.push(heading);
+            row.push(value);
+        }
+        audit_rows(&self.name, &headings, vec![row])
+            .into_iter()
+            .find(|it| it.severity == Severity::Impossible)
+    }
+}
+
+/// Mean and percentiles of a metric; of a closed load's response time also the requests in flight.
+fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
+    let phase = view.phase;
+    let sum = exact(view, metric).filter(|sum| sum.count > 0 && sum.clamped == 0)?;
+    let histogram = view.digest.get(&phase.name, metric)?;
+    let mut sheet = Sheet::new(&format!("{} of {}", metric_word(metric), phase.name)).with(
+        "mean ns",
+        format!("{:.1}", sum.sum_ns as f64 / sum.count as f64),
+    );
+    // A bucket's values are known to its width: all are taken at its upper end, and the longest
+    // with them.
+    for quantile in QUANTILES {
+        let heading = format!("p{} ns", quantile * 100.0);
+        sheet = sheet.with(heading, histogram.value_at_quantile(quantile));
+    }
+    sheet = sheet.with("max ns", histogram.highest_equivalent(sum.max_ns));
+    if let (CurveMetric::Response, Some(connections)) = (metric, connections_max(phase)) {
+        // Every request of the measurement ended before the longest response after its end.
+        let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
+        sheet = sheet
+            .with("requests/s", format!("{:.3}", sum.count as f64 / seconds))
+            .with("connections", connections * streams_per_connection(view));
+    }
+    Some(sheet)
+}
+
+/// The figures of an external load generator.
+fn external_figures(phase: &PhaseRecord) -> Option<Sheet> {
+    let external = phase.external.as_ref()?;
+    let mut sheet = Sheet::new(&format!(
+        "the figures of {} for {}",
+        external.engine, phase.name
+    ));
+    let extremes = [
+        ("min ns", external.min_ns),
+        ("mean ns", external.mean_ns),
+        ("max ns", external.max_ns),
+    ];
+    for (heading, value) in extremes {
+        if let Some(value) = value {
+            sheet = sheet.with(heading, value);
+        }
+    }
+    for (percentile, value) in &external.percentiles_ns {
+        sheet = sheet.with(format!("p{percentile} ns"), value);
+    }
+    Some(sheet)
+}
+
+/// CPU time of a component against the cores that it had to itself.
+fn cpu(view: &View, component: &str) -> Option<Sheet> {
+    let phase = view.phase;
+    let placement = &view.run?.0.plan.placement;
+    let cores = match component {
+        "gateway" => match view.variant()? {
+            variant @ Variant::Gateway { .. } => variant.setup()?.gateway_cores(placement).len(),
+            Variant::Direct | Variant::Attached { .. } => return None,
+        },
+        _ => placement.upstream.len(),
+    };
+    let window_ns = phase.usage.get(component)?.window_ns;
+    if cores == 0 || window_ns < CPU_WINDOW_NS_MIN {
+        return None;
+    }
+    let cpu_ns = cpu_ns_per_request(phase, component)?;
+    let rate = cores_busy(phase, component)? * 1e9 / cpu_ns;
+    rate.is_finite().then(|| {
+        Sheet::new(&format!(
+            "the CPU time of the {component} in {}",
+            phase.name
+        ))
+        .with("requests/s", format!("{rate:.3}"))
+        .with("cpu per request ns", format!("{cpu_ns:.3}"))
+        .with("cores", cores)
+    })
+}
+
+/// The most connections that a closed load had at once; none for a load by the clock.
+fn connections_max(phase: &PhaseRecord) -> Option<u64> {
+    let of = |shape: &Shape| match shape {
+        Shape::Closed(closed) => Some(u64::from(loads::connections_max(closed))),
+        Shape::Open(_) => None,
+    };
+    if phase.groups.is_empty() {
+        return of(&phase.shape);
+    }
+    phase.groups.iter().map(|group| of(&group.shape)).sum()
+}

@@ -1,0 +1,146 @@
+//! Gates over numbers that must agree with each other.
+
+use gatebench_model::Shape;
+use gatebench_model::load::Closed;
+use gatebench_report::format::{counted, grouped};
+use gatebench_stats::concurrency;
+use gatebench_store::{ExactSum, PhaseRecord};
+
+use super::thresholds::{LITTLE_RANGE, MEAN_ERROR_MAX, RESPONSE_BYTES_ERROR_MAX};
+use super::wire::streams_per_connection;
+use super::{EVERYTHING, View};
+use crate::common::context::{bytes_per_response, throughput_per_second};
+use crate::common::digest::{answered_sums, metric_word};
+use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
+
+pub(super) const DEFECT: &str =
+    "Report this with the run directory: the instrument contradicts itself.";
+
+pub(super) const METRICS: [CurveMetric; 4] = [
+    CurveMetric::Added,
+    CurveMetric::Response,
+    CurveMetric::Service,
+    CurveMetric::Lateness,
+];
+
+/// The exact sums of a metric over all classes of responses; none if the phase has none.
+pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
+    let sums = answered_sums(view.phase, metric).copied();
+    sums.reduce(|a, b| ExactSum {
+        count: a.count + b.count,
+        sum_ns: a.sum_ns.saturating_add(b.sum_ns),
+        min_ns: a.min_ns.min(b.min_ns),
+        max_ns: a.max_ns.max(b.max_ns),
+        clamped: a.clamped + b.clamped,
+    })
+}
+
+/// A value at the histogram's edge is a lower bound.
+pub(super) fn clamped(view: &View) -> Option<Reason> {
+    let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
+    (clamped > 0).then_some(())?;
+    let message = format!(
+        "{} lay beyond the histogram's range and were counted at its edge.",
+        counted(clamped, "value")
+    );
+    let remedy = "Read the highest percentiles as lower bounds.";
+    Some(view.limited(Gate::Clamped, &[Aspect::Latency], message, remedy))
+}
+
+/// Each histogram must hold as many values as were summed, with the same mean, and its percentiles
+/// must lie in order between the exact extremes.
+pub(super) fn percentiles_and_sums(view: &View) -> Option<Reason> {
+    let problem = METRICS
+        .iter()
+        .find_map(|metric| disagreement(view, *metric))?;
+    Some(view.invalid(Gate::Inconsistent, &[Aspect::Latency], problem, DEFECT))
+}
+
+fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
+    let word = metric_word(metric);
+    let exact = exact(view, metric)?;
+    let Some(histogram) = view.digest.get(&view.phase.name, metric) else {
+        return Some(format!(
+            "{} were summed and none is in a histogram of {word}.",
+            exact.count
+        ));
+    };
+    if histogram.len() != exact.count {
+        let counted = grouped(histogram.len() as f64);
+        let summed = grouped(exact.count as f64);
+        return Some(format!(
+            "The histogram of {word} holds {counted} values, its sum {summed}."
+        ));
+    }
+    if exact.clamped > 0 {
+        return None;
+    }
+    let mean = exact.sum_ns as f64 / exact.count as f64;
+    if (histogram.mean() - mean).abs() > MEAN_ERROR_MAX * mean.max(1.0) + 1.0 {
+        let (found, mean) = (format!("{:.0}", histogram.mean()), format!("{mean:.0}"));
+        return Some(format!(
+            "The histogram of {word} has mean {found} ns, the exact mean is {mean} ns."
+        ));
+    }
+    let ordered = [0.5, 0.9, 0.99, 0.999].map(|q| histogram.value_at_quantile(q));
+    let in_order = ordered.is_sorted() && ordered[0] >= histogram.lowest_equivalent(exact.min_ns);
+    let below_max = ordered[3] <= histogram.highest_equivalent(exact.max_ns);
+    (!in_order || !below_max).then(|| format!("The percentiles of {word} are out of order."))
+}
+
+/// Connections that are never without a request, over all groups; none if some of them pause,
+/// come and go, or send by the clock.
+fn always_busy(phase: &PhaseRecord) -> Option<u64> {
+    let busy = |shape: &Shape| match shape {
+        Shape::Closed(closed) => {
+            let plain = Closed::new(closed.connections);
+            (*closed == plain).then_some(u64::from(closed.connections))
+        }
+        Shape::Open(_) => None,
+    };
+    if phase.groups.is_empty() {
+        return busy(&phase.shape);
+    }
+    phase.groups.iter().map(|group| busy(&group.shape)).sum()
+}
+
+/// Throughput, mean and connections of a closed load are one equation. Requests without a response
+/// keep a connection busy without a response time, so a phase with such requests is not tested.
+pub(super) fn littles_law(view: &View) -> Option<Reason> {
+    let connections = always_busy(view.phase)? * streams_per_connection(view);
+    if view.phase.counts.errors.values().any(|count| *count > 0) {
+        return None;
+    }
+    let response = exact(view, CurveMetric::Response)?;
+    let mean_ns = response.sum_ns as f64 / response.count as f64;
+    let found = concurrency(throughput_per_second(view.phase), mean_ns);
+    let share = found / connections as f64;
+    let (low, high) = LITTLE_RANGE;
+    (!(low..=high).contains(&share)).then_some(())?;
+    let message = format!(
+        "Throughput × mean response time gives {found:.1} requests in flight over {} connections (Little's law).",
+        grouped(connections as f64)
+    );
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    Some(view.limited(Gate::Inconsistent, &spoils, message, DEFECT))
+}
+
+/// Classes must add up to the completed requests, and responses must be as long as in other blocks.
+pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    let classes: u64 = counts.by_class.values().sum();
+    if !counts.by_class.is_empty() && classes != counts.completed {
+        let (completed, classes) = (grouped(counts.completed as f64), grouped(classes as f64));
+        let message = format!("{completed} requests completed, {classes} have a status class.");
+        return Some(view.invalid(Gate::Inconsistent, &EVERYTHING, message, DEFECT));
+    }
+    let (context, record) = view.run?;
+    let usual = context.response_bytes(record, view.phase)?;
+    let bytes = bytes_per_response(view.phase)?;
+    ((bytes - usual).abs() > RESPONSE_BYTES_ERROR_MAX * usual).then_some(())?;
+    let message =
+        format!("Responses had {bytes:.1} bytes on average, {usual:.1} in the run's median block.");
+    let remedy =
+        "Look for responses that differ: errors with the right status, headers that come and go.";
+    Some(view.limited(Gate::Inconsistent, &EVERYTHING, message, remedy))
+}

@@ -1,0 +1,67 @@
+//! Gates over the gateway's processes.
+
+use gatebench_report::format::{counted, percent};
+
+use super::thresholds::GATEWAY_BUSY_MIN;
+use super::{EVERYTHING, View};
+use crate::common::cpu::{cores_busy, usable_cores};
+use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
+
+/// The remedy for processes that ended.
+pub(super) const RESTARTED_REMEDY: &str =
+    "Read the gateway's log for the crash or the limit that recycles its workers.";
+
+/// The unit of replication is a process; another one in its place is another trial.
+pub(super) fn restarted(view: &View) -> Option<Reason> {
+    let ended = view.phase.usage.get("gateway")?.processes_ended;
+    // A reload replaces workers; that is what is measured.
+    (ended > 0 && view.phase.change.is_none()).then_some(())?;
+    let count = counted(u64::from(ended), "process");
+    let message = format!("{count} of the gateway ended during the measurement.");
+    Some(view.invalid(
+        Gate::GatewayRestarted,
+        &EVERYTHING,
+        message,
+        RESTARTED_REMEDY,
+    ))
+}
+
+/// Cores that the gateway kept busy in a closed load, and cores it could have.
+fn busy_of_available(view: &View) -> Option<(f64, f64)> {
+    if view.kind() != PhaseKind::Closed || view.is_direct() || view.is_null() {
+        return None;
+    }
+    let (context, record) = view.run?;
+    let busy = cores_busy(view.phase, "gateway")?;
+    let placed = context.plan.placement.gateway.len();
+    Some((busy, usable_cores(record.gateway.as_ref(), placed)))
+}
+
+/// Share of its cores that the gateway kept busy in a closed load; none in other loads and for the
+/// direct variant.
+pub(super) fn busy_share(view: &View) -> Option<f64> {
+    busy_of_available(view).map(|(busy, available)| busy / available)
+}
+
+/// Reports whether a closed load used the full capacity of the gateway.
+pub(super) fn is_saturated(view: &View) -> bool {
+    busy_share(view).is_some_and(|share| share >= GATEWAY_BUSY_MIN)
+}
+
+/// A throughput is the gateway's capacity only if the gateway has no idle cores.
+pub(super) fn not_saturated(view: &View) -> Option<Reason> {
+    let (busy, available) = busy_of_available(view)?;
+    (!is_saturated(view)).then_some(())?;
+    let message = format!(
+        "The gateway kept {busy:.2} of {available} cores busy ({}): this is not its capacity; its CPU \
+         per request is still valid.",
+        percent(busy / available)
+    );
+    let remedy = "Give load generator and upstream more cores, or the gateway fewer; more connections may help.";
+    Some(view.limited(
+        Gate::GatewayNotSaturated,
+        &[Aspect::Throughput],
+        message,
+        remedy,
+    ))
+}

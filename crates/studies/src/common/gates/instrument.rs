@@ -1,0 +1,104 @@
+//! Gates over engine and upstream: when they are the bottleneck, the result is about them.
+
+use gatebench_report::Unit;
+use gatebench_report::format::{percent, quantity};
+
+use super::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
+use super::{View, gateway};
+use crate::common::context::throughput_per_second;
+use crate::common::cpu::cores_busy;
+use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
+
+/// The aspect that an instrument at its limit spoils in a phase of this kind. CPU per request
+/// remains valid.
+fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
+    match kind {
+        PhaseKind::Closed => [Aspect::Throughput],
+        PhaseKind::Paced | PhaseKind::Open | PhaseKind::SideBySide => [Aspect::Latency],
+    }
+}
+
+/// Where load generator and upstream share a core, the load generator gets the part that the
+/// upstream leaves. Of two that are busy in a closed load, the busier one is the bottleneck.
+pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
+    if view.seeks_own_limit() {
+        return None;
+    }
+    let engine = engine_cores_busy(view)?;
+    let alone = |cores| (engine, cores, "The load generator kept its");
+    let (busy, cores, whose) = match view.run {
+        Some((context, _)) if context.engine_shares_core() => {
+            let placement = &context.plan.placement;
+            let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
+            let others = placement.upstream.iter();
+            let others = others.filter(|core| !placement.engine.contains(core));
+            (
+                engine + upstream,
+                placement.engine.len() + others.count(),
+                "Load generator and upstream kept their",
+            )
+        }
+        Some((context, _)) => alone(context.plan.placement.engine.len()),
+        None => alone(view.phase.engine.workers as usize),
+    };
+    let share = busy / cores.max(1) as f64;
+    let gateway_is_busier = gateway::busy_share(view).is_some_and(|own| own > share);
+    (share >= ENGINE_BUSY_MAX && !gateway_is_busier).then_some(())?;
+    let meaning = match (view.run, view.kind()) {
+        (Some(_), _) => "CPU per request is still valid",
+        (None, PhaseKind::Open) => "response times include that",
+        (None, _) => "the target may take more than this",
+    };
+    let message = format!("{whose} cores {} busy; {meaning}.", percent(share));
+    let remedy = "Give the load generator more cores, or run it on another machine.";
+    let spoils = spoiled(view.kind());
+    Some(view.limited(Gate::EngineSaturated, &spoils, message, remedy))
+}
+
+/// The probe's figure, or else the engine's own.
+fn engine_cores_busy(view: &View) -> Option<f64> {
+    let own = &view.phase.engine;
+    let measure_ns = view.phase.measure_ns;
+    cores_busy(view.phase, "engine").or_else(|| {
+        (own.cpu_ns > 0 && measure_ns > 0).then(|| own.cpu_ns as f64 / measure_ns as f64)
+    })
+}
+
+/// Responses wait unread while the engine is in the run queue. If a closed load kept the gateway
+/// busy all the same, they could wait: the throughput is the gateway's.
+pub(super) fn engine_waited(view: &View) -> Option<Reason> {
+    let engine = &view.phase.engine;
+    if view.seeks_own_limit() || view.phase.measure_ns == 0 || gateway::is_saturated(view) {
+        return None;
+    }
+    let available_ns = view.phase.measure_ns as f64 * f64::from(engine.workers.max(1));
+    let share = engine.run_queue_wait_ns as f64 / available_ns;
+    (share > ENGINE_WAIT_MAX).then_some(())?;
+    let message = format!(
+        "The load generator waited {} of the time for its core.",
+        percent(share)
+    );
+    let remedy = "Give the load generator a core of its own, or lower the rate.";
+    let spoils = spoiled(view.kind());
+    Some(view.limited(Gate::EngineWaited, &spoils, message, remedy))
+}
+
+/// The direct load is the most that can be seen through any gateway.
+pub(super) fn upstream_near_direct(view: &View) -> Option<Reason> {
+    if view.seeks_own_limit() {
+        return None;
+    }
+    let (context, record) = view.run?;
+    let trial = &record.trial;
+    let direct = context.direct_per_second(&trial.scenario, trial.block)?;
+    let throughput = throughput_per_second(view.phase);
+    (direct > 0.0 && throughput > DIRECT_SHARE_MAX * direct).then_some(())?;
+    let message = format!(
+        "{} are {} of what load generator and upstream reach without a gateway.",
+        quantity(throughput, Unit::RequestsPerSecond),
+        percent(throughput / direct)
+    );
+    let remedy = "Give load generator and upstream more cores, or the gateway fewer.";
+    let spoils = spoiled(view.kind());
+    Some(view.limited(Gate::UpstreamNearDirect, &spoils, message, remedy))
+}

@@ -1,0 +1,174 @@
+//! Gates over the responses.
+
+use gatebench_report::Validity;
+use gatebench_report::format::{counted, listed_counts, percent};
+
+use super::thresholds::ERROR_SHARE_MAX;
+use super::{EVERYTHING, SPEED, View};
+use crate::common::changes::{Beforehand, is_called};
+use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
+
+/// A wrong response took another path through the gateway, so no figure of it is valid.
+pub(super) fn checks_failed(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    let total = counts.responses_failing_checks();
+    (total > 0).then_some(())?;
+    let message = format!(
+        "{} failed the checks: {}.",
+        counted(total, "response"),
+        listed_counts(&counts.checks_failed)
+    );
+    Some(match is_called(view.phase) {
+        true => lost(view, Gate::ChecksFailed, message),
+        false => wrong(view, message),
+    })
+}
+
+/// A reason for requests that were lost to changes through the admin interface. The other figures
+/// remain valid, and look better than the load was.
+fn lost(view: &View, gate: Gate, message: String) -> Reason {
+    let remedy = "The gateway was changed through its admin interface meanwhile, and these are its losses: compare this load with \
+                  the same load without the calls.";
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    view.limited(gate, &spoils, message, remedy)
+}
+
+fn wrong(view: &View, message: String) -> Reason {
+    let remedy =
+        "Compare the response with the scenario's checks; the gateway's log says what it did.";
+    view.invalid(Gate::ChecksFailed, &EVERYTHING, message, remedy)
+}
+
+/// Requests without a response have no latency, so the others look better than the load was.
+pub(super) fn errors(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    let total: u64 = counts.errors.values().sum();
+    (total > 0).then_some(())?;
+    let share = total as f64 / counts.sent.max(total) as f64;
+    let message = format!(
+        "{} got no response ({} of those sent): {}.",
+        counted(total, "request"),
+        percent(share),
+        listed_counts(&counts.errors)
+    );
+    Some(match is_called(view.phase) {
+        true => lost(view, Gate::RequestErrors, message),
+        false => unanswered(view, share, message),
+    })
+}
+
+fn unanswered(view: &View, share: f64, message: String) -> Reason {
+    let remedy = "Read the gateway's log, and look at the timeline for when it happened.";
+    let (validity, spoils): (_, &[Aspect]) = if share > ERROR_SHARE_MAX {
+        (Validity::Invalid, &EVERYTHING)
+    } else {
+        (Validity::Limited, &[Aspect::Throughput, Aspect::Latency])
+    };
+    view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
+}
+
+/// In a phase that measures failures, those before its change are reasons against it, because they
+/// are not an effect of the change.
+pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
+    let phase = view.phase;
+    let seconds = view.digest.seconds(&phase.name);
+    let Some(before) = Beforehand::of(phase, view.series, seconds) else {
+        return Vec::new();
+    };
+    let what = if phase.change.is_some() {
+        "the change"
+    } else if phase.failure.is_some() {
+        "the failure of the target"
+    } else {
+        "the first change through the admin interface"
+    };
+    let mut reasons = Vec::new();
+    if before.wrong > 0 {
+        let responses = counted(before.wrong, "response");
+        let message = format!("{responses} failed the checks before {what} began.");
+        reasons.push(wrong(view, message));
+    }
+    if before.unanswered > 0 {
+        let share = before.unanswered as f64 / before.ended.max(1) as f64;
+        let message = format!(
+            "{} got no response before {what} began ({} of those until then).",
+            counted(before.unanswered, "request"),
+            percent(share)
+        );
+        reasons.push(unanswered(view, share, message));
+    }
+    reasons
+}
+
+/// A load of which nothing came back says nothing: an engine that never got its core sends nothing.
+pub(super) fn no_responses(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    let is_asked = view.kind() == PhaseKind::Closed || counts.intended > 0;
+    (is_asked && counts.completed == 0 && counts.errors.is_empty()).then_some(())?;
+    let (message, remedy) = if counts.sent == 0 {
+        (
+            "The load generator sent no request.".to_owned(),
+            "Give the load generator a core of its own, and end what else uses it.",
+        )
+    } else {
+        (
+            format!(
+                "None of {} got a response.",
+                counted(counts.sent, "request")
+            ),
+            "Measure for longer than a response takes, or read the gateway's log.",
+        )
+    };
+    Some(view.invalid(Gate::NoResponses, &EVERYTHING, message, remedy))
+}
+
+/// A gateway that responds from a cache does not do the work that is measured. Refusals that the
+/// scenario requires are that work.
+pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
+    let trace = &view.phase.trace;
+    let unmeant = trace
+        .never_reached_upstream
+        .saturating_sub(trace.meant_for_gateway);
+    // Wrong responses during a change through the admin interface are reported as lost to it.
+    let lost = match is_called(view.phase) {
+        true => view.phase.counts.responses_failing_checks(),
+        false => 0,
+    };
+    let missing = unmeant.saturating_sub(lost) + trace.foreign;
+    let (context, record) = view.run?;
+    if missing == 0 || context.is_mocked(&record.trial.scenario) {
+        return None;
+    }
+    let message = format!(
+        "{} never reached the upstream.",
+        counted(missing, "request")
+    );
+    let remedy = "Turn off the gateway's cache, or measure it in a scenario that tests caching.";
+    Some(view.invalid(Gate::NeverReachedUpstream, &EVERYTHING, message, remedy))
+}
+
+/// Without the upstream's times there is no added latency of a request.
+pub(super) fn header_stripped(view: &View) -> Option<Reason> {
+    let stripped = view.phase.trace.header_stripped;
+    (stripped > 0).then_some(())?;
+    let message = format!(
+        "{} came without the upstream's times, so their added latency is unknown; the difference from the direct \
+         variant's quantiles is used instead.",
+        counted(stripped, "response")
+    );
+    let remedy = "Let the gateway pass the upstream's timing header through.";
+    Some(view.limited(Gate::HeaderStripped, &[Aspect::Latency], message, remedy))
+}
+
+/// A retry makes one request cost two, and hides a failure.
+pub(super) fn retries(view: &View) -> Option<Reason> {
+    let repeated = view
+        .phase
+        .trace
+        .repeated_at_upstream
+        .max(view.phase.ledger.repeated);
+    (repeated > 0).then_some(())?;
+    let message = format!("The gateway retried {}.", counted(repeated, "request"));
+    let remedy = "Turn off retries in the gateway, or look for the upstream connections it loses.";
+    Some(view.limited(Gate::Retries, &SPEED, message, remedy))
+}

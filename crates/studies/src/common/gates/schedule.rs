@@ -1,0 +1,107 @@
+//! Gates over the intended requests of an open load.
+
+use gatebench_report::Unit;
+use gatebench_report::format::{counted, grouped, percent, quantity};
+
+use super::View;
+use super::thresholds::{ACHIEVED_MIN, LATENESS_P99_NS_MAX, LATENESS_P999_NS_MAX};
+use crate::common::digest::trusted_percentile;
+use crate::common::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
+
+/// The aspects that depend on the rate. CPU per request is also compared at an equal rate.
+const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
+
+/// A request that is never sent has no latency, and it would have had the longest.
+pub(super) fn dropped(view: &View) -> Option<Reason> {
+    let dropped = view.phase.counts.dropped;
+    (dropped > 0).then_some(())?;
+    let message = format!(
+        "{} found no free connection and no place in the queue, and were dropped.",
+        counted(dropped, "arrival")
+    );
+    let remedy = "Lower the rate below the knee, or allow more connections.";
+    Some(view.invalid(Gate::ArrivalsDropped, &AT_A_RATE, message, remedy))
+}
+
+/// A latency at a rate is valid only if the rate was reached.
+pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    if view.kind() != PhaseKind::Open || counts.intended == 0 {
+        return None;
+    }
+    let reached = counts.sent.min(counts.completed_in_window);
+    let share = reached as f64 / counts.intended as f64;
+    (share < ACHIEVED_MIN).then_some(())?;
+    let message = format!(
+        "Of {} intended requests {} were sent and {} completed in time: {} of the rate.",
+        grouped(counts.intended as f64),
+        grouped(counts.sent as f64),
+        grouped(counts.completed_in_window as f64),
+        percent(share)
+    );
+    let remedy = "Lower the rate below the knee.";
+    Some(view.invalid(Gate::RateNotAchieved, &AT_A_RATE, message, remedy))
+}
+
+/// Lateness is inside the response time, so nothing is hidden; but it is not the gateway's alone.
+pub(super) fn late(view: &View) -> Option<Reason> {
+    let lateness = lateness(view, 99.0)?;
+    (lateness > LATENESS_P99_NS_MAX && !are_held(view, lateness)).then_some(())?;
+    let message = format!(
+        "One request in 100 left more than {} late; response times include that.",
+        quantity(lateness, Unit::Nanoseconds)
+    );
+    Some(is_late(view, Aspect::Latency, message))
+}
+
+/// Requests that wait for a free connection wait for the gateway. Added latency, which counts from
+/// the send, leaves that out, and a gateway that stalls would look fast.
+pub(super) fn connections_held(view: &View) -> Option<Reason> {
+    let lateness = lateness(view, 99.0)?;
+    (lateness > LATENESS_P99_NS_MAX && are_held(view, lateness)).then_some(())?;
+    let message = format!(
+        "One request in 100 waited more than {} for a free connection, while the gateway held all of them; added \
+         latency leaves that wait out.",
+        quantity(lateness, Unit::Nanoseconds)
+    );
+    let remedy = "Lower the rate below the knee, or find out why the gateway stalls.";
+    Some(view.invalid(
+        Gate::ConnectionsHeld,
+        &[Aspect::Latency, Aspect::LatencyTail],
+        message,
+        remedy,
+    ))
+}
+
+/// Requests left late because no connection was free: some queued, and the engine itself did not
+/// wait for its core for as long.
+fn are_held(view: &View, lateness_ns: f64) -> bool {
+    let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
+    let has_gateway = view.run.is_some() && !view.is_direct();
+    has_gateway && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns
+}
+
+/// The same for the 99.9th percentiles; the others remain valid.
+pub(super) fn tail_late(view: &View) -> Option<Reason> {
+    let lateness = lateness(view, 99.9)?;
+    let is_reported = late(view).or_else(|| connections_held(view)).is_some();
+    (lateness > LATENESS_P999_NS_MAX && !is_reported).then_some(())?;
+    let message = format!(
+        "One request in 1,000 left more than {} late; the 99.9th percentile of the response time includes that.",
+        quantity(lateness, Unit::Nanoseconds)
+    );
+    Some(is_late(view, Aspect::LatencyTail, message))
+}
+
+/// A percentile of how late requests left, of an open load.
+fn lateness(view: &View, percentile: f64) -> Option<f64> {
+    (view.kind() == PhaseKind::Open).then_some(())?;
+    let histogram = view.digest.get(&view.phase.name, CurveMetric::Lateness)?;
+    trusted_percentile(histogram, percentile)
+}
+
+fn is_late(view: &View, spoils: Aspect, message: String) -> Reason {
+    let remedy =
+        "Lower the rate, allow more connections, or give the load generator a core of its own.";
+    view.limited(Gate::EngineLate, &[spoils], message, remedy)
+}

@@ -1,0 +1,247 @@
+//! The gates of steady state: a figure over a phase is valid only if it did not drift.
+//!
+//! Throughput and CPU time per request are tested on bins of a tenth of a second. The median
+//! response time needs more values and is tested on seconds, and so is everything in runs recorded
+//! without bins. An external load generator records neither.
+
+use gatebench_report::format::percent;
+use gatebench_stats::drift::BINS_MIN;
+use gatebench_stats::{Trend, drift, trend};
+use gatebench_store::{BinsRecord, PhaseRecord, SeriesRow};
+
+use super::View;
+use super::thresholds::{
+    BIN_RESPONSES_MIN, CPU_DRIFT_MAX, DRIFT_P_MAX, LATENCY_DRIFT_MAX, THROUGHPUT_DRIFT_MAX,
+    TREND_P_MAX,
+};
+use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
+
+/// A test with its result.
+struct Tested {
+    what: &'static str,
+    aspects: &'static [Aspect],
+    trend: Trend,
+    /// `30 bins of 100 ms`, `12 seconds`.
+    over: String,
+    p_max: f64,
+    drift_max: f64,
+}
+
+/// A figure over time.
+enum Series {
+    /// By bins, each merged from this many bins of 100 ms.
+    Bins(Vec<f64>, usize),
+    Seconds(Vec<f64>),
+}
+
+impl Tested {
+    /// None of a series that is too short.
+    fn of(
+        what: &'static str,
+        aspects: &'static [Aspect],
+        series: Series,
+        drift_max: f64,
+    ) -> Option<Self> {
+        let (trend, over, p_max) = match series {
+            Series::Bins(values, merged) => {
+                let over = format!("{} bins of {} ms", values.len(), 100 * merged);
+                (drift(&values)?, over, DRIFT_P_MAX)
+            }
+            Series::Seconds(values) => {
+                let over = format!("{} seconds", values.len());
+                (trend(&values)?, over, TREND_P_MAX)
+            }
+        };
+        Some(Self {
+            what,
+            aspects,
+            trend,
+            over,
+            p_max,
+            drift_max,
+        })
+    }
+}
+
+/// The throughput of a closed load.
+pub(super) fn throughput(view: &View) -> Option<Reason> {
+    throughput_of(view).and_then(|tested| not_steady(view, tested))
+}
+
+/// The CPU time per request: the gateway's, or the upstream's if there is no gateway.
+pub(super) fn cpu(view: &View) -> Option<Reason> {
+    cpu_of(view).and_then(|tested| not_steady(view, tested))
+}
+
+/// The median response time, where the pace is set.
+pub(super) fn latency(view: &View) -> Option<Reason> {
+    latency_of(view).and_then(|tested| not_steady(view, tested))
+}
+
+/// An untested figure is not called valid. Runs of gatebench's own engine without bins have a note
+/// instead.
+pub(super) fn untested(view: &View) -> Option<Reason> {
+    let external = view.phase.external.as_ref();
+    let may_be_tested = view.phase.bins.is_some() || external.is_some();
+    (is_meant_to_be_steady(view) && may_be_tested).then_some(())?;
+    let spoils = untested_aspects(view);
+    (!spoils.is_empty()).then_some(())?;
+    let (message, remedy) = match external {
+        Some(external) => (
+            format!(
+                "Steady state was not tested: {} records no figures over time.",
+                external.engine
+            ),
+            "Repeat the run with gatebench's own engine (leave out --engine), whose loads are tested.",
+        ),
+        None => (
+            format!(
+                "Steady state was not tested: the test needs {BINS_MIN} bins, each of 100 ms or more, with \
+                 {BIN_RESPONSES_MIN:.0} responses on average."
+            ),
+            "Lengthen the measurement of the load profile.",
+        ),
+    };
+    Some(view.limited(Gate::SteadinessUntested, &spoils, message, remedy))
+}
+
+/// The figures of a phase whose tests are missing. A CPU time that is not known needs none.
+fn untested_aspects(view: &View) -> Vec<Aspect> {
+    let is_known = view.phase.usage.contains_key(measured(view));
+    let cpu = match cpu_of(view) {
+        None if is_known => aspects_of_cpu(view.kind()),
+        _ => &[],
+    };
+    let other: &[Aspect] = match view.kind() {
+        PhaseKind::Closed if throughput_of(view).is_none() => &[Aspect::Throughput],
+        // Without CPU time, the test of latency decides.
+        PhaseKind::Paced | PhaseKind::Open if !is_known && latency_of(view).is_none() => {
+            &[Aspect::Latency]
+        }
+        _ => &[],
+    };
+    [other, cpu].concat()
+}
+
+fn throughput_of(view: &View) -> Option<Tested> {
+    (is_meant_to_be_steady(view) && view.kind() == PhaseKind::Closed).then_some(())?;
+    let (what, aspects) = ("throughput", &[Aspect::Throughput][..]);
+    let Some(bins) = &view.phase.bins else {
+        let seconds = whole_seconds(view.series, view.phase);
+        let values = Series::Seconds(seconds.map(|row| row.completed as f64).collect());
+        return Tested::of(what, aspects, values, THROUGHPUT_DRIFT_MAX);
+    };
+    let (lengths, rest) = (lengths_ns(bins), &bins.responses);
+    let rates = rest.iter().zip(lengths);
+    let rates = rates.map(|(count, length_ns)| *count as f64 * 1e9 / length_ns);
+    let rates = Series::Bins(rates.collect(), 1);
+    Tested::of(what, aspects, rates, THROUGHPUT_DRIFT_MAX)
+}
+
+fn cpu_of(view: &View) -> Option<Tested> {
+    let bins = view.phase.bins.as_ref()?;
+    is_meant_to_be_steady(view).then_some(())?;
+    let (what, aspects) = ("CPU time per request", aspects_of_cpu(view.kind()));
+    let is_upstream = measured(view) == "upstream";
+    let cpu_ns = match is_upstream {
+        true => &bins.upstream_cpu_ns,
+        false => &bins.gateway_cpu_ns,
+    };
+    if !cpu_ns.is_empty() {
+        let costs = costs(&bins.responses, cpu_ns);
+        return Tested::of(what, aspects, costs, CPU_DRIFT_MAX);
+    }
+    // A gateway on another host is sampled once a second.
+    let cost = |row: &SeriesRow| {
+        let usage = if is_upstream {
+            row.upstream
+        } else {
+            row.gateway
+        };
+        (row.completed > 0).then(|| Some(usage?.cpu_ns as f64 / row.completed as f64))?
+    };
+    let values = whole_seconds(view.series, view.phase).map(cost);
+    let values = Series::Seconds(values.collect::<Option<_>>()?);
+    Tested::of(what, aspects, values, CPU_DRIFT_MAX)
+}
+
+fn latency_of(view: &View) -> Option<Tested> {
+    let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
+    (is_meant_to_be_steady(view) && is_paced).then_some(())?;
+    let seconds = whole_seconds(view.series, view.phase);
+    let medians = seconds.filter_map(|row| row.response_p50_ns.map(|p50| p50 as f64));
+    let (what, aspects) = ("median response time", &[Aspect::Latency]);
+    let medians = Series::Seconds(medians.collect());
+    Tested::of(what, aspects, medians, LATENCY_DRIFT_MAX)
+}
+
+/// A phase with a deliberate change need not be steady.
+fn is_meant_to_be_steady(view: &View) -> bool {
+    view.phase.change.is_none() && view.phase.failure.is_none()
+}
+
+/// The component whose CPU time is that of the load.
+fn measured(view: &View) -> &'static str {
+    if view.is_direct() {
+        "upstream"
+    } else {
+        "gateway"
+    }
+}
+
+/// At a fixed rate, latency is steady only if CPU time is.
+fn aspects_of_cpu(kind: PhaseKind) -> &'static [Aspect] {
+    match kind {
+        PhaseKind::Closed | PhaseKind::SideBySide => &[Aspect::CpuPerRequest],
+        PhaseKind::Paced | PhaseKind::Open => &[Aspect::CpuPerRequest, Aspect::Latency],
+    }
+}
+
+fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
+    let begins = std::iter::once(&0).chain(&bins.ends_ns);
+    let pairs = begins.zip(&bins.ends_ns);
+    pairs.map(|(begin, end)| end.saturating_sub(*begin).max(1) as f64)
+}
+
+/// CPU time per request. Neighbouring bins are merged until they have enough responses on average.
+fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
+    let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
+    let neighbours = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))
+        .ceil()
+        .max(1.0);
+    let neighbours = (neighbours as usize).min(responses.len().max(1));
+    let sum = |bins: &[u64]| bins.iter().sum::<u64>() as f64;
+    let pairs = responses
+        .chunks_exact(neighbours)
+        .zip(cpu_ns.chunks_exact(neighbours));
+    // A bin without a response has no cost.
+    let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
+    let costs = answered.map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses));
+    Series::Bins(costs.collect(), neighbours)
+}
+
+fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
+    let Trend { p, drift } = tested.trend;
+    (p < tested.p_max && drift.abs() > tested.drift_max).then_some(())?;
+    let direction = if drift > 0.0 { "rose" } else { "fell" };
+    let message = format!(
+        "The {} {direction} by {} of its median over {} (Mann-Kendall p = {p:.3}).",
+        tested.what,
+        percent(drift.abs()),
+        tested.over
+    );
+    let remedy =
+        "Lengthen the warm-up of the load profile, or raise `warmup.max` in the gateway's folder.";
+    Some(view.limited(Gate::NotSteady, tested.aspects, message, remedy))
+}
+
+/// The rows of a phase without a last second that the measurement did not fill.
+pub(crate) fn whole_seconds<'a>(
+    series: &'a [SeriesRow],
+    phase: &'a PhaseRecord,
+) -> impl Iterator<Item = &'a SeriesRow> {
+    let whole = phase.measure_ns / 1_000_000_000;
+    series
+        .iter()
+        .filter(move |row| row.phase == phase.name && u64::from(row.second) < whole)
+}

@@ -1,0 +1,127 @@
+//! Gates over a trial as a whole.
+
+use gatebench_report::Validity;
+use gatebench_report::format::{capitalised, counted};
+use gatebench_store::{Outcome, TrialRecord};
+
+use super::EVERYTHING;
+use super::thresholds::UNLOGGED_SHARE_MAX;
+use crate::common::context::Context;
+use crate::common::facts::{Gate, Reason};
+
+/// Judges what belongs to no single phase: how the trial ended, and parity around it.
+pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
+    match &record.outcome {
+        Outcome::Completed => parity(context, record)
+            .into_iter()
+            .chain(restarted(record))
+            .chain(unlogged(context, record))
+            .collect(),
+        Outcome::NotSupported { .. } => Vec::new(),
+        Outcome::Failed {
+            culprit,
+            reason,
+            remedy,
+            phase,
+        } => {
+            let message = format!("The trial failed ({culprit}): {}.", trimmed(reason));
+            vec![invalid(
+                Gate::NotCompleted,
+                message,
+                format!("{}.", capitalised(trimmed(remedy))),
+                phase.clone(),
+            )]
+        }
+        Outcome::Interrupted => {
+            let message = "The run was interrupted during this trial.".to_owned();
+            let remedy = "Run `gatebench run --resume DIR` to measure it again.".to_owned();
+            vec![invalid(Gate::NotCompleted, message, remedy, None)]
+        }
+    }
+}
+
+fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
+    // The direct variant has no policies to prove.
+    if context.is_direct(record) {
+        return None;
+    }
+    let expected = context
+        .scenario(&record.trial.scenario)
+        .is_some_and(|s| !s.parity.is_empty());
+    let gateway = record.gateway.as_ref();
+    let was_cold = gateway.is_some_and(|facts| facts.first_correct.is_some());
+    let message = match (&record.parity_before, &record.parity_after) {
+        // Only the first correct response was requested before the load.
+        (None, Some(after)) if was_cold && after.holds() => return None,
+        (None, Some(_)) if was_cold => "Parity did not hold after the load.",
+        (Some(before), _) if !before.holds() => "Parity did not hold before the load.",
+        (_, Some(after)) if !after.holds() => "Parity held before the load, but not after it.",
+        (Some(_), Some(_)) => return None,
+        // The segment of a soak, and the profile, that was stopped says so itself.
+        (Some(_), None) if context.plan.study.may_be_stopped() => return None,
+        _ if expected => "Parity was not proven both before and after the load.",
+        _ => return None,
+    };
+    let remedy =
+        "Compare sent, received and expected in the parity section, and the gateway's log.";
+    Some(invalid(
+        Gate::ParityLost,
+        message.to_owned(),
+        remedy.to_owned(),
+        None,
+    ))
+}
+
+/// Processes that ended while nothing was measured; the others are their phase's reason.
+fn restarted(record: &TrialRecord) -> Option<Reason> {
+    // Workers that were replaced end when their last connection does.
+    let changed = record.phases.iter().any(|phase| phase.change.is_some());
+    (!changed).then_some(())?;
+    let usages = record
+        .phases
+        .iter()
+        .filter_map(|it| it.usage.get("gateway"));
+    let measured: u32 = usages.map(|usage| usage.processes_ended).sum();
+    let ended = record.gateway.as_ref()?.processes_ended;
+    let unseen = ended.checked_sub(measured).filter(|count| *count > 0)?;
+    let count = counted(u64::from(unseen), "process");
+    let message =
+        format!("{count} of the gateway ended in a warm-up, a proof or between two loads.");
+    let remedy = super::gateway::RESTARTED_REMEDY.to_owned();
+    Some(invalid(Gate::GatewayRestarted, message, remedy, None))
+}
+
+/// A required log that is not written is work that was not done. Last lines that are still in a
+/// buffer may be missing.
+fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
+    let scenario = context.scenario(&record.trial.scenario)?;
+    let lines = record.gateway.as_ref()?.access_log_lines?;
+    let wires = record.phases.iter().filter_map(|it| it.wire.as_ref());
+    let responses: u64 = wires.map(|wire| wire.responses).sum();
+    let is_short = (lines as f64) < (1.0 - UNLOGGED_SHARE_MAX) * responses as f64;
+    (scenario.access_log && is_short).then_some(())?;
+    let message = format!(
+        "The scenario requires an access log, but {} of it were written for {}.",
+        counted(lines, "line"),
+        counted(responses, "response")
+    );
+    let remedy =
+        "Turn the access log on in the gateway's templates where the input says `access_log`.";
+    Some(invalid(Gate::AccessLog, message, remedy.into(), None))
+}
+
+fn invalid(gate: Gate, message: String, remedy: String, phase: Option<String>) -> Reason {
+    let spoils = EVERYTHING.to_vec();
+    Reason {
+        gate,
+        validity: Validity::Invalid,
+        spoils,
+        phase,
+        message,
+        remedy,
+    }
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_end().trim_end_matches('.')
+}

@@ -1,0 +1,282 @@
+//! Groups and routes of a scenario: counts are added up over the trials, measurements
+//! are summed up over the blocks that may be used for them.
+
+use gatebench_model::Trial;
+use gatebench_report::Validity;
+use gatebench_report::validity::estimate_of;
+use gatebench_store::{GroupRecord, PhaseRecord, RouteRecord, TimeFigures};
+
+use super::context::is_of;
+use super::facts::{
+    GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness,
+};
+use super::loads;
+
+/// Routes of a variant in a phase that are reported; the others are in the records of the trials.
+const ROUTES_MAX: usize = 20;
+
+/// The phases of completed trials that have groups.
+#[derive(Default)]
+pub(crate) struct Groups<'a> {
+    seen: Vec<Seen<'a>>,
+}
+
+/// A phase of a trial with the validity of its figures.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    trial: &'a Trial,
+    pub(crate) phase: &'a PhaseRecord,
+    pub(crate) throughput: Validity,
+    pub(crate) latency: Validity,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct GroupOfTrial<'a> {
+    pub(crate) block: u32,
+    pub(crate) group: &'a GroupRecord,
+    pub(crate) seen: Seen<'a>,
+}
+
+/// The trials of a variant in a phase.
+type Cell<'s, 'a> = Vec<&'s Seen<'a>>;
+
+impl<'a> Groups<'a> {
+    /// Takes a phase with the validities of its throughput and its latency.
+    pub(crate) fn add(
+        &mut self,
+        trial: &'a Trial,
+        phase: &'a PhaseRecord,
+        throughput: Validity,
+        latency: Validity,
+    ) {
+        if !phase.groups.is_empty() {
+            self.seen.push(Seen {
+                trial,
+                phase,
+                throughput,
+                latency,
+            });
+        }
+    }
+
+    /// A group in the first phase of each trial of a scenario and a variant, by block.
+    pub(crate) fn of_trials(
+        &self,
+        scenario: &str,
+        variant: &str,
+        group: &str,
+    ) -> Vec<GroupOfTrial<'a>> {
+        let own = |seen: &&Seen<'a>| is_of(seen.trial, scenario, variant);
+        let mut found: Vec<GroupOfTrial<'a>> = Vec::new();
+        for seen in self.seen.iter().filter(own) {
+            let mut groups = seen.phase.groups.iter();
+            let known = found.iter().any(|it| it.block == seen.trial.block);
+            if let Some(group) = groups.find(|it| it.name == group).filter(|_| !known) {
+                found.push(GroupOfTrial {
+                    block: seen.trial.block,
+                    group,
+                    seen: *seen,
+                });
+            }
+        }
+        found.sort_by_key(|it| it.block);
+        found
+    }
+
+    /// The trials of each phase and variant, in the order given.
+    fn cells(&self, scenario: &str, phases: &[&str], variants: &[&str]) -> Vec<Cell<'_, 'a>> {
+        let cell = |phase: &str, variant: &str| -> Cell<'_, 'a> {
+            let mut cell: Cell<'_, 'a> = self
+                .seen
+                .iter()
+                .filter(|seen| is_of(seen.trial, scenario, variant))
+                .filter(|seen| seen.phase.name == phase)
+                .collect();
+            cell.sort_by_key(|seen| (seen.trial.block, seen.trial.number));
+            cell
+        };
+        let cells = phases
+            .iter()
+            .flat_map(|phase| variants.iter().map(move |variant| cell(phase, variant)));
+        cells.filter(|cell| !cell.is_empty()).collect()
+    }
+
+    /// The groups of a scenario by phase, variant and the scenario's order; none if there is only
+    /// one, whose figures are those of the phase.
+    pub(crate) fn of_scenario(
+        &self,
+        scenario: &str,
+        phases: &[&str],
+        variants: &[&str],
+    ) -> Vec<GroupFindings> {
+        let cells = self.cells(scenario, phases, variants);
+        cells
+            .iter()
+            .filter(|cell| cell[0].phase.groups.len() > 1)
+            .flat_map(|cell| {
+                let groups = cell[0].phase.groups.iter().enumerate();
+                groups.map(|(index, group)| group_findings(cell, index, group))
+            })
+            .collect()
+    }
+
+    /// The slowest routes of each phase and variant; none if no group has several.
+    pub(crate) fn routes_of_scenario(
+        &self,
+        scenario: &str,
+        phases: &[&str],
+        variants: &[&str],
+    ) -> Vec<SlowestRoutes> {
+        let cells = self.cells(scenario, phases, variants);
+        let several = |cell: &&Cell<'_, 'a>| {
+            let mut groups = cell[0].phase.groups.iter();
+            groups.any(|group| group.routes.len() > 1)
+        };
+        cells.iter().filter(several).map(slowest_routes).collect()
+    }
+}
+
+fn group_findings(cell: &Cell<'_, '_>, index: usize, first: &GroupRecord) -> GroupFindings {
+    let of_group = |of: fn(&GroupRecord, &PhaseRecord) -> Sums| -> Vec<_> {
+        let groups = cell.iter().filter_map(|seen| {
+            let group = seen.phase.groups.get(index)?;
+            Some((*seen, of(group, seen.phase)))
+        });
+        groups.collect()
+    };
+    let sums = of_group(|group, phase| Sums {
+        requests: group.counts.completed,
+        errors: group.counts.errors.values().sum(),
+        checks_failed: group.failing_checks,
+        dropped: group.counts.dropped,
+        rate_per_second: (phase.measure_ns > 0)
+            .then(|| group.counts.completed_in_window as f64 * 1e9 / phase.measure_ns as f64),
+        response: group.response,
+    });
+    GroupFindings {
+        group: first.name.clone(),
+        phase: cell[0].phase.name.clone(),
+        variant: cell[0].trial.variant.clone(),
+        load: loads::in_words(&first.shape),
+        trials: u32::try_from(sums.len()).unwrap_or(u32::MAX),
+        dropped: sums.iter().map(|(_, sums)| sums.dropped).sum(),
+        rate_per_second: estimate(
+            sums.iter()
+                .map(|(seen, sums)| (seen.throughput, sums.rate_per_second)),
+        ),
+        figures: figures(&sums),
+    }
+}
+
+/// The figures of a part of a load in one trial.
+struct Sums {
+    requests: u64,
+    errors: u64,
+    checks_failed: u64,
+    dropped: u64,
+    rate_per_second: Option<f64>,
+    response: TimeFigures,
+}
+
+fn figures(sums: &[(&Seen<'_>, Sums)]) -> PartFigures {
+    let total = |of: fn(&Sums) -> u64| sums.iter().map(|(_, sums)| of(sums)).sum();
+    let time = |of: fn(&TimeFigures) -> Option<u64>| {
+        let times = sums.iter().map(|(seen, sums)| {
+            let time = of(&sums.response).map(|time| time as f64);
+            (seen.latency, time)
+        });
+        estimate(times)
+    };
+    PartFigures {
+        requests: total(|sums| sums.requests),
+        errors: total(|sums| sums.errors),
+        checks_failed: total(|sums| sums.checks_failed),
+        response_mean_ns: time(|times| times.mean_ns),
+        response_p50_ns: time(|times| times.p50_ns),
+        response_p99_ns: time(|times| times.p99_ns),
+    }
+}
+
+/// The blocks that have a value and may be used.
+fn estimate(values: impl Iterator<Item = (Validity, Option<f64>)>) -> PartEstimate {
+    let (estimate, validity) = estimate_of(values.filter_map(|(of, value)| Some((of, value?))));
+    PartEstimate {
+        estimate,
+        validity: validity.unwrap_or(Validity::Valid),
+    }
+}
+
+fn slowest_routes(cell: &Cell<'_, '_>) -> SlowestRoutes {
+    let mut routes: Vec<RouteFindings> = Vec::new();
+    for (group_index, group) in cell[0].phase.groups.iter().enumerate() {
+        for (index, route) in group.routes.iter().enumerate() {
+            routes.push(route_findings(cell, (group_index, index), group, route));
+        }
+    }
+    let total = routes.len();
+    let by = slowness(&routes);
+    // The sort is stable: of equally slow ones the scenario's order stays.
+    routes.sort_by(|a, b| slow(b, by).total_cmp(&slow(a, by)));
+    routes.truncate(ROUTES_MAX);
+    SlowestRoutes {
+        phase: cell[0].phase.name.clone(),
+        variant: cell[0].trial.variant.clone(),
+        by,
+        total,
+        routes,
+    }
+}
+
+fn route_findings(
+    cell: &Cell<'_, '_>,
+    (group_index, index): (usize, usize),
+    group: &GroupRecord,
+    route: &RouteRecord,
+) -> RouteFindings {
+    let sums: Vec<_> = cell
+        .iter()
+        .filter_map(|seen| {
+            let route = seen.phase.groups.get(group_index)?.routes.get(index)?;
+            let sums = Sums {
+                requests: route.completed,
+                errors: route.failed,
+                checks_failed: route.failing_checks,
+                dropped: 0,
+                rate_per_second: None,
+                response: route.response,
+            };
+            Some((*seen, sums))
+        })
+        .collect();
+    RouteFindings {
+        group: group.name.clone(),
+        route: route.name.clone(),
+        figures: figures(&sums),
+    }
+}
+
+fn slowness(routes: &[RouteFindings]) -> Slowness {
+    let all_have = |by| {
+        routes
+            .iter()
+            .all(|route| time(route, by).estimate.is_some())
+    };
+    let known = [Slowness::P99, Slowness::P50];
+    known
+        .into_iter()
+        .find(|by| all_have(*by))
+        .unwrap_or(Slowness::Mean)
+}
+
+fn slow(route: &RouteFindings, by: Slowness) -> f64 {
+    let estimate = time(route, by).estimate.as_ref();
+    estimate.map_or(0.0, |estimate| estimate.median)
+}
+
+fn time(route: &RouteFindings, by: Slowness) -> &PartEstimate {
+    match by {
+        Slowness::P99 => &route.figures.response_p99_ns,
+        Slowness::P50 => &route.figures.response_p50_ns,
+        Slowness::Mean => &route.figures.response_mean_ns,
+    }
+}

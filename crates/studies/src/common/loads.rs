@@ -1,0 +1,98 @@
+//! A load in words, the same in plans, displays, reports and documents.
+
+use gatebench_model::Shape;
+use gatebench_model::load::{Closed, DrawnThink, Spread, Think};
+use gatebench_report::format::{counted, grouped};
+
+/// The most numbers that are named one by one; of more, the first, the largest and the last are
+/// named.
+const NAMED_MAX: usize = 5;
+
+/// `64 connections`, `1 to 6 to 20 connections`, `10 connections (thinking 10s)`, `1 connection, 1
+/// request in all`, `5,000 requests/s`, `200 to 9,000 requests/s`.
+pub fn in_words(shape: &Shape) -> String {
+    match shape {
+        Shape::Closed(closed) => {
+            let stages = closed.stages.iter().map(|stage| stage.connections);
+            let all = std::iter::once(closed.connections).chain(stages);
+            let (numbers, stages) = chain(all.map(f64::from));
+            let noun = match numbers == "1" {
+                true => "connection",
+                false => "connections",
+            };
+            let thought = closed.think.as_ref().map_or_else(String::new, thought);
+            let most = closed.requests_max.map(in_all);
+            format!(
+                "{numbers} {noun}{stages}{thought}{}",
+                most.unwrap_or_default()
+            )
+        }
+        Shape::Open(open) => {
+            let stages = open.stages.iter().map(|stage| stage.rate_per_second);
+            let rates = std::iter::once(open.rate_per_second);
+            let (numbers, stages) = chain(rates.chain(open.ramp_to_per_second).chain(stages));
+            let most = open.requests_max.map(in_all);
+            format!("{numbers} requests/s{stages}{}", most.unwrap_or_default())
+        }
+    }
+}
+
+/// The most connections that a closed load has at once.
+pub(crate) fn connections_max(closed: &Closed) -> u32 {
+    let stages = closed.stages.iter().map(|stage| stage.connections);
+    stages.fold(closed.connections, u32::max)
+}
+
+fn in_all(requests: u64) -> String {
+    format!(", {} in all", counted(requests, "request"))
+}
+
+/// Each number that differs from the one before it, and the number of stages if not all are named.
+fn chain(numbers: impl Iterator<Item = f64>) -> (String, String) {
+    let mut all: Vec<f64> = numbers.collect();
+    all.dedup();
+    match all[..] {
+        [first, .., last] if all.len() > NAMED_MAX => {
+            let most = all.iter().copied().fold(first, f64::max);
+            let mut named = vec![first, most, last];
+            named.dedup();
+            (joined(&named), format!(" in {} stages", all.len() - 1))
+        }
+        _ => (joined(&all), String::new()),
+    }
+}
+
+fn joined(numbers: &[f64]) -> String {
+    let words: Vec<String> = numbers.iter().map(|number| exact(*number)).collect();
+    words.join(" to ")
+}
+
+/// A number exactly as the user wrote it.
+fn exact(number: f64) -> String {
+    if number.fract() == 0.0 {
+        grouped(number)
+    } else {
+        number.to_string()
+    }
+}
+
+/// ` (thinking 10s)`.
+fn thought(think: &Think) -> String {
+    match think {
+        Think::Constant(span) => format!(" (thinking {span})"),
+        Think::Drawn(DrawnThink::Uniform(between)) => {
+            format!(" (thinking {} to {})", between.min, between.max)
+        }
+        Think::Drawn(DrawnThink::Exponential(of)) => {
+            format!(" (thinking {} on average)", of.mean)
+        }
+    }
+}
+
+/// How requests arrive in an open load.
+pub(crate) fn arrivals(spread: Spread) -> &'static str {
+    match spread {
+        Spread::Poisson => "Poisson arrivals",
+        Spread::Uniform => "uniform arrivals",
+    }
+}

@@ -1,0 +1,237 @@
+//! The table of a scenario: one row per variant, medians and ranges over blocks.
+
+use gatebench_model::{Phase, Scenario, Variant};
+use gatebench_report::Validity;
+use gatebench_report::validity::estimate_of;
+use gatebench_store::Outcome;
+
+use super::collect::{Collected, PhaseValues};
+use super::context::{Context, kind_of};
+use super::facts::{
+    BlockValue, Metric, MetricFindings, PhaseLine, Reason, RowStatus, ScenarioFindings, VariantRow,
+};
+use super::gates::worst;
+use super::{external_results, loads, wire};
+
+/// The scenarios in the plan's order.
+pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFindings> {
+    let scenarios = context.plan.scenarios.iter();
+    scenarios
+        .map(|scenario| of_scenario(context, collected, scenario))
+        .collect()
+}
+
+fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
+    // The null gateway is the reference of the others and takes no part in comparisons.
+    let (nulls, variants): (Vec<&Variant>, Vec<_>) =
+        context.plan.variants.iter().partition(|it| it.is_null());
+    let labels: Vec<_> = variants.iter().map(|it| it.label()).collect();
+    let load = context.plan.load_of(&scenario.scenario);
+    let phase_names: Vec<_> = load
+        .phases
+        .iter()
+        .map(|phase| phase.name.as_str())
+        .collect();
+    let (name, groups) = (&scenario.scenario, &collected.groups);
+    ScenarioFindings {
+        groups: groups.of_scenario(name, &phase_names, &labels),
+        routes: groups.routes_of_scenario(name, &phase_names, &labels),
+        external_results: external_results::of_scenario(context, name, &phase_names, &labels),
+        name: scenario.scenario.clone(),
+        title: scenario.title.clone(),
+        phases: distinct(load.phases.iter().map(line).collect()),
+        rows: variants
+            .iter()
+            .map(|variant| row(context, collected, scenario, variant))
+            .collect(),
+        null: nulls
+            .first()
+            .map(|variant| row(context, collected, scenario, variant))
+            .filter(|row| row.status != RowStatus::Missing),
+        wire: wire::of_scenario(context, scenario),
+        curves: collected
+            .curves
+            .of_scenario(&scenario.scenario, &phase_names, &labels),
+        // Made of the rows of all scenarios.
+        comparisons: Vec::new(),
+        sentences: Vec::new(),
+        summary: None,
+    }
+}
+
+fn line(phase: &Phase) -> PhaseLine {
+    PhaseLine {
+        name: phase.name.clone(),
+        kind: kind_of(&phase.shape, phase.side_by_side),
+        label: format!(
+            "{}{}{}{}, {}",
+            loads::in_words(&phase.shape),
+            if phase.side_by_side {
+                " each, side by side"
+            } else {
+                ""
+            },
+            change_words(phase),
+            if phase.keep_awake {
+                ", core kept awake"
+            } else {
+                ""
+            },
+            phase.measure
+        ),
+    }
+}
+
+/// Those of the same load have their names besides: `16 connections, 2s (run-1)`.
+fn distinct(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
+    let labels: Vec<String> = lines.iter().map(|line| line.label.clone()).collect();
+    for line in &mut lines {
+        if labels.iter().filter(|label| **label == line.label).count() > 1 {
+            line.label = format!("{} ({})", line.label, line.name);
+        }
+    }
+    lines
+}
+
+/// `, reload at 3s`, `, a target slow by 200ms from 3s until 6s`; nothing if nothing happens.
+pub(crate) fn change_words(phase: &Phase) -> String {
+    if let Some(change) = &phase.change {
+        let every = change
+            .every
+            .map_or_else(String::new, |every| format!(" and every {every}"));
+        return format!(", {} at {}{every}", change.action, change.at);
+    }
+    let failure = phase.failure.as_ref();
+    failure.map_or_else(String::new, |it| {
+        let by = it.by.map_or(String::new(), |by| format!(" by {by}"));
+        let how = it.how.as_str();
+        format!(", a target {how}{by} from {} until {}", it.from, it.until)
+    })
+}
+
+fn row(
+    context: &Context,
+    collected: &Collected,
+    scenario: &Scenario,
+    variant: &Variant,
+) -> VariantRow {
+    let cell = (scenario.scenario.clone(), variant.label().to_owned());
+    let reasons = collected.reasons.get(&cell);
+    let phases = collected
+        .values
+        .get(&cell)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    VariantRow {
+        variant: variant.label().to_owned(),
+        kind: variant.clone(),
+        status: status(context, scenario, variant),
+        validity: reasons.map(|reasons| worst(reasons, None)),
+        reasons: reasons
+            .map(|reasons| once_each(reasons))
+            .unwrap_or_default(),
+        spoiled: collected.spoiled.get(&cell).cloned().unwrap_or_default(),
+        metrics: phases.iter().flat_map(metrics_of_phase).collect(),
+    }
+}
+
+fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatus {
+    let trials = context.trials_of(&scenario.scenario, variant.label());
+    let outcomes: Vec<_> = trials.map(|trial| &trial.record.outcome).collect();
+    if outcomes.contains(&&Outcome::Completed) {
+        return RowStatus::Measured;
+    }
+    let lacking = outcomes.iter().find_map(|outcome| match outcome {
+        Outcome::NotSupported { policies } => Some(policies.clone()),
+        _ => None,
+    });
+    match lacking {
+        Some(policies) => RowStatus::NotSupported { policies },
+        None if outcomes
+            .iter()
+            .any(|outcome| matches!(outcome, Outcome::Failed { .. })) =>
+        {
+            RowStatus::Failed
+        }
+        None => RowStatus::Missing,
+    }
+}
+
+/// The worst of each gate and phase, the worst first, with the number of blocks it was seen in.
+fn once_each(reasons: &[Reason]) -> Vec<Reason> {
+    let mut once: Vec<(Reason, u32)> = Vec::new();
+    for reason in reasons {
+        let same = |known: &&mut (Reason, u32)| {
+            (known.0.gate, &known.0.phase) == (reason.gate, &reason.phase)
+        };
+        match once.iter_mut().find(same) {
+            Some((known, blocks)) => {
+                *blocks += 1;
+                if reason.validity > known.validity {
+                    *known = reason.clone();
+                }
+            }
+            None => once.push((reason.clone(), 1)),
+        }
+    }
+    once.sort_by_key(|(reason, _)| std::cmp::Reverse(reason.validity));
+    once.into_iter()
+        .map(|(mut reason, blocks)| {
+            if blocks > 1 {
+                reason
+                    .message
+                    .push_str(&format!(" Seen in {blocks} blocks."));
+            }
+            reason
+        })
+        .collect()
+}
+
+fn metrics_of_phase(values: &PhaseValues) -> impl Iterator<Item = MetricFindings> + '_ {
+    values
+        .metrics
+        .iter()
+        .map(|(metric, blocks)| metric_findings(values, *metric, blocks))
+}
+
+/// Invalid blocks are shown and not summed up.
+fn metric_findings(values: &PhaseValues, metric: Metric, blocks: &[BlockValue]) -> MetricFindings {
+    let (estimate, validity) = estimate_of(blocks.iter().map(|it| (it.validity, it.value)));
+    MetricFindings {
+        phase: values.phase.clone(),
+        kind: values.kind,
+        metric,
+        unit: metric.unit(),
+        estimate,
+        validity: validity.unwrap_or(Validity::Invalid),
+        blocks: blocks.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::facts::PhaseKind;
+
+    #[test]
+    fn loads_that_are_alike_are_distinguished_by_their_names() {
+        let line = |name: &str, label: &str| PhaseLine {
+            name: name.into(),
+            kind: PhaseKind::Closed,
+            label: label.into(),
+        };
+        let lines = distinct(vec![
+            line("run-1", "16 connections, 2s"),
+            line("run-2", "16 connections, 2s"),
+            line("more", "32 connections, 2s"),
+        ]);
+        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+        let expected = [
+            "16 connections, 2s (run-1)",
+            "16 connections, 2s (run-2)",
+            "32 connections, 2s",
+        ];
+        assert_eq!(labels, expected);
+        assert_eq!(lines[0].load(), "16 connections");
+    }
+}

@@ -1,0 +1,259 @@
+//! The traffic on the wire, added up over the trials of each variant and compared with the other
+//! gateways.
+
+use gatebench_model::{Scenario, Variant};
+use gatebench_report::format::{grouped, listed, quantity, three_figures};
+use gatebench_report::{Tone, Unit};
+use gatebench_store::{TrialRecord, WireFacts};
+
+use super::context::Context;
+use super::facts::{WireFact, WireFindings, WireName};
+use super::gates::thresholds::WRITTEN_BYTES_MAX;
+
+/// The facts that all gateways should have in common, whatever their configuration.
+const MEANT_TO_BE_EQUAL: [WireName; 3] = [
+    WireName::UpstreamVersion,
+    WireName::PassesRequests,
+    WireName::PassesResponses,
+];
+
+/// The variants of a scenario in the plan's order; those without a completed trial are left out.
+pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFindings> {
+    // The null gateway does different work.
+    let variants = context.plan.variants.iter().filter(|it| !it.is_null());
+    let mut found: Vec<(&Variant, WireFindings)> = variants
+        .filter_map(|variant| Some((variant, of_cell(context, scenario, variant)?)))
+        .collect();
+    for name in MEANT_TO_BE_EQUAL {
+        mark_uncommon(&mut found, name);
+    }
+    found.into_iter().map(|(_, found)| found).collect()
+}
+
+/// The facts that differ between gateways, a sentence for each. A fact that is wrong in itself is a
+/// reason of its trial.
+pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
+    let names = MEANT_TO_BE_EQUAL.into_iter();
+    names
+        .filter_map(|name| Some((Tone::Caution, difference(wire, name)?)))
+        .collect()
+}
+
+/// `not equal on the wire: responses passed on before they are whole: yes at reference and envoy;
+/// no at nginx.`
+fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut any = false;
+    // The direct variant has no processes, and does nothing to a message.
+    for found in wire.iter().filter(|found| !found.is_direct) {
+        let mut facts = found.facts.iter().filter(|fact| fact.name == name);
+        let Some(fact) = facts.next() else { continue };
+        any |= fact.differs;
+        match groups.iter_mut().find(|(text, _)| *text == fact.text) {
+            Some((_, variants)) => variants.push(found.variant.clone()),
+            None => groups.push((&fact.text, vec![found.variant.clone()])),
+        }
+    }
+    let groups: Vec<String> = groups
+        .into_iter()
+        .map(|(text, variants)| format!("{text} at {}", listed(&variants)))
+        .collect();
+    any.then(|| {
+        format!(
+            "not equal on the wire: {}: {}.",
+            name.title(),
+            groups.join("; ")
+        )
+    })
+}
+
+/// Marks the gateways whose fact differs from that of most; in a tie, from that of the first.
+fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
+    let texts: Vec<String> = found
+        .iter()
+        .filter(|(variant, _)| **variant != Variant::Direct)
+        .flat_map(|(_, found)| found.facts.iter())
+        .filter(|fact| fact.name == name)
+        .map(|fact| fact.text.clone())
+        .collect();
+    let count = |text: &String| texts.iter().filter(|other| *other == text).count();
+    // The last of equals is taken, so that the first comes last.
+    let Some(common) = texts.iter().rev().max_by_key(|text| count(text)) else {
+        return;
+    };
+    for (variant, found) in found {
+        let own = found.facts.iter_mut().filter(|fact| fact.name == name);
+        own.for_each(|fact| fact.differs = **variant != Variant::Direct && fact.text != *common);
+    }
+}
+
+fn of_cell(context: &Context, scenario: &Scenario, variant: &Variant) -> Option<WireFindings> {
+    let records = context.completed_of(&scenario.scenario, variant.label());
+    let records: Vec<&TrialRecord> = records.collect();
+    let phases = || records.iter().flat_map(|record| &record.phases);
+    let wires: Vec<&WireFacts> = phases().filter_map(|phase| phase.wire.as_ref()).collect();
+    (!wires.is_empty()).then_some(())?;
+    let facts = [
+        counted_at_upstream(&wires),
+        vec![per_client_connection(&wires)],
+        vec![retries(&records)],
+        buffering(&records),
+        gateway(&wires, &records),
+        routes(&records),
+    ];
+    let mut facts: Vec<WireFact> = facts.into_iter().flatten().collect();
+    facts.sort_by_key(|fact| WireName::ALL.iter().position(|name| *name == fact.name));
+    Some(WireFindings {
+        variant: variant.label().to_owned(),
+        is_direct: *variant == Variant::Direct,
+        facts,
+    })
+}
+
+fn fact(name: WireName, value: f64, text: String) -> WireFact {
+    WireFact {
+        name,
+        value: Some(value),
+        text,
+        differs: false,
+    }
+}
+
+fn counted_at_upstream(wires: &[&WireFacts]) -> Vec<WireFact> {
+    let all = || wires.iter().filter_map(|wire| wire.upstream);
+    let sum = |of: fn(gatebench_store::UpstreamWire) -> u64| all().map(of).sum::<u64>() as f64;
+    let requests = sum(|it| it.requests);
+    if requests == 0.0 {
+        return Vec::new();
+    }
+    let each = |name, total: f64| fact(name, total / requests, three_figures(total / requests));
+    let bytes = |name, total: f64| {
+        let each = total / requests;
+        fact(name, each, quantity(each, Unit::Bytes))
+    };
+    let connections = sum(|it| it.connections);
+    let per_connection = requests / connections.max(1.0);
+    let (old, new) = (sum(|it| it.http10), sum(|it| it.http2));
+    vec![
+        version(requests, old, new),
+        fact(
+            WireName::RequestsPerUpstreamConnection,
+            per_connection,
+            grouped(per_connection),
+        ),
+        each(WireName::Fields, sum(|it| it.fields)),
+        bytes(WireName::HeadBytes, sum(|it| it.head_bytes)),
+        bytes(WireName::BodyBytes, sum(|it| it.body_bytes)),
+    ]
+}
+
+/// The versions of HTTP that were used for at least one request in a hundred.
+fn version(requests: f64, http10: f64, http2: f64) -> WireFact {
+    let used = [
+        ("1.0", http10),
+        ("1.1", requests - http10 - http2),
+        ("2", http2),
+    ];
+    let used: Vec<String> = used
+        .into_iter()
+        .filter(|(_, count)| *count >= 0.01 * requests)
+        .map(|(version, _)| version.to_owned())
+        .collect();
+    WireFact {
+        name: WireName::UpstreamVersion,
+        value: None,
+        text: listed(&used),
+        differs: false,
+    }
+}
+
+fn per_client_connection(wires: &[&WireFacts]) -> WireFact {
+    let responses: u64 = wires.iter().map(|wire| wire.responses).sum();
+    let connections: u64 = wires.iter().map(|wire| wire.client_connections).sum();
+    let each = responses as f64 / connections.max(1) as f64;
+    let name = WireName::RequestsPerClientConnection;
+    fact(name, each, grouped(each))
+}
+
+fn retries(records: &[&TrialRecord]) -> WireFact {
+    let phases = records.iter().flat_map(|record| &record.phases);
+    let repeated: u64 = phases.map(|phase| phase.ledger.repeated).sum();
+    WireFact {
+        differs: repeated > 0,
+        ..fact(WireName::Retries, repeated as f64, grouped(repeated as f64))
+    }
+}
+
+/// Tried once in each trial; it is said where it was not always the same.
+fn buffering(records: &[&TrialRecord]) -> Vec<WireFact> {
+    let tried = |name, of: fn(&gatebench_store::Buffering) -> Option<bool>| {
+        let all = records.iter().filter_map(|it| of(it.buffering.as_ref()?));
+        let all: Vec<bool> = all.collect();
+        let passed = all.iter().filter(|passed| **passed).count();
+        let text = match passed {
+            _ if all.is_empty() => return None,
+            0 => "no",
+            all_of_them if all_of_them == all.len() => "yes",
+            _ => "sometimes",
+        };
+        let share = passed as f64 / all.len() as f64;
+        Some(fact(name, share, text.to_owned()))
+    };
+    let tried = [
+        tried(WireName::PassesRequests, |it| it.passes_requests),
+        tried(WireName::PassesResponses, |it| it.passes_responses),
+    ];
+    tried.into_iter().flatten().collect()
+}
+
+fn gateway(wires: &[&WireFacts], records: &[&TrialRecord]) -> Vec<WireFact> {
+    let all: Vec<_> = wires.iter().filter_map(|wire| wire.gateway).collect();
+    let Some(threads) = all.iter().map(|it| it.threads).max() else {
+        return Vec::new();
+    };
+    let responses: u64 = wires.iter().map(|wire| wire.responses).sum();
+    let written: u64 = all.iter().map(|it| it.written_bytes).sum();
+    let each = written as f64 / responses.max(1) as f64;
+    let busy = all.iter().map(|it| it.threads_busy).max().unwrap_or(0);
+    let gateways = records.iter().filter_map(|record| record.gateway.as_ref());
+    let (asked, processes) = gateways.fold((0, 0), |(asked, processes), it| {
+        (it.workers.max(asked), it.processes.max(processes))
+    });
+    let of = |count: u32| grouped(f64::from(count));
+    let text = format!(
+        "{} of {} in {} processes, {} configured",
+        of(busy),
+        of(threads),
+        of(processes),
+        of(asked)
+    );
+    vec![
+        WireFact {
+            differs: each >= WRITTEN_BYTES_MAX,
+            ..fact(WireName::WrittenBytes, each, quantity(each, Unit::Bytes))
+        },
+        fact(WireName::Workers, f64::from(busy), text),
+    ]
+}
+
+fn routes(records: &[&TrialRecord]) -> Vec<WireFact> {
+    let passes = records
+        .iter()
+        .flat_map(|record| record.parity_before.iter().chain(&record.parity_after));
+    let fewest = passes
+        .filter(|pass| pass.routes_expected > 0)
+        .min_by_key(|pass| pass.routes_answering);
+    let groups = fewest.map(|pass| {
+        let (responding, expected) = (pass.routes_answering, pass.routes_expected);
+        let of = |count: u32| grouped(f64::from(count));
+        WireFact {
+            differs: responding < expected,
+            ..fact(
+                WireName::Routes,
+                f64::from(responding),
+                format!("{} of {}", of(responding), of(expected)),
+            )
+        }
+    });
+    groups.into_iter().collect()
+}

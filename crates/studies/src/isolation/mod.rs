@@ -1,0 +1,328 @@
+//! Tests whether failing requests harm others: the good group runs next to failing groups, and next
+//! to healthy ones.
+
+mod chapter;
+pub mod facts;
+pub mod plan;
+
+use std::collections::BTreeSet;
+
+use gatebench_model::Isolation;
+use gatebench_report::format::{counted, grouped, ratio_and_interval};
+use gatebench_report::{Unit, Validity};
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
+use gatebench_store::{GroupRecord, StoreError};
+
+use crate::common::collect::Collected;
+use crate::common::comparisons::{SMALLEST_EFFECT, differs, is_open};
+use crate::common::context::Context;
+use crate::common::facts::{Decision, Sentence};
+use crate::common::groups::GroupOfTrial;
+use crate::kind::{Analysed, StudyFindings, StudyKind};
+use facts::{IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure};
+
+/// The subject of a comparison.
+struct Subject {
+    title: &'static str,
+    unit: Unit,
+    direction: Direction,
+    decides: bool,
+    read: fn(&GroupOfTrial<'_>) -> Option<f64>,
+}
+
+const SUBJECTS: [Subject; 3] = [
+    Subject {
+        title: "median response time",
+        unit: Unit::Nanoseconds,
+        direction: Direction::LowerIsBetter,
+        decides: true,
+        read: |it| latency(it, it.group.response.p50_ns),
+    },
+    Subject {
+        title: "rate",
+        unit: Unit::RequestsPerSecond,
+        direction: Direction::HigherIsBetter,
+        decides: true,
+        read: |it| {
+            let measure_ns = it.seen.phase.measure_ns;
+            let usable = it.seen.throughput != Validity::Invalid && measure_ns > 0;
+            usable.then(|| it.group.counts.completed_in_window as f64 * 1e9 / measure_ns as f64)
+        },
+    },
+    Subject {
+        title: "response time p99",
+        unit: Unit::Nanoseconds,
+        direction: Direction::LowerIsBetter,
+        decides: false,
+        read: |it| latency(it, it.group.response.p99_ns),
+    },
+];
+
+fn latency(of: &GroupOfTrial<'_>, value: Option<u64>) -> Option<f64> {
+    value
+        .filter(|_| of.seen.latency != Validity::Invalid)
+        .map(|value| value as f64)
+}
+
+impl StudyKind for Vec<Isolation> {
+    fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
+        let found = findings(of.context, of.collected, self);
+        let headline = |it: &IsolationFindings| {
+            Sentence::new(it.decision.tone(), &it.text, None, Some(&it.variant))
+        };
+        let headlines: Vec<Sentence> = found.iter().map(headline).collect();
+        Ok(StudyFindings::new(found, headlines))
+    }
+}
+
+/// Every test of isolation, as far as it was measured.
+fn findings(
+    context: &Context,
+    collected: &Collected<'_>,
+    tests: &[Isolation],
+) -> Vec<IsolationFindings> {
+    let variants = context.plan.variants.iter().map(|variant| variant.label());
+    let cells = tests
+        .iter()
+        .flat_map(|isolation| variants.clone().map(move |variant| (isolation, variant)));
+    cells
+        .filter_map(|(isolation, variant)| {
+            Sides::of(isolation, variant, collected).findings(isolation, variant, context.plan.seed)
+        })
+        .collect()
+}
+
+/// The good group in each of the three scenarios.
+struct Sides<'a> {
+    failing: Vec<GroupOfTrial<'a>>,
+    healthy: Vec<GroupOfTrial<'a>>,
+    again: Vec<GroupOfTrial<'a>>,
+}
+
+impl<'a> Sides<'a> {
+    fn of(isolation: &Isolation, variant: &str, collected: &Collected<'a>) -> Self {
+        let side = |scenario: &str| {
+            collected
+                .groups
+                .of_trials(scenario, variant, &isolation.group)
+        };
+        Self {
+            failing: side(&isolation.failing),
+            healthy: side(&isolation.healthy),
+            again: side(&isolation.again),
+        }
+    }
+
+    /// None if one side was never measured.
+    fn findings(
+        self,
+        isolation: &Isolation,
+        variant: &str,
+        seed: u64,
+    ) -> Option<IsolationFindings> {
+        if self.failing.is_empty() || self.healthy.is_empty() {
+            return None;
+        }
+        let measures = self.measures(variant, seed);
+        let mut found = IsolationFindings {
+            variant: variant.to_owned(),
+            scenario: isolation.failing.clone(),
+            healthy: isolation.healthy.clone(),
+            group: isolation.group.clone(),
+            decision: Decision::Open,
+            text: String::new(),
+            beside_failing: counts(&self.failing),
+            beside_healthy: counts(&self.healthy),
+            measures,
+        };
+        (found.decision, found.text) = decide(&found);
+        Some(found)
+    }
+
+    /// The failing side in the blocks that also have the second healthy run. An interrupted run may
+    /// end between the two, and its last block is incomplete.
+    fn in_whole_blocks(&self) -> Vec<GroupOfTrial<'a>> {
+        let blocks: BTreeSet<u32> = self.again.iter().map(|it| it.block).collect();
+        let whole = self.failing.iter().filter(|it| blocks.contains(&it.block));
+        whole.copied().collect()
+    }
+
+    /// All comparisons of the test are judged at once.
+    fn measures(&self, variant: &str, seed: u64) -> Vec<IsolationMeasure> {
+        let failing = self.in_whole_blocks();
+        let blocks: Vec<_> = SUBJECTS
+            .iter()
+            .map(|subject| {
+                let against = |other| paired(other, &self.healthy, subject.read);
+                (subject, against(&failing), against(&self.again))
+            })
+            .collect();
+        let pairs: Vec<Pair> = blocks
+            .iter()
+            .flat_map(|(subject, result, own)| [result, own].map(|it| pair(it, subject.direction)))
+            .collect();
+        let rule = Rule {
+            smallest_effect: SMALLEST_EFFECT,
+            seed,
+        };
+        let mut results = compare_all(&pairs, rule).into_iter();
+        let mut measures = Vec::new();
+        for (subject, blocks, _) in blocks {
+            let (result, own) = (results.next().flatten(), results.next().flatten());
+            if let Some(result) = result {
+                measures.push(IsolationMeasure {
+                    title: subject.title,
+                    unit: subject.unit,
+                    decides: subject.decides,
+                    text: sentence(subject, variant, &result),
+                    blocks,
+                    result,
+                    own,
+                });
+            }
+        }
+        measures
+    }
+}
+
+fn pair(blocks: &[IsolationBlock], direction: Direction) -> Pair {
+    Pair {
+        candidate: blocks.iter().map(|it| it.failing).collect(),
+        baseline: blocks.iter().map(|it| it.healthy).collect(),
+        direction,
+    }
+}
+
+/// The blocks in which both sides have a value.
+fn paired(
+    own: &[GroupOfTrial<'_>],
+    other: &[GroupOfTrial<'_>],
+    read: fn(&GroupOfTrial<'_>) -> Option<f64>,
+) -> Vec<IsolationBlock> {
+    let block = |it: &GroupOfTrial<'_>| {
+        let twin = other.iter().find(|twin| twin.block == it.block)?;
+        Some(IsolationBlock {
+            block: it.block,
+            failing: read(it)?,
+            healthy: read(twin)?,
+        })
+    };
+    own.iter().filter_map(block).collect()
+}
+
+fn counts(side: &[GroupOfTrial<'_>]) -> IsolationCounts {
+    let total = |of: fn(&GroupRecord) -> u64| side.iter().map(|it| of(it.group)).sum();
+    IsolationCounts {
+        responses: total(|group| group.counts.completed),
+        checks_failed: total(|group| group.failing_checks),
+        errors: total(|group| group.counts.errors.values().sum()),
+        dropped: total(|group| group.counts.dropped),
+    }
+}
+
+fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
+    let (ratio, interval) = ratio_and_interval(result);
+    let within = if interval.is_empty() {
+        String::new()
+    } else {
+        format!(" ({interval})")
+    };
+    let relation = match result.verdict {
+        Verdict::Better => "better than",
+        Verdict::Worse => "worse than",
+        Verdict::NoChange => "no different from",
+        Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. } => "not distinguishable from",
+    };
+    let more = match result.verdict {
+        Verdict::Inconclusive {
+            blocks_needed: Some(blocks),
+        } => format!("; {blocks} blocks would settle it"),
+        Verdict::TooFewBlocks { blocks } => {
+            format!("; {} carry no verdict", counted(blocks as u64, "block"))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "Through {variant} the good group's {} next to failing requests is {relation} that next to healthy ones: {ratio}{within}{more}.",
+        subject.title
+    )
+}
+
+/// The verdict of the test and its reason: harm is counted first, then speed is compared.
+fn decide(found: &IsolationFindings) -> (Decision, String) {
+    harm(found).unwrap_or_else(|| slowness(found))
+}
+
+/// The effect of failing requests on the responses of the good group; none if there was none.
+fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
+    let (variant, scenario) = (&found.variant, &found.scenario);
+    let of = |counts: IsolationCounts| {
+        format!(
+            "{} of {} requests of '{}'",
+            grouped(counts.harmed() as f64),
+            grouped((counts.responses + counts.errors + counts.dropped) as f64),
+            found.group
+        )
+    };
+    if found.beside_healthy.harmed() > 0 {
+        let text = format!(
+            "There is no verdict on isolation in {scenario}: {} failed through {variant} even where no other group fails.",
+            of(found.beside_healthy)
+        );
+        return Some((Decision::Open, text));
+    }
+    (found.beside_failing.harmed() > 0).then(|| {
+        let text = format!(
+            "{variant} does not isolate errors in {scenario}: {} failed next to failing requests, and none next to healthy ones.",
+            of(found.beside_failing)
+        );
+        (Decision::Worse, text)
+    })
+}
+
+/// The effect of failing requests on the speed of the good group, if all its checks passed.
+fn slowness(found: &IsolationFindings) -> (Decision, String) {
+    let (variant, scenario) = (&found.variant, &found.scenario);
+    let kept = format!(
+        "all {} requests of '{}' passed their checks next to failing ones",
+        grouped(found.beside_failing.responses as f64),
+        found.group
+    );
+    let deciding = || found.measures.iter().filter(|it| it.decides);
+    let verdict_is = |wanted: fn(Verdict) -> bool| {
+        deciding().find(move |measure| wanted(measure.result.verdict))
+    };
+    if let Some(noise) = deciding().find(|it| it.own.as_ref().is_some_and(|it| differs(it.verdict)))
+    {
+        let text = format!(
+            "In {scenario} {kept}, but there is no verdict on their {}: it differs between two equal runs, so something on this machine changed meanwhile.",
+            noise.title
+        );
+        return (Decision::Open, text);
+    }
+    if let Some(worse) = verdict_is(|it| it == Verdict::Worse) {
+        let text = format!(
+            "{variant} lets failing requests slow others down in {scenario}: {kept}. {}",
+            worse.text
+        );
+        return (Decision::Worse, text);
+    }
+    if let Some(open) = verdict_is(is_open) {
+        return (
+            Decision::Open,
+            format!("In {scenario} {kept}. {}", open.text),
+        );
+    }
+    if found.measures.is_empty() {
+        let text = format!(
+            "In {scenario} {kept}; a verdict on their latency needs {MIN_BLOCKS} valid blocks."
+        );
+        return (Decision::Open, text);
+    }
+    let texts: Vec<&str> = deciding().map(|it| it.text.as_str()).collect();
+    let text = format!(
+        "{variant} isolates errors in {scenario}: {kept}. {}",
+        texts.join(" ")
+    );
+    (Decision::Fine, text)
+}

@@ -1,0 +1,268 @@
+//! What every study has: the next step while a run is under way, and its result. Both are computed
+//! from the same records, so the report and the run agree. The settings of a study implement
+//! [`StudyKind`] in the study's folder.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::path::Path;
+use std::rc::Rc;
+
+use gatebench_model::{LoadProfile, Phase, Plan, Study, Variant};
+use gatebench_report::chapter::Chapter;
+use gatebench_report::palette::Palette;
+use gatebench_report::section::Section;
+use gatebench_store::{PhaseRecord, StoreError, TaggedInterval, TrialRecord};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::choice::PlanError;
+use crate::common::collect::Collected;
+use crate::common::context::Context;
+use crate::common::facts::{Decision, ScenarioFindings, Sentence};
+
+pub(crate) trait StudyKind {
+    /// Checks that the loads of a plan fit the study.
+    ///
+    /// # Errors
+    /// They contradict it.
+    fn check(&self, _plan: &Plan) -> Result<(), PlanError> {
+        Ok(())
+    }
+
+    /// Describes the loads that follow those of the profile, for readers of the plan.
+    fn further_loads(&self) -> Option<String> {
+        None
+    }
+
+    /// Plans what an interrupted run still needs besides its missing trials.
+    fn resume(&self, _plan: &mut Plan, _records: &[&TrialRecord]) {}
+
+    /// Returns the next step after the last load of a trial of a gateway. `current` is its record
+    /// so far, `earlier` are the completed trials of the same gateway in the same scenario in the
+    /// order of the run, if the study depends on them.
+    fn after_load(&self, _plan: &Plan, _earlier: &[TrialRecord], _current: &TrialRecord) -> Next {
+        Next::Continue
+    }
+
+    /// Returns the next step after this number of blocks of the run in `dir`, before the block of
+    /// number `next`. It is never a load.
+    ///
+    /// # Errors
+    /// [`StoreError`] naming the file of the run that cannot be read.
+    fn after_block(&self, _dir: &Path, _done: u32, _next: u32) -> Result<Next, StoreError> {
+        Ok(Next::Continue)
+    }
+
+    /// Returns the result, as far as it was measured.
+    ///
+    /// # Errors
+    /// [`StoreError`] naming the file, where histograms, series or profiles cannot be read.
+    fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError>;
+
+    /// Returns the basis of its verdict and the error rate, if it has a verdict.
+    fn note(&self, _context: &Context) -> Option<String> {
+        None
+    }
+}
+
+/// A run, and the facts about it that do not depend on its study.
+pub(crate) struct Analysed<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) collected: &'a Collected<'a>,
+    pub(crate) scenarios: &'a [ScenarioFindings],
+}
+
+/// Returns the kind of a study. This is the one list of them.
+pub(crate) fn of(study: &Study) -> &dyn StudyKind {
+    match study {
+        Study::Measure(it) => it,
+        Study::Ab(it) => it,
+        Study::Capacity(it) => it,
+        Study::Soak(it) => it,
+        Study::Profile(it) => it,
+        Study::Isolation(it) => it,
+        Study::Versions(it) => it,
+        Study::ColdStart(it) => it,
+    }
+}
+
+/// Checks that the loads of a plan fit its study.
+///
+/// # Errors
+/// They contradict it, or a load begins cold and has a phase that is side by side.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    of(&plan.study).check(plan)?;
+    let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
+    let is_met = |load: &&LoadProfile| load.cold && load.phases.iter().any(|it| it.side_by_side);
+    match loads.find(is_met) {
+        None => Ok(()),
+        Some(load) => Err(PlanError::ColdSideBySide {
+            profile: load.profile.clone(),
+        }),
+    }
+}
+
+/// Describes the loads that a study adds to those of the profile.
+pub fn further_loads(study: &Study) -> Option<String> {
+    of(study).further_loads()
+}
+
+/// Plans what an interrupted run still needs besides its missing trials.
+pub fn resume(plan: &mut Plan, records: &[&TrialRecord]) {
+    let study = plan.study.clone();
+    of(&study).resume(plan, records);
+}
+
+/// The next step after the loads and blocks that were measured.
+pub enum Next {
+    /// The plan continues.
+    Continue,
+    /// Another load, in the same process.
+    Load(FurtherLoad),
+    /// Nothing more for the study, for this reason.
+    Stop(String),
+}
+
+/// A load that follows from those before it.
+pub struct FurtherLoad {
+    /// The load.
+    pub phase: Box<Phase>,
+    /// True if it is one of the many steps of a search, each of which decides the next.
+    pub is_step: bool,
+    mark: Mark,
+}
+
+/// Notes the purpose and the outcome of a load in its record.
+type Mark = Box<dyn Fn(&mut PhaseRecord, &[TaggedInterval])>;
+
+impl FurtherLoad {
+    /// A load, and what notes its purpose and its outcome in its record.
+    pub(crate) fn new(
+        phase: Phase,
+        is_step: bool,
+        mark: impl Fn(&mut PhaseRecord, &[TaggedInterval]) + 'static,
+    ) -> Self {
+        Self {
+            phase: Box::new(phase),
+            is_step,
+            mark: Box::new(mark),
+        }
+    }
+
+    /// Notes its purpose and its outcome in the record of the load.
+    pub fn mark(&self, record: &mut PhaseRecord, histograms: &[TaggedInterval]) {
+        (self.mark)(record, histograms);
+    }
+}
+
+/// Returns the next step of a plan's study after the last load of a trial, as
+/// `StudyKind::after_load` does. The direct variant and the null gateway have no loads but those of
+/// the plan.
+pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Next {
+    let variant = plan.variant(&current.trial.variant);
+    if variant.is_none_or(Variant::is_control) {
+        return Next::Continue;
+    }
+    of(&plan.study).after_load(plan, earlier, current)
+}
+
+/// Returns the next step of a study after this number of blocks of the run in `dir`, before the
+/// block of number `next`. It is never a load.
+///
+/// # Errors
+/// [`StoreError`] naming the file of the run that cannot be read.
+pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Next, StoreError> {
+    of(study).after_block(dir, done, next)
+}
+
+/// The result of a study.
+#[derive(Default)]
+pub(crate) struct StudyFindings {
+    /// The headlines, which open the report.
+    pub(crate) headlines: Vec<Sentence>,
+    /// The typed result, if the study has one.
+    pub(crate) result: StudyResult,
+    /// Tables and graphs that need no type of their own.
+    pub(crate) sections: Vec<Section>,
+}
+
+impl StudyFindings {
+    /// A typed result with its headlines.
+    pub(crate) fn new(facts: impl StudyFacts + Serialize, headlines: Vec<Sentence>) -> Self {
+        Self {
+            headlines,
+            result: StudyResult::new(facts),
+            sections: Vec::new(),
+        }
+    }
+}
+
+/// The typed result of a study.
+pub trait StudyFacts: Any + Debug {
+    /// Returns its key in JSON, one of the keys that every run has.
+    fn key(&self) -> &'static str;
+
+    /// Returns the chapter of the report, if the study has its own.
+    fn chapter(&self, _palette: &Palette) -> Option<Chapter> {
+        None
+    }
+
+    /// Returns the decision, if the study is made for one.
+    fn decision(&self) -> Option<Decision> {
+        None
+    }
+
+    /// Returns the sentences that state the decision.
+    fn decided(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The keys that the results of studies have in JSON; each is in every run's, empty if the run was
+/// made for another study.
+const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
+
+/// A list, in which a run can have several results.
+const ISOLATION: &str = "isolation";
+
+/// The typed result of the study that a run was made for; empty for a run that only measures, or
+/// whose study has no result of its own.
+#[derive(Clone, Debug, Default)]
+pub struct StudyResult(Option<(Rc<dyn StudyFacts>, Value)>);
+
+impl StudyResult {
+    /// A result.
+    ///
+    /// # Panics
+    /// The result has keys that are no strings.
+    pub fn new(facts: impl StudyFacts + Serialize) -> Self {
+        let json = serde_json::to_value(&facts).expect("results have string keys only");
+        Self(Some((Rc::new(facts), json)))
+    }
+
+    /// Returns the result, if there is one.
+    pub fn facts(&self) -> Option<&dyn StudyFacts> {
+        Some(&*self.0.as_ref()?.0)
+    }
+
+    /// Returns the result, if it is of this type.
+    pub fn of<T: StudyFacts>(&self) -> Option<&T> {
+        let facts: &dyn Any = self.facts()?;
+        facts.downcast_ref()
+    }
+}
+
+impl Serialize for StudyResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(KEYS.len()))?;
+        for key in KEYS {
+            match &self.0 {
+                Some((facts, json)) if facts.key() == key => map.serialize_entry(key, json)?,
+                _ if key == ISOLATION => map.serialize_entry(key, &[(); 0])?,
+                _ => map.serialize_entry(key, &())?,
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,101 @@
+//! From a run directory to its report. A study is one folder: what it changes in the plan, what
+//! comes next while a run is under way, its rule, its facts, and its chapter.
+//!
+//! A pure function of the run: it has no clock and needs no network, so the same directory gives
+//! the same findings for ever.
+
+pub mod ab;
+pub mod across_runs;
+mod admin;
+pub mod capacity;
+pub mod choice;
+mod cold_start;
+pub mod common;
+pub mod isolation;
+mod kind;
+pub mod marginal_cost;
+pub mod measure;
+pub mod policy_cost;
+pub mod profile;
+pub mod published;
+pub mod run;
+pub mod soak;
+pub mod versions;
+
+use gatebench_store::{Run, StoreError};
+
+use crate::common::collect::Collected;
+use crate::common::context::Context;
+use crate::common::{summary_table, trials};
+use crate::kind::Analysed;
+use crate::run::{
+    configuration, environment, limitations, parity, run_facts, sentences, summary, verdicts,
+};
+
+pub use crate::choice::StudyChoice;
+pub use crate::common::context::throughput_per_second;
+pub use crate::common::gates::{judge_load, thresholds};
+pub use crate::kind::{
+    FurtherLoad, Next, StudyFacts, StudyResult, after_block, after_load, check, further_loads,
+    resume,
+};
+pub use crate::run::Findings;
+
+/// Computes the findings of a run. The run may be unfinished: the missing parts are listed.
+///
+/// # Errors
+/// [`StoreError`] naming the file, where histograms, series or rendered files cannot be read.
+pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
+    let context = Context::of(run);
+    let collected = Collected::from_trials(&context)?;
+    let missing = trials::missing(&context);
+    let failures = trials::failures(&context);
+    let parity = parity::of_run(&context);
+    let mut scenarios = summary_table::of_run(&context, &collected);
+    let costs = verdicts::add(&context, &mut scenarios);
+    for scenario in &mut scenarios {
+        scenario.sentences = ab::differences_from_itself(&context, scenario);
+        let others = sentences::of_scenario(scenario);
+        scenario.sentences.extend(others);
+        scenario.summary = summary::of_scenario(&context, scenario);
+    }
+    let marginal_costs = marginal_cost::of_run(&context, &scenarios);
+    let found = kind::of(&context.plan.study).findings(&Analysed {
+        context: &context,
+        collected: &collected,
+        scenarios: &scenarios,
+    })?;
+    let mut headlines = found.headlines;
+    headlines.extend(admin::headlines(&context));
+    let of_all = sentences::headlines(
+        &context,
+        &scenarios,
+        (costs.as_ref(), &marginal_costs),
+        &parity,
+    );
+    headlines.extend(of_all);
+    let mut findings = Findings {
+        run: run_facts::of(&context),
+        headlines,
+        notes: limitations::of(&context, &missing, &scenarios, costs.as_ref()),
+        study: found.result,
+        costs,
+        marginal_costs,
+        sections: Vec::new(),
+        scenarios,
+        trials: collected.trials,
+        missing,
+        failures,
+        parity,
+        configurations: configuration::of_run(&context)?,
+        environment: environment::facts(&run.manifest().environment),
+    };
+    if context.plan.network_ceiling {
+        findings
+            .sections
+            .extend(published::network(run, &findings)?);
+    }
+    findings.sections.extend(found.sections);
+    findings.sections.extend(admin::sections(&context));
+    Ok(findings)
+}

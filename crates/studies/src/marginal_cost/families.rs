@@ -1,0 +1,177 @@
+//! Finds the scenarios, and the loads, that are the same except for one number.
+
+use gatebench_model::load::Closed;
+use gatebench_model::{AxisValue, Phase, Plan, Scenario, Shape};
+
+use super::facts::{MarginalCostMeasure, MarginalUnit};
+use crate::common::facts::{Metric, PhaseKind, PhaseLine, ScenarioFindings};
+
+/// Members that differ in one number only.
+pub(super) struct Family {
+    /// Their common part.
+    pub(super) name: String,
+    pub(super) what: MarginalUnit,
+    /// The smallest number first.
+    pub(super) members: Vec<Member>,
+    pub(super) measures: Vec<MarginalCostMeasure>,
+}
+
+/// One number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Member {
+    pub(super) count: u32,
+    pub(super) scenario: String,
+    /// The phase, if each number is a separate one.
+    pub(super) phase: Option<String>,
+}
+
+/// The families of the plan, those of scenarios first, in the plan's order.
+pub(super) fn of_plan(plan: &Plan, scenarios: &[ScenarioFindings]) -> Vec<Family> {
+    let measures = scenarios.first().map(|it| measures(&it.phases));
+    let of_scenarios = measures.into_iter().flat_map(|it| of_scenarios(plan, &it));
+    let of_loads = plan.scenarios.iter().filter_map(|it| of_loads(plan, it));
+    let mut families: Vec<Family> = of_scenarios.chain(of_loads).collect();
+    families.retain(|family| family.members.len() > 1);
+    families.iter_mut().for_each(|it| it.members.sort());
+    families
+}
+
+/// A scenario is of a family where its name ends with how many routes or consumers it has, and the
+/// others of that name have the same upstream and the same policies.
+fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
+    let mut families: Vec<(Family, &Scenario)> = Vec::new();
+    for scenario in &plan.scenarios {
+        let Some((name, what, count)) = marginal_unit(scenario) else {
+            continue;
+        };
+        let same = |(family, first): &&mut (Family, &Scenario)| {
+            family.name == name
+                && family.what == what
+                && first.upstream == scenario.upstream
+                && first.policies() == scenario.policies()
+        };
+        let member = Member {
+            count,
+            scenario: scenario.scenario.clone(),
+            phase: None,
+        };
+        if let Some((family, _)) = families.iter_mut().find(same) {
+            family.members.push(member);
+            continue;
+        }
+        let family = Family {
+            name: name.to_owned(),
+            what,
+            members: vec![member],
+            measures: measures.to_vec(),
+        };
+        families.push((family, scenario));
+    }
+    families.into_iter().map(|(family, _)| family).collect()
+}
+
+/// The family of a scenario, the unit that its members differ in, and its number in this member.
+pub(crate) fn marginal_unit(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
+    let Some(family) = &scenario.family else {
+        return by_name(scenario);
+    };
+    let mut values = family.values.iter();
+    let (Some((axis, AxisValue::Number(count))), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let (unit, has) = match axis.as_str() {
+        "upstreams" => (MarginalUnit::Upstreams, scenario.upstreams as usize),
+        "consumers" => (MarginalUnit::Consumers, scenario.consumers.len()),
+        "routes" => (MarginalUnit::Routes, scenario.routes.len()),
+        _ => return None,
+    };
+    (has > 0 && has == *count as usize).then_some((&family.name, unit, *count))
+}
+
+/// As [`marginal_unit`], for scenarios that declare no family, which those of earlier runs do not:
+/// their names end with the number.
+fn by_name(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
+    let (name, number) = scenario.scenario.rsplit_once('-')?;
+    let count: u32 = number.parse().ok().filter(|count| *count > 0)?;
+    let has = |length: usize| u32::try_from(length) == Ok(count);
+    if scenario.upstreams == count && count > 1 {
+        Some((name, MarginalUnit::Upstreams, count))
+    } else if has(scenario.consumers.len()) {
+        Some((name, MarginalUnit::Consumers, count))
+    } else if has(scenario.routes.len()) {
+        Some((name, MarginalUnit::Routes, count))
+    } else {
+        None
+    }
+}
+
+/// The loads of a scenario that differ in how many connections there are, where these rest between
+/// two requests. Where they do not, their requests take more than they do.
+fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
+    let resting = |phase: &Phase| match &phase.shape {
+        Shape::Closed(closed) if closed.think.is_some() && closed.stages.is_empty() => {
+            Some((phase.name.clone(), closed.clone()))
+        }
+        Shape::Closed(_) | Shape::Open(_) => None,
+    };
+    let phases = &plan.load_of(&scenario.scenario).phases;
+    let all: Vec<(String, Closed)> = phases.iter().filter_map(resting).collect();
+    let (_, first) = all.first()?;
+    let is_alike = |closed: &Closed| {
+        let connections = first.connections;
+        Closed {
+            connections,
+            ..closed.clone()
+        } == *first
+    };
+    let mut members: Vec<Member> = Vec::new();
+    for (phase, closed) in all.iter().filter(|(_, closed)| is_alike(closed)) {
+        if members
+            .iter()
+            .all(|known| known.count != closed.connections)
+        {
+            members.push(Member {
+                count: closed.connections,
+                scenario: scenario.scenario.clone(),
+                phase: Some(phase.clone()),
+            });
+        }
+    }
+    Some(Family {
+        name: scenario.scenario.clone(),
+        what: MarginalUnit::Connections,
+        members,
+        measures: vec![MarginalCostMeasure {
+            metric: Metric::GatewayRssAnonMax,
+            unit: Metric::GatewayRssAnonMax.unit(),
+            phase: None,
+            load: None,
+        }],
+    })
+}
+
+/// Memory and start of the process, then the cost of a request at the fixed rate.
+fn measures(phases: &[PhaseLine]) -> Vec<MarginalCostMeasure> {
+    let first = |kind| phases.iter().find(|phase| phase.kind == kind);
+    let open = first(PhaseKind::Open);
+    let wanted = [
+        (phases.last(), Metric::GatewayRssAnonMax),
+        (phases.first(), Metric::GatewayStart),
+        (
+            open.or(first(PhaseKind::Closed)),
+            Metric::GatewayCpuPerRequest,
+        ),
+        (open, Metric::AddedP50),
+        (open, Metric::AddedP99),
+    ];
+    let measure = |(phase, metric): (Option<&PhaseLine>, _)| {
+        let phase = phase?;
+        Some(MarginalCostMeasure {
+            metric,
+            unit: metric.unit(),
+            phase: Some(phase.name.clone()),
+            load: Some(phase.load().to_owned()),
+        })
+    };
+    wanted.into_iter().filter_map(measure).collect()
+}

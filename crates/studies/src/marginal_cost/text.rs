@@ -1,0 +1,71 @@
+//! Marginal costs in words.
+
+use gatebench_report::format::{capitalised, counted, grouped, listed, quantity};
+use gatebench_report::{Tone, Unit};
+
+use super::facts::{GatewayMarginalCosts, MarginalCostFindings};
+use crate::common::facts::{Metric, Sentence};
+
+/// The cost of each one in memory and start time, a sentence for each gateway. No verdict compares
+/// them, so they are not ranked.
+pub(crate) fn sentences(costs: &MarginalCostFindings) -> Vec<Sentence> {
+    let gateways = costs.gateways.iter().filter_map(|gateway| {
+        let text = sentence(costs, gateway)?;
+        Some(Sentence::new(
+            Tone::Plain,
+            text,
+            None,
+            Some(&gateway.variant),
+        ))
+    });
+    gateways.collect()
+}
+
+fn place(costs: &MarginalCostFindings, metric: Metric) -> Option<usize> {
+    costs.measures.iter().position(|it| it.metric == metric)
+}
+
+/// `Each route takes 1.20 KiB of memory at nginx (1.10 KiB to 1.30 KiB over 10 blocks): 6.10 MiB
+/// with 1 and 12.0 MiB with 5,000; it is ready after 21.0 ms with 1 and 35.0 ms with 5,000.`
+fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Option<String> {
+    let memory = place(costs, Metric::GatewayRssAnonMax)?;
+    let each = gateway.each[memory].as_ref()?;
+    let bytes = |value| quantity(value, Unit::Bytes);
+    let takes = if each.effect > 0.0 {
+        bytes(each.effect)
+    } else {
+        "no measurable amount".into()
+    };
+    let mut text = format!(
+        "each {} takes {takes} of memory at {}",
+        costs.what.noun(),
+        gateway.variant
+    );
+    if each.blocks > 1 {
+        let (low, high) = each.span();
+        let blocks = counted(each.blocks as u64, "block");
+        text.push_str(&format!(
+            " ({} to {} over {blocks})",
+            bytes(low),
+            bytes(high)
+        ));
+    }
+    text.push_str(&format!(": {}", at_each(gateway, memory, Unit::Bytes)?));
+    let start = place(costs, Metric::GatewayStart);
+    let start = start.and_then(|start| at_each(gateway, start, Unit::Nanoseconds));
+    if let Some(start) = start {
+        text.push_str(&format!("; it is ready after {start}"));
+    }
+    Some(format!("{}.", capitalised(&text)))
+}
+
+/// `21.0 ms with 1 and 35.0 ms with 5,000`; none if none was measured.
+fn at_each(gateway: &GatewayMarginalCosts, measure: usize, unit: Unit) -> Option<String> {
+    let known = gateway.points.iter().filter_map(|point| {
+        let median = point.values[measure].as_ref()?.median;
+        let count = grouped(f64::from(point.count));
+        Some(format!("{} with {count}", quantity(median, unit)))
+    });
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| listed(&known))
+}

@@ -1,0 +1,98 @@
+//! The scenarios in the table of costs, each with its plain proxy.
+
+use gatebench_model::{Plan, Policy, Request, Scenario};
+use gatebench_report::format::distinct;
+
+use super::facts::CostRole;
+
+/// A scenario in its place.
+pub(super) struct Placed {
+    pub(super) scenario: String,
+    pub(super) role: CostRole,
+    pub(super) policies: Vec<String>,
+}
+
+impl Placed {
+    fn of(scenario: &Scenario, role: CostRole) -> Self {
+        let policies = scenario.routes.iter().flat_map(|route| &route.policies);
+        let mut policies = distinct(policies.map(|policy| policy.kind().to_owned()));
+        // The access log, TLS and HTTP/2 have costs too; a part of a policy is named by its policy.
+        for need in scenario.needs() {
+            let is_named = need.contains('.') || policies.iter().any(|known| known == need);
+            if !is_named {
+                policies.push(need.to_owned());
+            }
+        }
+        Self {
+            scenario: scenario.scenario.clone(),
+            role,
+            policies,
+        }
+    }
+}
+
+/// The lines of every gateway; none if no policy has a plain proxy.
+pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
+    let (mocked, others): (Vec<&Scenario>, Vec<&Scenario>) =
+        plan.scenarios.iter().partition(|it| is_mocked(it));
+    let (plain, with): (Vec<&Scenario>, Vec<&Scenario>) =
+        others.into_iter().partition(|it| it.needs().is_empty());
+    let mut lines: Vec<Placed> = mocked
+        .into_iter()
+        .map(|scenario| Placed::of(scenario, CostRole::Responses))
+        .collect();
+    let mut any = false;
+    let baseline = |scenario: &Scenario| plain_proxy(scenario, &plain).map(|it| &it.scenario);
+    for base in &plain {
+        let own = |it: &&&Scenario| baseline(it) == Some(&base.scenario);
+        let mut policies = with.iter().filter(own).peekable();
+        if policies.peek().is_some() {
+            any = true;
+            lines.push(Placed::of(base, CostRole::Plain));
+        }
+        lines.extend(policies.map(|scenario| {
+            let baseline = base.scenario.clone();
+            Placed::of(scenario, CostRole::Policy { baseline })
+        }));
+    }
+    let alone = with.iter().filter(|scenario| baseline(scenario).is_none());
+    lines.extend(alone.map(|scenario| Placed::of(scenario, CostRole::Alone)));
+    any.then_some(lines)
+}
+
+/// Reports whether the gateway serves all requests itself, by its policies.
+fn is_mocked(scenario: &Scenario) -> bool {
+    let mocked = |request: &Request| {
+        let route = scenario.route_of(&request.path);
+        route.is_some_and(|route| {
+            let mut policies = route.policies.iter();
+            policies.any(|policy| matches!(policy, Policy::Mock(_)))
+        })
+    };
+    scenario.load_requests().all(mocked)
+}
+
+/// The plain scenario that sends the same requests: the one with the fewest routes, the first of
+/// those.
+fn plain_proxy<'a>(scenario: &Scenario, plain: &[&'a Scenario]) -> Option<&'a Scenario> {
+    let same = plain.iter().filter(|base| same_work(scenario, base));
+    same.min_by_key(|base| base.routes.len()).copied()
+}
+
+/// Reports whether two scenarios have the same requests for the same upstream. Headers may differ:
+/// a key or a token is required by a policy, and part of its cost.
+fn same_work(a: &Scenario, b: &Scenario) -> bool {
+    let work = |scenario: &Scenario| -> Vec<(f64, String, String, Option<Vec<u8>>)> {
+        let requests = scenario.load_requests().map(|request| {
+            let body = request.body.as_ref().map(|body| body.bytes().to_vec());
+            (
+                request.weight,
+                request.method.clone(),
+                request.path.clone(),
+                body,
+            )
+        });
+        requests.collect()
+    };
+    a.upstream == b.upstream && a.groups.len() == b.groups.len() && work(a) == work(b)
+}

@@ -1,0 +1,197 @@
+//! The cost of policies: each scenario with policies, compared with the same gateway's plain proxy
+//! of the same requests, in the same block.
+
+pub(crate) mod chapter;
+pub mod facts;
+mod lines;
+mod ranks;
+pub mod records;
+mod text;
+
+use gatebench_report::Validity;
+use gatebench_stats::comparison::CONFIDENCE;
+use gatebench_stats::{Comparison, Direction, Pair, Spoiled, difference};
+
+use crate::common::comparisons::{pair_of, paired, worst};
+use crate::common::context::Context;
+use crate::common::facts::{
+    Metric, PhaseKind, PhaseLine, ScenarioFindings, SpoiledBlocks, VariantRow, row_of,
+};
+use crate::common::spoiled;
+use crate::common::spoiled::Side;
+use facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, GatewayCosts};
+use lines::Placed;
+
+pub(crate) use text::sentences;
+
+/// The costs of a run before they are judged.
+pub(crate) struct Costing {
+    measures: Vec<CostMeasure>,
+    gateways: Vec<GatewayCosts>,
+    cells: Vec<Cell>,
+}
+
+/// A policy and its plain proxy at one gateway, in one measure.
+struct Cell {
+    /// Where it belongs: gateway, line and measure.
+    place: (usize, usize, usize),
+    blocks: Vec<u32>,
+    validity: Validity,
+    spoiled: SpoiledBlocks,
+    pair: Pair,
+}
+
+impl Costing {
+    /// Lays out the lines and pairs the blocks; none if no policy has a plain proxy, or
+    /// no gateway was planned.
+    pub(crate) fn of(context: &Context, scenarios: &[ScenarioFindings]) -> Option<Self> {
+        let placed = lines::of_plan(context.plan)?;
+        let measures = measures(&scenarios.first()?.phases);
+        let mut costing = Self {
+            measures,
+            gateways: Vec::new(),
+            cells: Vec::new(),
+        };
+        for label in context.gateways() {
+            costing.add_gateway(label, &placed, scenarios);
+        }
+        (!costing.gateways.is_empty()).then_some(costing)
+    }
+
+    fn add_gateway(&mut self, label: &str, placed: &[Placed], scenarios: &[ScenarioFindings]) {
+        let row = |name: &str| row_of(scenarios, name, label);
+        let mut lines = Vec::new();
+        for line in placed {
+            let Some(own) = row(&line.scenario) else {
+                continue;
+            };
+            let place = (self.gateways.len(), lines.len());
+            if let Some(base) = line.role.baseline().and_then(row) {
+                self.add_cells(place, own, base);
+            }
+            lines.push(CostLine {
+                scenario: line.scenario.clone(),
+                role: line.role.clone(),
+                policies: line.policies.clone(),
+                status: own.status.clone(),
+                figures: self.measures.iter().map(|it| total(own, it)).collect(),
+            });
+        }
+        self.gateways.push(GatewayCosts {
+            variant: label.to_owned(),
+            lines,
+        });
+    }
+
+    fn add_cells(&mut self, (gateway, line): (usize, usize), own: &VariantRow, base: &VariantRow) {
+        for (index, measure) in self.measures.iter().enumerate() {
+            let sides = [own, base].map(|row| Side {
+                row,
+                values: row.metric_in(&measure.phase, measure.metric),
+            });
+            let [Some(own), Some(base)] = sides.map(|side| side.values) else {
+                continue;
+            };
+            let both = paired(own, base);
+            let [with, plain] = sides;
+            let spoiled = spoiled::between(with, plain, &measure.phase, measure.metric.aspect());
+            let Some(validity) = worst(&both) else {
+                continue;
+            };
+            self.cells.push(Cell {
+                place: (gateway, line, index),
+                blocks: both.iter().map(|(value, _)| value.block).collect(),
+                validity,
+                spoiled,
+                pair: pair_of(&both, measure.direction),
+            });
+        }
+    }
+
+    /// The pairs to judge, in the order in which [`Costing::findings`] takes the results.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (Pair, Spoiled)> {
+        let cells = self.cells.iter();
+        cells.map(|cell| (cell.pair.clone(), spoiled::counts(&cell.spoiled)))
+    }
+
+    /// The findings, with a result for each of the pairs, and the compared `scenarios`.
+    pub(crate) fn findings(
+        mut self,
+        results: impl Iterator<Item = Option<Comparison>>,
+        seed: u64,
+        scenarios: &[ScenarioFindings],
+    ) -> CostFindings {
+        for (number, (cell, ratio)) in (1..).zip(self.cells.into_iter().zip(results)) {
+            let (gateway, line, measure) = cell.place;
+            let figure = &mut self.gateways[gateway].lines[line].figures[measure];
+            figure.cost = cell.judged(ratio, seed.wrapping_add(number));
+        }
+        ranks::add(&self.measures, &mut self.gateways, scenarios);
+        CostFindings {
+            measures: self.measures,
+            gateways: self.gateways,
+        }
+    }
+}
+
+impl Cell {
+    fn judged(self, ratio: Option<Comparison>, seed: u64) -> Option<Cost> {
+        let interval = ratio.as_ref().and_then(|ratio| ratio.interval);
+        // Ratio and difference are two readings of one comparison, so they share its confidence.
+        let confidence = interval.map_or(CONFIDENCE, |interval| interval.confidence);
+        let Pair {
+            baseline,
+            candidate,
+            ..
+        } = &self.pair;
+        Some(Cost {
+            difference: difference(baseline, candidate, confidence, seed)?,
+            ratio,
+            blocks: self.blocks,
+            validity: self.validity,
+            spoiled: self.spoiled,
+            rank: None,
+        })
+    }
+}
+
+/// CPU time and latencies are measured at a fixed rate, if there is one; memory in the last
+/// load, before which all others went.
+fn measures(phases: &[PhaseLine]) -> Vec<CostMeasure> {
+    use Direction::{HigherIsBetter, LowerIsBetter};
+    let first = |kind| phases.iter().find(|phase| phase.kind == kind);
+    let (open, closed) = (first(PhaseKind::Open), first(PhaseKind::Closed));
+    let wanted = [
+        (
+            open.or(closed).or(first(PhaseKind::Paced)),
+            Metric::GatewayCpuPerRequest,
+            LowerIsBetter,
+        ),
+        (open, Metric::AddedP50, LowerIsBetter),
+        (open, Metric::AddedP99, LowerIsBetter),
+        (closed, Metric::ThroughputPerCore, HigherIsBetter),
+        (phases.last(), Metric::GatewayRssAnonMax, LowerIsBetter),
+    ];
+    let measure = |(phase, metric, direction): (Option<&PhaseLine>, _, _)| {
+        let phase = phase?;
+        Some(CostMeasure {
+            metric,
+            unit: metric.unit(),
+            phase: phase.name.clone(),
+            kind: phase.kind,
+            load: phase.load().to_owned(),
+            direction,
+        })
+    };
+    wanted.into_iter().filter_map(measure).collect()
+}
+
+fn total(row: &VariantRow, measure: &CostMeasure) -> CostFigure {
+    let found = row.metric_in(&measure.phase, measure.metric);
+    CostFigure {
+        total: found.and_then(|found| found.estimate.clone()),
+        validity: found.map(|found| found.validity),
+        rank: None,
+        cost: None,
+    }
+}

@@ -1,0 +1,107 @@
+//! Ranks among gateways, of the whole and of the part that a policy adds: by the intervals of the
+//! verdicts, and so from ten blocks on.
+
+use gatebench_report::Validity;
+use gatebench_stats::{Direction, Verdict, ranks, ranks_by};
+
+use super::facts::{CostFigure, CostMeasure, GatewayCosts};
+use crate::common::facts::ScenarioFindings;
+
+/// Adds the ranks. The lines of all gateways are the same scenarios in the same order.
+pub(super) fn add(
+    measures: &[CostMeasure],
+    gateways: &mut [GatewayCosts],
+    scenarios: &[ScenarioFindings],
+) {
+    let lines = gateways.iter().map(|gateway| gateway.lines.len()).min();
+    for line in 0..lines.unwrap_or(0) {
+        for (index, measure) in measures.iter().enumerate() {
+            let totals = totals(gateways, (line, index), measure, scenarios);
+            let costs = gateways
+                .iter()
+                .map(|it| cost(&it.lines[line].figures[index]));
+            let costs = by_intervals(costs.collect(), measure.direction);
+            for (gateway, (total, cost)) in gateways.iter_mut().zip(totals.into_iter().zip(costs)) {
+                let figure = &mut gateway.lines[line].figures[index];
+                figure.rank = total;
+                if let Some(own) = &mut figure.cost {
+                    own.rank = cost;
+                }
+            }
+        }
+    }
+}
+
+/// The rank of each whole, by the verdicts between gateways; none if nothing compares them.
+fn totals(
+    gateways: &[GatewayCosts],
+    (line, index): (usize, usize),
+    measure: &CostMeasure,
+    scenarios: &[ScenarioFindings],
+) -> Vec<Option<usize>> {
+    let verdicts: Vec<(&str, &str, Verdict)> = gateways
+        .first()
+        .and_then(|it| {
+            scenarios
+                .iter()
+                .find(|known| known.name == it.lines[line].scenario)
+        })
+        .into_iter()
+        .flat_map(|scenario| &scenario.comparisons)
+        .filter(|it| it.metric == measure.metric && it.phase == measure.phase)
+        .map(|it| {
+            (
+                it.candidate.as_str(),
+                it.baseline.as_str(),
+                it.result.verdict,
+            )
+        })
+        .collect();
+    let is_compared = |at: &usize| {
+        let gateway = &gateways[*at];
+        let figure = &gateway.lines[line].figures[index];
+        let mut pairs = verdicts.iter().map(|(own, other, _)| [own, other]);
+        figure.total.is_some()
+            && figure.validity != Some(Validity::Invalid)
+            && pairs.any(|pair| pair.contains(&&gateway.variant.as_str()))
+    };
+    let known: Vec<usize> = (0..gateways.len()).filter(is_compared).collect();
+    let is_ahead = |a: usize, b: usize| {
+        let [a, b] = [a, b].map(|at| gateways[known[at]].variant.as_str());
+        verdicts.contains(&(a, b, Verdict::Better)) || verdicts.contains(&(b, a, Verdict::Worse))
+    };
+    let found = ranks_by(known.len(), is_ahead);
+    let mut ranks = vec![None; gateways.len()];
+    if known.len() > 1 {
+        known
+            .iter()
+            .zip(found)
+            .for_each(|(at, rank)| ranks[*at] = Some(rank));
+    }
+    ranks
+}
+
+/// The interval of a cost of which no block was spoiled.
+fn cost(figure: &CostFigure) -> Option<(f64, f64)> {
+    let cost = figure.cost.as_ref().filter(|it| it.spoiled.is_empty())?;
+    let interval = cost.difference.interval?;
+    Some((interval.low, interval.high))
+}
+
+/// The rank of each interval; none if there is no other to compare it with.
+fn by_intervals(intervals: Vec<Option<(f64, f64)>>, direction: Direction) -> Vec<Option<usize>> {
+    let known: Vec<(f64, f64)> = intervals
+        .iter()
+        .flatten()
+        .map(|(low, high)| match direction {
+            Direction::LowerIsBetter => (*low, *high),
+            Direction::HigherIsBetter => (-high, -low),
+        })
+        .collect();
+    if known.len() < 2 {
+        return vec![None; intervals.len()];
+    }
+    let mut found = ranks(&known).into_iter();
+    let rank = |interval: &Option<(f64, f64)>| interval.and_then(|_| found.next());
+    intervals.iter().map(rank).collect()
+}

@@ -1,0 +1,418 @@
+//! Profiles of where gateways spend their CPU time: the sampled stacks, scaled to the CPU time of a
+//! request.
+
+pub mod plan;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gatebench_model::Flame;
+use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
+use gatebench_report::flame::FlameGraph;
+use gatebench_report::format::{quantity, split_quantity};
+use gatebench_report::section::Section;
+use gatebench_report::{Tone, Unit};
+use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial, safe_file_part};
+
+use crate::common::context::Context;
+use crate::common::facts::Sentence;
+use crate::kind::{Analysed, StudyFindings, StudyKind};
+
+const EXPLANATION: &str = "The stacks of the gateway's threads were sampled by the CPU time that they used; shares of samples are given as CPU \
+     time per request. Self is the time in the function itself; the other column adds the functions that it called. \
+     Sampling costs time, so compare these figures only with each other.";
+
+/// Functions in the table.
+const FUNCTIONS_MAX: usize = 15;
+
+/// Functions in a sentence.
+const FUNCTIONS_NAMED: usize = 3;
+
+/// The longest name of a function that is shown whole.
+const NAME_CHARS_MAX: usize = 56;
+
+/// The share of samples in functions without names from which the report mentions it.
+const NAMELESS_MAX: f64 = 0.2;
+
+/// The samples of a gateway in a scenario, over all blocks.
+struct Profile<'a> {
+    variant: &'a str,
+    stacks: BTreeMap<String, u64>,
+    /// CPU time that the samples represent; about `cpu_ns`, which is exact.
+    sampled_ns: u64,
+    cpu_ns: u64,
+    responses: u64,
+}
+
+impl StudyKind for Flame {
+    fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
+        profiles(of.context)
+    }
+}
+
+/// The profiles of a run; empty if nothing was sampled.
+fn profiles(context: &Context) -> Result<StudyFindings, StoreError> {
+    let mut found = StudyFindings::default();
+    for scenario in &context.plan.scenarios {
+        let name = scenario.scenario.as_str();
+        let mut profiles = Vec::new();
+        for variant in &context.plan.variants {
+            let profile = Profile::of(context, name, variant.label())?;
+            profiles.extend(profile.filter(|it| it.sampled_ns > 0 && it.responses > 0));
+        }
+        if profiles.is_empty() {
+            continue;
+        }
+        for profile in &profiles {
+            found.headlines.push(profile.headline(name));
+            found.headlines.extend(profile.caution(name));
+        }
+        found.sections.push(section(name, &profiles));
+    }
+    Ok(found)
+}
+
+impl<'a> Profile<'a> {
+    /// The samples of all completed trials; none if there are none.
+    fn of(context: &Context, scenario: &str, variant: &'a str) -> Result<Option<Self>, StoreError> {
+        let mut profile = Self {
+            variant,
+            stacks: BTreeMap::new(),
+            sampled_ns: 0,
+            cpu_ns: 0,
+            responses: 0,
+        };
+        let trials = context.trials_of(scenario, variant);
+        for trial in trials.filter(|it| it.record.outcome == Outcome::Completed) {
+            for phase in &trial.record.phases {
+                profile.add(trial, phase)?;
+            }
+        }
+        Ok((profile.sampled_ns > 0).then_some(profile))
+    }
+
+    fn add(&mut self, trial: &StoredTrial, phase: &PhaseRecord) -> Result<(), StoreError> {
+        let (Some(record), Some(usage)) = (&phase.profile, phase.usage.get("gateway")) else {
+            return Ok(());
+        };
+        let folded = trial.profile(&record.file)?.unwrap_or_default();
+        for (stack, count) in folded.lines().filter_map(counted) {
+            *self.stacks.entry(stack.to_owned()).or_default() += count;
+            self.sampled_ns += count;
+        }
+        self.cpu_ns += usage.cpu_ns;
+        self.responses += phase.counts.completed_in_window;
+        Ok(())
+    }
+
+    /// A part of the samples as nanoseconds of CPU time per request.
+    fn ns(&self, part_ns: u64) -> f64 {
+        part_ns as f64 / self.sampled_ns as f64 * self.cpu_ns as f64 / self.responses as f64
+    }
+
+    /// The time that each function used itself.
+    fn selves(&self) -> BTreeMap<&str, f64> {
+        self.by_function(|stack| BTreeSet::from([innermost(stack)]))
+    }
+
+    /// The time that each function used with its callees, counted once if it is recursive.
+    fn totals(&self) -> BTreeMap<&str, f64> {
+        self.by_function(|stack| stack.split(';').skip(1).collect())
+    }
+
+    fn by_function(&self, functions: fn(&str) -> BTreeSet<&str>) -> BTreeMap<&str, f64> {
+        let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
+        for (stack, count) in &self.stacks {
+            for function in functions(stack) {
+                *samples.entry(function).or_default() += count;
+            }
+        }
+        let scaled = samples.into_iter();
+        scaled.map(|(name, count)| (name, self.ns(count))).collect()
+    }
+
+    fn headline(&self, scenario: &str) -> Sentence {
+        let mut selves: Vec<(&str, f64)> = self.selves().into_iter().collect();
+        selves.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let named = selves.iter().filter(|(name, _)| has_name(name));
+        let named: Vec<String> = named
+            .take(FUNCTIONS_NAMED)
+            .map(|(name, ns)| format!("{} ({} µs)", short(name), microseconds(*ns)))
+            .collect();
+        let most = match &named[..] {
+            [] => String::new(),
+            named => format!(", above all in {}", named.join(", ")),
+        };
+        let text = format!(
+            "{}: {} while it was sampled{most}; all of it in {}.",
+            self.variant,
+            quantity(self.ns(self.sampled_ns), Unit::CpuNanosecondsPerRequest),
+            file(&[scenario, self.variant])
+        );
+        Sentence::new(Tone::Plain, text, Some(scenario), Some(self.variant))
+    }
+
+    /// A caution if much of the profile has no names.
+    fn caution(&self, scenario: &str) -> Option<Sentence> {
+        let all = self.selves();
+        let nameless = all.iter().filter(|(name, _)| !has_name(name));
+        let share = nameless.map(|(_, ns)| ns).sum::<f64>() / self.ns(self.sampled_ns);
+        (share > NAMELESS_MAX).then(|| {
+            let text = format!(
+                "{}: {:.0} % of the samples are of functions without a name; install its debug symbols, or use a build \
+                 that is not stripped.",
+                self.variant,
+                share * 100.0
+            );
+            Sentence::new(Tone::Caution, text, Some(scenario), Some(self.variant))
+        })
+    }
+
+    fn graph(&self, scenario: &str) -> FlameGraph {
+        let mut widths = Widths::default();
+        let line = |(stack, count): (&String, &u64)| {
+            let width = widths.whole(self.ns(*count));
+            (width > 0).then(|| format!("{stack} {width}"))
+        };
+        FlameGraph {
+            file: file(&[scenario, self.variant]),
+            title: format!("{} in {scenario}", self.variant),
+            text: format!(
+                "{} of CPU time, sampled. Widths are nanoseconds per request; callers are below.",
+                quantity(self.sampled_ns as f64, Unit::Nanoseconds)
+            ),
+            stacks: self.stacks.iter().filter_map(line).collect(),
+        }
+    }
+}
+
+fn section(scenario: &str, profiles: &[Profile<'_>]) -> Section {
+    let column = |name| FigureColumn::new([name, ""], Unit::CpuNanosecondsPerRequest);
+    let mut groups: Vec<FigureGroup> = profiles
+        .iter()
+        .map(|profile| {
+            let columns = ["self", "with callees"].map(column);
+            FigureGroup::new("", profile.variant, columns)
+        })
+        .collect();
+    let mut title = format!("{scenario}, µs of CPU time per request");
+    let mut graphs: Vec<FlameGraph> = profiles.iter().map(|it| it.graph(scenario)).collect();
+    if let [candidate, baseline] = profiles {
+        groups.push(FigureGroup::new("", "difference", [column("self")]));
+        graphs.push(difference(scenario, candidate, baseline));
+        title = format!("{title}, and {} − {}", candidate.variant, baseline.variant);
+    }
+    Section {
+        id: "profile",
+        heading: "Profile",
+        explanation: EXPLANATION,
+        table: FigureTable {
+            title,
+            first: "function",
+            groups,
+            rows: rows(profiles),
+        },
+        graphs,
+    }
+}
+
+/// The functions that use most themselves, in any of the profiles.
+fn rows(profiles: &[Profile<'_>]) -> Vec<FigureRow> {
+    let selves: Vec<_> = profiles.iter().map(Profile::selves).collect();
+    let totals: Vec<_> = profiles.iter().map(Profile::totals).collect();
+    let mut most: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, ns) in selves.iter().flatten() {
+        let so_far = most.entry(name).or_default();
+        *so_far = so_far.max(*ns);
+    }
+    let mut order: Vec<(&str, f64)> = most.into_iter().collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let row = |(name, _): (&str, f64)| {
+        let of = |all: &BTreeMap<&str, f64>| all.get(name).copied();
+        let own = selves.iter().map(of).zip(totals.iter().map(of));
+        let mut cells: Vec<Option<f64>> = own.flat_map(|(own, all)| [own, all]).collect();
+        if let [candidate, baseline] = &selves[..] {
+            let difference = of(candidate).unwrap_or(0.0) - of(baseline).unwrap_or(0.0);
+            cells.push(Some(difference));
+        }
+        let cells = cells.into_iter().map(FigureCell::of_one).collect();
+        FigureRow::new(short(name), "", cells)
+    };
+    order.into_iter().take(FUNCTIONS_MAX).map(row).collect()
+}
+
+/// The stacks of both, as wide as in the candidate, coloured by their difference from the baseline.
+fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -> FlameGraph {
+    let of = |profile: &Profile<'_>, stack: &str| {
+        let samples = profile.stacks.get(stack).copied();
+        samples.map_or(0.0, |samples| profile.ns(samples))
+    };
+    // The outermost frame is the process's name: the two differ in it, and in nothing that matters.
+    let all: BTreeSet<&String> = candidate
+        .stacks
+        .keys()
+        .chain(baseline.stacks.keys())
+        .collect();
+    let mut widths: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for stack in all {
+        let called = stack
+            .split_once(';')
+            .map_or(stack.as_str(), |(_, rest)| rest);
+        let (before, after) = widths.entry(called).or_default();
+        *before += of(baseline, stack);
+        *after += of(candidate, stack);
+    }
+    let (mut befores, mut afters) = (Widths::default(), Widths::default());
+    let line = |(stack, (before, after)): (&str, (f64, f64))| {
+        let (before, after) = (befores.whole(before), afters.whole(after));
+        (before + after > 0).then(|| format!("{stack} {before} {after}"))
+    };
+    let (a, b) = (candidate.variant, baseline.variant);
+    FlameGraph {
+        file: file(&[scenario, a, "over", b]),
+        title: format!("{a} over {b} in {scenario}"),
+        text: format!(
+            "Widths are those of {a}; red functions take more CPU time per request than in {b}, blue ones less. \
+             Functions that {a} does not run have no width."
+        ),
+        stacks: widths.into_iter().filter_map(line).collect(),
+    }
+}
+
+/// A line of a profile: the stack, and how often it was seen.
+fn counted(line: &str) -> Option<(&str, u64)> {
+    let (stack, count) = line.rsplit_once(' ')?;
+    Some((stack, count.parse().ok()?))
+}
+
+fn innermost(stack: &str) -> &str {
+    stack.rsplit(';').next().unwrap_or(stack)
+}
+
+/// Where perf knows no function it names the file, in brackets.
+fn has_name(function: &str) -> bool {
+    !(function.starts_with('[') && function.ends_with(']'))
+}
+
+fn short(name: &str) -> String {
+    if name.chars().count() <= NAME_CHARS_MAX {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(NAME_CHARS_MAX - 1).collect();
+    format!("{begin}…")
+}
+
+/// Widths in whole nanoseconds, one after the other: what one is rounded by, the next is short of,
+/// so that any number of them side by side are as wide as they should be. Thousands of stacks are
+/// narrower than a nanosecond each.
+#[derive(Default)]
+struct Widths {
+    end_ns: f64,
+    written_ns: u64,
+}
+
+impl Widths {
+    fn whole(&mut self, ns: f64) -> u64 {
+        self.end_ns += ns;
+        let begin_ns = self.written_ns;
+        self.written_ns = self.end_ns.round() as u64;
+        self.written_ns - begin_ns
+    }
+}
+
+fn microseconds(ns: f64) -> String {
+    split_quantity(ns, Unit::CpuNanosecondsPerRequest).0
+}
+
+/// `flame-proxy-json-nginx.svg`.
+fn file(parts: &[&str]) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| safe_file_part(part)).collect();
+    format!("flame-{}.svg", parts.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(variant: &'static str, stacks: &[(&str, u64)], cpu_ns: u64) -> Profile<'static> {
+        let stacks: BTreeMap<String, u64> = stacks
+            .iter()
+            .map(|(stack, count)| ((*stack).to_owned(), *count))
+            .collect();
+        Profile {
+            variant,
+            sampled_ns: stacks.values().sum(),
+            stacks,
+            cpu_ns,
+            responses: 1_000,
+        }
+    }
+
+    #[test]
+    fn a_function_has_its_share_of_the_time_of_a_request() {
+        let own = profile(
+            "a",
+            &[("gw;main;parse", 30), ("gw;main;main", 10)],
+            4_000_000,
+        );
+        assert_eq!(
+            own.selves(),
+            BTreeMap::from([("main", 1_000.0), ("parse", 3_000.0)])
+        );
+        assert_eq!(
+            own.totals(),
+            BTreeMap::from([("main", 4_000.0), ("parse", 3_000.0)])
+        );
+        assert_eq!(
+            own.headline("s").text,
+            "a: 4.00 µs CPU/request while it was sampled, above all in parse (3.00 µs), main (1.00 µs); all of it \
+             in flame-s-a.svg."
+        );
+        assert!(own.caution("s").is_none());
+    }
+
+    #[test]
+    fn a_difference_is_of_time_and_not_of_samples() {
+        let candidate = profile(
+            "a",
+            &[("mine;main;parse", 10), ("mine;main;send", 10)],
+            4_000_000,
+        );
+        let baseline = profile("b", &[("gw;main;parse", 100)], 1_000_000);
+        let found = difference("s", &candidate, &baseline);
+        assert_eq!(found.stacks, ["main;parse 1000 2000", "main;send 0 2000"]);
+        assert_eq!(found.file, "flame-s-a-over-b.svg");
+        let rows = rows(&[candidate, baseline]);
+        let differences = rows.iter().map(|row| row.cells[4].median());
+        let names = rows.iter().map(|row| row.name.as_str());
+        let named: Vec<_> = names.zip(differences).collect();
+        assert_eq!(named, [("parse", Some(1_000.0)), ("send", Some(2_000.0))]);
+    }
+
+    #[test]
+    fn stacks_narrower_than_a_nanosecond_are_together_as_wide_as_they_should_be() {
+        let names: Vec<String> = (0..1_000)
+            .map(|number| format!("gw;f{number:03}"))
+            .collect();
+        let stacks: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        // 0.4 ns of each request in each of them.
+        let own = profile("a", &stacks, 400_000);
+        let width = |line: &String| counted(line).map_or(0, |(_, width)| width);
+        let graph = own.graph("s").stacks;
+        assert_eq!(graph.iter().map(width).sum::<u64>(), 400);
+        assert!(graph.iter().all(|line| width(line) > 0));
+        let both = difference("s", &own, &own).stacks;
+        assert_eq!(both.iter().map(width).sum::<u64>(), 400);
+    }
+
+    #[test]
+    fn what_has_no_name_is_reported() {
+        let found = profile("nginx", &[("nginx;[nginx]", 3), ("nginx;read", 7)], 1_000);
+        let caution = found.caution("s").map(|it| it.text);
+        assert!(caution.is_some_and(|text| text.starts_with("nginx: 30 % of the samples")));
+        let stripped = profile("nginx", &[("nginx;[nginx]", 3)], 1_000_000);
+        assert_eq!(
+            stripped.headline("s").text,
+            "nginx: 1.00 µs CPU/request while it was sampled; all of it in flame-s-nginx.svg."
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! The effects of ways of measuring on figures. Each is a pure function, so it can be applied to a
+//! run that was measured otherwise.
+
+use gatebench_model::Shape;
+use gatebench_model::load::ConnectionStage;
+use gatebench_store::Histogram;
+
+/// The value at a share (0 to 1) of what was counted into buckets, interpolated linearly within its
+/// bucket, the lowest of which begins at 0. What lies beyond the last bound counts as that bound.
+///
+/// `cumulative` holds for each of `bounds` how many values are at most that; `total` is how many
+/// there are. None without values. Source: `histogram_quantile` of Prometheus, as its documentation
+/// defines it.
+pub fn bucket_quantile(bounds: &[f64], cumulative: &[u64], total: u64, share: f64) -> Option<f64> {
+    let wanted = share * total as f64;
+    let place = cumulative.iter().position(|count| *count as f64 >= wanted);
+    let last = *bounds.last().filter(|_| total > 0)?;
+    let Some(place) = place else {
+        return Some(last);
+    };
+    let (begin, below) = match place.checked_sub(1) {
+        Some(before) => (bounds[before], cumulative[before]),
+        None => (0.0, 0),
+    };
+    let inside = cumulative[place] - below;
+    if inside == 0 {
+        return Some(bounds[place]);
+    }
+    let part = (wanted - below as f64) / inside as f64;
+    Some(begin + (bounds[place] - begin) * part)
+}
+
+/// The result of [`bucket_quantile`] for recorded times in nanoseconds, with bounds in
+/// milliseconds. It returns nanoseconds.
+pub fn as_bucketed(times_ns: &Histogram<u64>, bounds_ms: &[f64], share: f64) -> Option<f64> {
+    let at_most = |bound_ms: &f64| times_ns.count_between(0, (bound_ms * 1e6) as u64);
+    let cumulative: Vec<u64> = bounds_ms.iter().map(at_most).collect();
+    let found_ms = bucket_quantile(bounds_ms, &cumulative, times_ns.len(), share)?;
+    Some(found_ms * 1e6)
+}
+
+/// The mean response time in nanoseconds of this many users who send again as soon as they have a
+/// response, if the gateway serves this rate whatever their number. Source: Little's law.
+pub fn mean_of_users_ns(users: f64, rate_per_second: f64) -> f64 {
+    users / rate_per_second * 1e9
+}
+
+/// A time as measured by a timer that ticks every `step_ns`, rounded to the nearest tick.
+pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
+    (time_ns / step_ns).round() * step_ns
+}
+
+/// The mean that wrk prints of these times, in nanoseconds. wrk 4.0.0 to 4.2.0 takes a connection's
+/// average time per request as the pace at which requests were due. To each request that took at
+/// least twice as long, it adds those that would have been due meanwhile: one shorter by a pace,
+/// one by two, down to one that is longer than a pace. Source: `stats_correct` of wrk, and its call
+/// before it prints. None if connections sent less than a request each: wrk then adds nothing.
+pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
+    let each = times_ns.len().checked_div(connections)?;
+    let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));
+    let (mut count, mut sum) = (0_u128, 0_u128);
+    for value in times_ns.iter_recorded() {
+        let time = u128::from(times_ns.median_equivalent(value.value_iterated_to()) / 1_000);
+        let times = u128::from(value.count_at_value());
+        let added = (time.max(1) - 1) / pace;
+        let added = added.saturating_sub(1);
+        count += times * (1 + added);
+        sum += times * (time * (1 + added) - pace * added * (added + 1) / 2);
+    }
+    (count > 0).then(|| sum as f64 / count as f64 * 1e3)
+}
+
+/// The second of the measurement from which on a load stays as it is; none if it changes until the
+/// end, or always was so.
+pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
+    let ends_ns: Vec<u128> = match shape {
+        Shape::Closed(closed) => changes(closed.connections, &closed.stages),
+        Shape::Open(open) => {
+            let mut at_ns = 0;
+            let mut before = open.rate_per_second;
+            let mut ends = Vec::new();
+            for stage in &open.stages {
+                at_ns += stage.over.0.as_nanos();
+                if (stage.rate_per_second - before).abs() > f64::EPSILON {
+                    ends.push(at_ns);
+                }
+                before = stage.rate_per_second;
+            }
+            ends
+        }
+    };
+    let last_ns = *ends_ns.last()?;
+    (last_ns < u128::from(measure_ns)).then(|| last_ns.div_ceil(1_000_000_000) as u32)
+}
+
+/// When each stage ends that changes the number of connections.
+fn changes(connections: u32, stages: &[ConnectionStage]) -> Vec<u128> {
+    let (mut at_ns, mut before) = (0, connections);
+    let mut ends = Vec::new();
+    for stage in stages {
+        at_ns += stage.over.0.as_nanos();
+        if stage.connections != before {
+            ends.push(at_ns);
+        }
+        before = stage.connections;
+    }
+    ends
+}
+
+/// The neighbouring seconds that together had the most responses, and their average:
+/// the first second, and responses per second. None if there are fewer seconds than that.
+pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
+    if seconds == 0 {
+        return None;
+    }
+    let sums = completed.windows(seconds).map(|it| it.iter().sum::<u64>());
+    // Of equal ones the first is taken.
+    let (first, sum) = sums
+        .enumerate()
+        .reduce(|best, it| if it.1 > best.1 { it } else { best })?;
+    Some((first, sum as f64 / seconds as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_stats::random::Random;
+
+    use super::*;
+
+    /// The lowest bounds of a histogram of latencies.
+    const BUCKETS_MS: [f64; 5] = [1.0, 2.0, 5.0, 7.0, 10.0];
+
+    fn shape(text: &str) -> Shape {
+        let text =
+            format!("{{profile: l, title: t, phases: [{{name: a, {text}, measure: 990s}}]}}");
+        let load: gatebench_model::LoadProfile = gatebench_config::parse("l.yaml", &text).unwrap();
+        load.phases[0].shape.clone()
+    }
+
+    #[test]
+    fn a_quantile_is_interpolated_within_its_bucket() {
+        let bounds = [1.0, 2.0, 5.0];
+        // All in the lowest: the quantile is the share itself.
+        assert_eq!(
+            bucket_quantile(&bounds, &[100, 100, 100], 100, 0.95),
+            Some(0.95)
+        );
+        // 998 of 1,000 below 1 ms, as published: 0.95 ÷ 0.998.
+        let found = bucket_quantile(&bounds, &[998, 999, 1_000], 1_000, 0.95).unwrap();
+        assert!((found - 0.95 / 0.998).abs() < 1e-12);
+        // 50 below 1, 40 between 1 and 2: the 70th of 100 is halfway.
+        assert_eq!(
+            bucket_quantile(&bounds, &[50, 90, 100], 100, 0.70),
+            Some(1.5)
+        );
+        assert_eq!(
+            bucket_quantile(&bounds, &[50, 90, 95], 100, 0.99),
+            Some(5.0)
+        );
+        assert_eq!(bucket_quantile(&bounds, &[0, 0, 0], 0, 0.5), None);
+    }
+
+    #[test]
+    fn whatever_was_recorded_below_a_millisecond_reads_the_same() {
+        for time_ns in [1_000, 40_000, 900_000] {
+            let mut times = Histogram::<u64>::new(3).unwrap();
+            times.record_n(time_ns, 1_000).unwrap();
+            let found = as_bucketed(&times, &BUCKETS_MS, 0.95).unwrap();
+            assert!((found - 950_000.0).abs() < 1e-6, "{time_ns}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_mean_restates_users_and_rate() {
+        // 20 users at 9,071 requests/s.
+        assert!((mean_of_users_ns(20.0, 9_071.0) - 2_204_828.57).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_coarse_timer_shows_nothing() {
+        assert_eq!(in_steps(420_000.0, 10e6), 0.0);
+        assert_eq!(in_steps(17e6, 10e6), 20e6);
+    }
+
+    /// A load of connections that send as soon as they have a response: the rate, and the times.
+    fn closed_loop(
+        connections: u64,
+        length_ns: u64,
+        mut time_ns: impl FnMut() -> u64,
+    ) -> (f64, Histogram<u64>) {
+        let mut times = Histogram::<u64>::new(3).unwrap();
+        for _ in 0..connections {
+            let mut now_ns = 0;
+            loop {
+                let time_ns = time_ns();
+                now_ns += time_ns;
+                if now_ns > length_ns {
+                    break;
+                }
+                times.record(time_ns).unwrap();
+            }
+        }
+        (times.len() as f64 * 1e9 / length_ns as f64, times)
+    }
+
+    #[test]
+    fn a_steady_closed_loop_reads_as_more_in_flight_than_connections_by_wrk() {
+        let mut random = Random::seeded(7);
+        // 99 of 100 responses take 2 to 26 ms, and one of a hundred up to 97 ms.
+        let time_ns = || {
+            let (from, to) = match random.uniform() < 0.01 {
+                true => (32.5e6, 97e6),
+                false => (2e6, 26.2e6),
+            };
+            (from + random.uniform() * (to - from)) as u64
+        };
+        let length_ns = 10_000_000_000;
+        let (rate, times) = closed_loop(1_000, length_ns, time_ns);
+        let in_flight = |mean_ns: f64| rate * mean_ns / 1e9;
+        let raw = in_flight(times.mean());
+        assert!((998.0..1_000.0).contains(&raw), "{raw}");
+        let by_wrk = in_flight(as_wrk_means(&times, 1_000, length_ns).unwrap());
+        assert!((1_040.0..1_060.0).contains(&by_wrk), "{by_wrk}");
+    }
+
+    #[test]
+    fn wrk_adds_nothing_to_times_below_twice_the_pace() {
+        // Ten requests on one connection in a second: a pace of 100 ms.
+        let mean_ms = |long_ms: u64| {
+            let mut times = Histogram::<u64>::new(3).unwrap();
+            times.record_n(50_000_000, 9).unwrap();
+            times.record(long_ms * 1_000_000).unwrap();
+            as_wrk_means(&times, 1, 1_000_000_000).unwrap() / 1e6
+        };
+        assert!((mean_ms(199) - 64.9).abs() < 0.1, "{}", mean_ms(199));
+        // 350 ms: 250 and 150 are added, and 50 is not longer than the pace.
+        let expected = (450.0 + 350.0 + 250.0 + 150.0) / 12.0;
+        assert!((mean_ms(350) - expected).abs() < 0.1, "{}", mean_ms(350));
+        let none = Histogram::<u64>::new(3).unwrap();
+        assert_eq!(as_wrk_means(&none, 0, 1_000_000_000), None);
+        assert_eq!(as_wrk_means(&none, 10, 1_000_000_000), None);
+    }
+
+    #[test]
+    fn a_ramp_ends_where_the_number_no_longer_changes() {
+        let l20 = "closed: {connections: 1, stages: [{connections: 6, over: 30s}, {connections: 12, over: 30s}, \
+                   {connections: 20, over: 30s}, {connections: 20, over: 900s}]}";
+        let seconds = |seconds: u64| seconds * 1_000_000_000;
+        assert_eq!(steady_from(&shape(l20), seconds(990)), Some(90));
+        let l65 = "closed: {connections: 1, stages: [{connections: 25, over: 30s}, {connections: 65, over: 930s}]}";
+        assert_eq!(steady_from(&shape(l65), seconds(960)), None, "never steady");
+        assert_eq!(
+            steady_from(&shape("closed: {connections: 64}"), seconds(3)),
+            None
+        );
+        let ramp = "open: {rate_per_second: 200, stages: [{rate_per_second: 900, over: 2500ms}, \
+                    {rate_per_second: 900, over: 10s}]}";
+        assert_eq!(steady_from(&shape(ramp), seconds(60)), Some(3));
+    }
+
+    #[test]
+    fn the_best_seconds_are_the_first_of_equal_ones() {
+        assert_eq!(best_seconds(&[1, 5, 5, 2, 8], 2), Some((1, 5.0)));
+        assert_eq!(best_seconds(&[1, 5, 5, 2, 8], 1), Some((4, 8.0)));
+        assert_eq!(best_seconds(&[1], 2), None);
+        assert_eq!(best_seconds(&[], 0), None);
+    }
+}

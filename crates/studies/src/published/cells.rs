@@ -1,0 +1,128 @@
+//! Cells: a figure over the blocks of a row, and the ratio of one row to another, block by block.
+
+use gatebench_report::Validity;
+use gatebench_report::figures::FigureCell;
+use gatebench_stats::{Direction, Estimate, Pair, Rule, compare};
+
+use super::measured::Load;
+use crate::common::comparisons::SMALLEST_EFFECT;
+use crate::common::facts::Aspect;
+
+/// A figure of one load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) block: u32,
+    /// Reports whether the figure may be used.
+    pub(super) validity: Validity,
+    /// None if it was not measured.
+    pub(super) value: Option<f64>,
+}
+
+/// The text in place of a ratio whose base something other than the gateway limited.
+const BASE_LIMITED: &str = "base limited";
+
+/// A figure of each load, whose use the aspect decides.
+pub(super) fn points<'a>(
+    loads: &[Load<'a>],
+    aspect: Option<Aspect>,
+    figure: impl Fn(&Load<'a>) -> Option<f64>,
+) -> Vec<Point> {
+    let point = |load: &Load<'a>| Point {
+        block: load.block(),
+        validity: load.validity(aspect),
+        value: figure(load),
+    };
+    loads.iter().map(point).collect()
+}
+
+/// Median and range of the points that may be used.
+pub(super) fn cell(points: &[Point]) -> FigureCell {
+    let known = points.iter().map(|it| (it.validity, it.value));
+    FigureCell::over(known.filter_map(|(validity, value)| Some((validity, value?))))
+}
+
+/// Median of a figure over the loads of which it may be used.
+pub(super) fn median_of<'a>(
+    loads: &[Load<'a>],
+    aspect: Aspect,
+    figure: impl Fn(&Load<'a>) -> Option<f64>,
+) -> Option<f64> {
+    cell(&points(loads, Some(aspect), figure)).median()
+}
+
+/// A figure of `own` over the same of `base`; see [`ratio_of`]. None if the base was limited: the
+/// ratio would then describe that limit and not the cost of `own`.
+pub(super) fn ratio(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
+    let is_free = |point: &&Point| point.validity != Validity::Limited;
+    let free: Vec<Point> = base.iter().filter(is_free).copied().collect();
+    if free.is_empty() && !base.is_empty() {
+        return FigureCell {
+            words: Some(BASE_LIMITED.into()),
+            ..FigureCell::default()
+        };
+    }
+    ratio_of(own, &free, seed)
+}
+
+/// `own` over `base`, over the blocks in which both may be used: the median of their ratios with
+/// its range, and from ten blocks on the interval of their geometric mean.
+pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
+    let mut pair = Pair {
+        baseline: Vec::new(),
+        candidate: Vec::new(),
+        direction: Direction::HigherIsBetter,
+    };
+    let mut worst = None;
+    for point in own {
+        let Some(other) = base.iter().find(|it| it.block == point.block) else {
+            continue;
+        };
+        let validity = point.validity.max(other.validity);
+        let both = point.value.zip(other.value);
+        let Some((candidate, baseline)) = both.filter(|_| validity != Validity::Invalid) else {
+            continue;
+        };
+        worst = worst.max(Some(validity));
+        pair.candidate.push(candidate);
+        pair.baseline.push(baseline);
+    }
+    let blocks = pair.candidate.iter().zip(&pair.baseline);
+    let ratios: Vec<f64> = blocks.map(|(own, base)| own / base).collect();
+    let rule = Rule {
+        smallest_effect: SMALLEST_EFFECT,
+        seed,
+    };
+    let compared = compare(&pair, rule);
+    FigureCell {
+        estimate: Estimate::of_blocks(&ratios).map(|estimate| Estimate {
+            interval: compared.and_then(|it| it.interval),
+            ..estimate
+        }),
+        validity: worst,
+        words: None,
+    }
+}
+
+/// One ratio over another, as far as both are known.
+pub(super) fn of_ratios(here: &FigureCell, published: &FigureCell) -> FigureCell {
+    let both = here.estimate.as_ref().zip(published.median());
+    let Some((here_is, published)) = both.filter(|(_, published)| *published > 0.0) else {
+        return FigureCell::default();
+    };
+    FigureCell {
+        estimate: Some(Estimate {
+            median: here_is.median / published,
+            min: here_is.min / published,
+            max: here_is.max / published,
+            blocks: here_is.blocks,
+            interval: None,
+        }),
+        validity: here.validity,
+        words: None,
+    }
+}
+
+/// The worst validity of cells that were measured.
+pub(super) fn worst(cells: &[FigureCell]) -> Option<Validity> {
+    cells.iter().filter_map(|cell| cell.validity).max()
+}

@@ -1,0 +1,265 @@
+//! The differences from a document, each with its effect on the run's own figures.
+
+use std::collections::BTreeSet;
+
+use gatebench_model::Published;
+use gatebench_model::published::{Effect, Figure, Figures, RowKind, StatedCorrection};
+use gatebench_report::Unit;
+use gatebench_stats::concurrency;
+use gatebench_store::StoreError;
+
+use super::artefacts::{as_bucketed, as_wrk_means, in_steps, mean_of_users_ns, steady_from};
+use super::cells::{cell, median_of};
+use super::facts::{Correction, CorrectionRow};
+use super::figures::points;
+use super::measured::{Load, Measured};
+use super::targets::{Target, connections, targets};
+use super::{peak, versions};
+use crate::common::facts::{Aspect, CurveMetric};
+
+/// A row that corrections show their effect on.
+pub(super) struct Case<'a> {
+    pub(super) name: String,
+    /// The loads of the document.
+    pub(super) loads: Vec<Load<'a>>,
+    /// The loads at one rate for all rows; none in a run that has only the document's.
+    pub(super) open: Vec<Load<'a>>,
+    /// The figures that were published of it.
+    pub(super) published: Option<&'a Figures>,
+}
+
+/// The figures of a row: measured as the document does, and as it was.
+type Sides = [Option<f64>; 2];
+
+/// The corrections of a document, on rows of scenarios, on targets at their most connections, and
+/// on versions.
+pub(super) fn of<'a>(
+    document: &Published,
+    measured: &Measured<'a>,
+    mut cases: Vec<Case<'a>>,
+) -> Result<Vec<Correction>, StoreError> {
+    let case = |(name, loads)| Case {
+        name,
+        loads,
+        open: Vec::new(),
+        published: None,
+    };
+    let has = |kinds: &[RowKind]| document.tables.iter().any(|it| kinds.contains(&it.row));
+    if has(&[RowKind::Connections]) {
+        let targets = targets(measured);
+        cases.extend(targets.iter().filter_map(Target::at_most).map(case));
+    }
+    if has(&[RowKind::Version, RowKind::Run]) {
+        cases.extend(of_versions(measured).into_iter().map(case));
+    }
+    let stated = document.corrections.iter();
+    stated.map(|it| correction(it, &cases)).collect()
+}
+
+/// The versions of all scenarios with their runs.
+fn of_versions<'a>(measured: &Measured<'a>) -> Vec<(String, Vec<Load<'a>>)> {
+    let scenarios = &measured.run.manifest().plan.scenarios;
+    let several = scenarios.len() > 1;
+    let of_scenario = |scenario: &str| {
+        let versions = versions::of(measured, scenario).into_iter();
+        let named = versions.map(|(variant, runs)| match several {
+            true => (format!("{scenario} · {variant}"), runs),
+            false => (variant.to_owned(), runs),
+        });
+        named.collect::<Vec<_>>()
+    };
+    let all = scenarios.iter().flat_map(|it| of_scenario(&it.scenario));
+    all.collect()
+}
+
+fn correction(stated: &StatedCorrection, cases: &[Case<'_>]) -> Result<Correction, StoreError> {
+    let mut rows = Vec::new();
+    for case in cases {
+        if let [Some(their_way), Some(measured)] = sides(stated, case, cases)? {
+            rows.push(CorrectionRow {
+                name: case.name.clone(),
+                their_way,
+                measured,
+                ratio: (measured > 0.0).then(|| their_way / measured),
+            });
+        }
+    }
+    let why = stated.otherwise.as_deref();
+    let why = why.unwrap_or(untold(stated.effect));
+    Ok(Correction {
+        title: stated.title.clone(),
+        published: stated.published.clone(),
+        here: stated.here.clone(),
+        heads: heads(stated),
+        unit: unit(stated.effect),
+        untold: rows.is_empty().then(|| why.to_owned()),
+        rows,
+    })
+}
+
+/// The heads of the two figures.
+fn heads(stated: &StatedCorrection) -> [String; 2] {
+    let [their_way, measured] = match stated.effect {
+        Effect::Buckets => ["p95 by buckets", "p95"],
+        Effect::Users => ["mean at its users", "mean at equal users"],
+        Effect::Saturation => ["p95 at saturation", "p95 at one rate"],
+        Effect::Ramp => ["rate with the ramp", "rate after it"],
+        Effect::Compression => ["CPU without gzip", "CPU with gzip"],
+        Effect::MemoryAtEnd => ["at the end", "the most"],
+        Effect::Rounded => {
+            let step = stated.step_ms.unwrap_or_default();
+            return [format!("mean in {step} ms"), "mean".into()];
+        }
+        Effect::OneRun => ["lowest block", "highest block"],
+        Effect::Peak => ["peak", "mean"],
+        Effect::SinceBeginning => ["p95 of the whole", "p95 of the peak"],
+        Effect::Dropped => ["sent", "due"],
+        Effect::WrkMean => ["rate × wrk's mean", "rate × mean"],
+        Effect::Drift => ["first run", "last run"],
+    };
+    [their_way.into(), measured.into()]
+}
+
+fn unit(effect: Effect) -> Unit {
+    match effect {
+        Effect::Buckets | Effect::Users | Effect::Saturation => Unit::Nanoseconds,
+        Effect::Rounded | Effect::SinceBeginning => Unit::Nanoseconds,
+        Effect::Ramp | Effect::OneRun | Effect::Peak | Effect::Drift => Unit::RequestsPerSecond,
+        Effect::Compression => Unit::CpuNanosecondsPerRequest,
+        Effect::MemoryAtEnd => Unit::Bytes,
+        Effect::Dropped | Effect::WrkMean => Unit::Count,
+    }
+}
+
+/// The reason why a run shows no effect.
+fn untold(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Buckets => {
+            "Added latency is not known here, or no load may be used for it: as published, gatebench adds nothing to the requests."
+        }
+        Effect::Users => {
+            "The rows of this run have different numbers of users too, as the document's have: run it without --as-published."
+        }
+        Effect::Saturation => "No load at one rate may be used: as published there is none.",
+        Effect::Ramp => {
+            "No load of this run has a ramp that ends: its warm-up was discarded. With --as-published there is one."
+        }
+        Effect::Compression => "The rows with gzip are not in this run.",
+        Effect::MemoryAtEnd => {
+            "The gateway's memory is not known: add --pid to name its process tree."
+        }
+        Effect::Rounded => "No response time was measured.",
+        Effect::OneRun => "This run has one block.",
+        Effect::Peak | Effect::Dropped => "Nothing was measured.",
+        Effect::SinceBeginning => {
+            "Too few responses lie beyond the percentile in the seconds of the peak."
+        }
+        Effect::WrkMean => "The run recorded no response times of a closed load.",
+        Effect::Drift => "Each version has one run.",
+    }
+}
+
+/// Both figures of a row.
+fn sides(
+    stated: &StatedCorrection,
+    case: &Case<'_>,
+    cases: &[Case<'_>],
+) -> Result<Sides, StoreError> {
+    use Aspect::{Latency, Memory, Throughput};
+    let loads = &case.loads;
+    let mean = || median_of(loads, Latency, Load::mean_ns);
+    let rate = || median_of(loads, Throughput, Load::rate);
+    let p95 = |loads: &[Load<'_>]| median_of(loads, Latency, |it| it.response_ns(95.0));
+    Ok(match stated.effect {
+        Effect::Buckets => bucketed(case, &stated.buckets_ms),
+        Effect::Users => [at_its_users(case, cases, rate()), mean()],
+        Effect::Saturation => [p95(loads), p95(&case.open)],
+        Effect::Ramp => [rate(), median_of(loads, Throughput, steady_rate)],
+        Effect::Compression => compressed(stated, case, cases),
+        Effect::MemoryAtEnd => [
+            median_of(loads, Memory, Load::memory_at_end_bytes),
+            median_of(loads, Memory, Load::memory_bytes),
+        ],
+        Effect::Rounded => {
+            let step_ns = stated.step_ms.unwrap_or_default() * 1e6;
+            [mean().map(|it| in_steps(it, step_ns)), mean()]
+        }
+        Effect::OneRun => {
+            let rates: Vec<f64> = loads.iter().filter_map(Load::rate).collect();
+            let lowest = rates.iter().copied().reduce(f64::min);
+            let highest = rates.iter().copied().reduce(f64::max);
+            [lowest.filter(|_| rates.len() > 1), highest]
+        }
+        Effect::Peak => [median_of(loads, Throughput, peak::rate), rate()],
+        Effect::SinceBeginning => {
+            let of_peak = points(loads, Figure::PeakP95)?;
+            [p95(loads), cell(&of_peak).median()]
+        }
+        Effect::Dropped => {
+            let counts = || loads.iter().map(|it| &it.phase.counts);
+            let due: u64 = counts().map(|it| it.intended).sum();
+            let sent: u64 = counts().map(|it| it.sent).sum();
+            [sent, due].map(|it| (due > 0).then_some(it as f64))
+        }
+        Effect::WrkMean => [
+            median_of(loads, Latency, in_flight_by_wrk),
+            median_of(loads, Latency, Load::in_flight),
+        ],
+        Effect::Drift => {
+            let first = loads.first().and_then(Load::rate);
+            let last = loads.last().and_then(Load::rate);
+            [first.filter(|_| loads.len() > 1), last]
+        }
+    })
+}
+
+/// The 95th percentile of added latency, by buckets and as it was. At one rate a gateway is as far
+/// from its limit as the document's, whose times are below 1 ms.
+fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
+    let of = |loads: &[Load<'_>]| {
+        let by_buckets = median_of(loads, Aspect::Latency, |load| {
+            as_bucketed(load.histogram(CurveMetric::Added)?, bounds_ms, 0.95)
+        });
+        let added = median_of(loads, Aspect::Latency, |load| load.added_ns(95.0));
+        by_buckets.zip(added)
+    };
+    let both = of(&case.open).or_else(|| of(&case.loads));
+    [both.map(|it| it.0), both.map(|it| it.1)]
+}
+
+/// The mean with the users that were published of a row. None if the rows of the run differ in
+/// theirs too.
+fn at_its_users(case: &Case<'_>, cases: &[Case<'_>], rate: Option<f64>) -> Option<f64> {
+    let users = cases.iter().flat_map(|it| &it.loads);
+    let users: BTreeSet<u32> = users.filter_map(Load::users).collect();
+    let published = case.published.filter(|_| users.len() == 1)?;
+    let (published_rate, mean_ms) = (published.get(Figure::Rate)?, published.get(Figure::Mean)?);
+    let users = concurrency(published_rate, mean_ms * 1e6);
+    Some(mean_of_users_ns(users, rate?))
+}
+
+/// CPU time per request of a row, and of the one that it is paired with.
+fn compressed(stated: &StatedCorrection, case: &Case<'_>, cases: &[Case<'_>]) -> Sides {
+    let cpu = |case: &Case<'_>| median_of(&case.loads, Aspect::CpuPerRequest, Load::cpu_ns);
+    let pair = stated.pairs.iter().find(|it| it.row == case.name);
+    let other = pair.and_then(|pair| cases.iter().find(|it| it.name == pair.other));
+    [cpu(case), other.and_then(cpu)]
+}
+
+/// Responses per second after the ramp, leaving out the last second, which may be cut.
+fn steady_rate(load: &Load<'_>) -> Option<f64> {
+    let from = steady_from(&load.phase.shape, load.phase.measure_ns)? as usize;
+    let seconds = load.seconds();
+    let steady = seconds.get(from..seconds.len().saturating_sub(1))?;
+    let sum: u64 = steady.iter().sum();
+    (!steady.is_empty()).then(|| sum as f64 / steady.len() as f64)
+}
+
+/// Requests in flight by Little's law, with the mean that wrk would print of this load's response
+/// times.
+fn in_flight_by_wrk(load: &Load<'_>) -> Option<f64> {
+    let times_ns = load.histogram(CurveMetric::Response)?;
+    let connections = u64::from(connections(load)?);
+    let mean_ns = as_wrk_means(times_ns, connections, load.phase.measure_ns)?;
+    Some(concurrency(load.rate()?, mean_ns))
+}

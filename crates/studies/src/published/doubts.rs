@@ -1,0 +1,86 @@
+//! The limits of the figures in a document's tables, and the figures that are missing.
+
+use gatebench_model::published::{Figure, LoadChoice, Published, PublishedColumn, Show};
+use gatebench_model::{Length, Plan};
+use gatebench_report::Validity;
+use gatebench_report::figures::FigureTable;
+
+use super::facts::DocumentDoubt;
+use crate::Findings;
+use crate::common::facts::Gate;
+
+/// The reasons of all rows of the tables, each once with the rows that have it, the worst first.
+pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDoubt> {
+    let shown = |variant: &str| {
+        let mut rows = tables.iter().flat_map(|it| &it.rows);
+        rows.any(|row| row.variant.is_empty() || row.variant == variant)
+    };
+    let mut found: Vec<(Gate, DocumentDoubt)> = Vec::new();
+    for scenario in &findings.scenarios {
+        for row in scenario.rows.iter().filter(|row| shown(&row.variant)) {
+            let name = format!("{}, {}", scenario.name, row.variant);
+            for reason in &row.reasons {
+                let same = |known: &&mut (Gate, DocumentDoubt)| {
+                    known.0 == reason.gate && known.1.validity == reason.validity
+                };
+                match found.iter_mut().find(same) {
+                    Some((_, doubt)) if doubt.rows.contains(&name) => {}
+                    Some((_, doubt)) => doubt.rows.push(name.clone()),
+                    None => found.push((
+                        reason.gate,
+                        DocumentDoubt {
+                            validity: reason.validity,
+                            rows: vec![name.clone()],
+                            message: reason.message.clone(),
+                            remedy: reason.remedy.clone(),
+                        },
+                    )),
+                }
+            }
+        }
+    }
+    let mut doubts: Vec<_> = found.into_iter().map(|(_, doubt)| doubt).collect();
+    doubts.retain(|doubt| doubt.validity != Validity::Valid);
+    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.validity));
+    doubts
+}
+
+/// Reports whether the loads are the document's.
+pub(super) fn length(document: &Published, plan: &Plan) -> String {
+    if plan.study.versions().is_some() {
+        return "Loads are the specification's.".into();
+    }
+    let length = plan.length.as_ref();
+    if length.is_some_and(|it| it.length == Length::AsPublished) {
+        return "Loads, ramps and users are the document's; gatebench adds nothing to the requests.".into();
+    }
+    let mut of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
+    let suite = of_tables.find(|it| **it == plan.suite);
+    format!(
+        "Loads are shorter than the document's and have other users: gatebench run {} --as-published uses the document's.",
+        suite.unwrap_or(&document.suite)
+    )
+}
+
+/// Returns what to do to measure a column; none if another run would not measure it either.
+pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Option<String> {
+    let is_at_a_rate = load == LoadChoice::Rate;
+    match (column.show, column.figure) {
+        (Show::Ratio, _) if !column.head.is_empty() => Some(format!(
+            "it needs the row that the others are compared with: run the whole suite '{suite}'."
+        )),
+        (Show::Measured, Figure::Memory) => {
+            Some("the gateway's process tree is not known: add --pid.".into())
+        }
+        (Show::Measured, Figure::P95 | Figure::P99) if !is_at_a_rate => {
+            Some("too few responses lie beyond it: run it for longer.".into())
+        }
+        (
+            Show::Measured,
+            Figure::AddedP50 | Figure::AddedP95 | Figure::AddedP99 | Figure::P95 | Figure::P99,
+        ) => Some(format!(
+            "run the suite '{suite}' without --as-published, because gatebench adds nothing to requests as published."
+        )),
+        _ => None,
+    }
+}

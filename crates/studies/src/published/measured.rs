@@ -1,0 +1,212 @@
+//! The loads of a run with their figures and the validity of each.
+
+use std::rc::Rc;
+
+use gatebench_model::{Scenario, Shape};
+use gatebench_report::format::{distinct, duration, quantity};
+use gatebench_report::{Unit, Validity};
+use gatebench_stats::concurrency;
+use gatebench_store::{Histogram, Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial};
+
+use crate::Findings;
+use crate::common::context::{is_of, kind, throughput_per_second};
+use crate::common::cpu::cpu_ns_per_request;
+use crate::common::digest::{Digest, trusted_percentile};
+use crate::common::facts::{Aspect, CurveMetric, PhaseKind, Reason, RowStatus};
+use crate::common::gates::worst;
+use crate::common::loads;
+use crate::common::metrics::{response_max_ns, response_mean_ns, response_percentile};
+
+/// The completed trials of a run.
+pub(super) struct Measured<'a> {
+    pub(super) run: &'a Run,
+    pub(super) findings: &'a Findings,
+    loads: Vec<Load<'a>>,
+}
+
+/// One load of one trial.
+#[derive(Clone)]
+pub(super) struct Load<'a> {
+    pub(super) stored: &'a StoredTrial,
+    pub(super) phase: &'a PhaseRecord,
+    reasons: &'a [Reason],
+    digest: Rc<Digest>,
+    series: Rc<Vec<SeriesRow>>,
+}
+
+impl<'a> Measured<'a> {
+    /// Reads the records of the loads.
+    pub(super) fn of(run: &'a Run, findings: &'a Findings) -> Result<Self, StoreError> {
+        let mut loads = Vec::new();
+        let completed = run.trials().iter();
+        for stored in completed.filter(|it| it.record.outcome == Outcome::Completed) {
+            let number = stored.record.trial.number;
+            let judged = findings.trials.iter().find(|it| it.number == number);
+            let reasons = judged.map(|it| it.reasons.as_slice()).unwrap_or_default();
+            let digest = Rc::new(Digest::of(stored)?);
+            let series = Rc::new(stored.series()?);
+            let phases = stored.record.phases.iter();
+            loads.extend(phases.filter(|it| it.step.is_none()).map(|phase| Load {
+                stored,
+                phase,
+                reasons,
+                digest: Rc::clone(&digest),
+                series: Rc::clone(&series),
+            }));
+        }
+        Ok(Self {
+            run,
+            findings,
+            loads,
+        })
+    }
+
+    /// The labels of the variants, in the plan's order.
+    pub(super) fn variants(&self) -> Vec<&'a str> {
+        let variants = &self.run.manifest().plan.variants;
+        variants.iter().map(|it| it.label()).collect()
+    }
+
+    /// The scenario of a name.
+    pub(super) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
+        self.run.manifest().plan.scenario(name)
+    }
+
+    /// The loads of a scenario at a variant, by block and then in their order.
+    pub(super) fn loads(&self, scenario: &str, variant: &str) -> Vec<Load<'a>> {
+        let is_own = |load: &&Load<'a>| is_of(&load.stored.record.trial, scenario, variant);
+        let own = self.loads.iter().filter(is_own);
+        let mut own: Vec<Load<'a>> = own.cloned().collect();
+        own.sort_by_key(Load::block);
+        own
+    }
+
+    /// Why nothing was measured; none if something was.
+    pub(super) fn absence(&self, scenario: &str, variant: &str) -> Option<String> {
+        let mut scenarios = self.findings.scenarios.iter();
+        let Some(found) = scenarios.find(|it| it.name == scenario) else {
+            return Some("not in this run".into());
+        };
+        let row = found.row(variant);
+        row.map_or(&RowStatus::Missing, |row| &row.status).absence()
+    }
+}
+
+/// The loads of the first phase of a kind. To a document users are users, whether they think or
+/// not.
+pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
+    let by_the_clock = |kind: PhaseKind| kind == PhaseKind::Open;
+    let mut all = loads.iter();
+    let first = all.find(|load| by_the_clock(kind(load.phase)) == by_the_clock(of));
+    named(loads, first.map(|load| load.phase.name.as_str()))
+}
+
+/// The loads of a phase.
+pub(super) fn named<'a>(loads: &[Load<'a>], phase: Option<&str>) -> Vec<Load<'a>> {
+    let own = loads
+        .iter()
+        .filter(|it| Some(it.phase.name.as_str()) == phase);
+    own.cloned().collect()
+}
+
+impl Load<'_> {
+    pub(super) fn block(&self) -> u32 {
+        self.stored.record.trial.block
+    }
+
+    /// The validity of its figures of this kind.
+    pub(super) fn validity(&self, aspect: Option<Aspect>) -> Validity {
+        aspect.map_or(Validity::Valid, |aspect| {
+            worst(self.reasons(), Some(aspect))
+        })
+    }
+
+    /// The reasons that limit it.
+    pub(super) fn reasons(&self) -> impl Iterator<Item = &Reason> {
+        let name = &self.phase.name;
+        let of_phase = move |it: &&Reason| it.phase.as_ref().is_none_or(|phase| phase == name);
+        self.reasons.iter().filter(of_phase)
+    }
+
+    pub(super) fn rate(&self) -> Option<f64> {
+        let rate = throughput_per_second(self.phase);
+        (rate > 0.0).then_some(rate)
+    }
+
+    pub(super) fn cpu_ns(&self) -> Option<f64> {
+        cpu_ns_per_request(self.phase, "gateway")
+    }
+
+    /// The exact mean response time.
+    pub(super) fn mean_ns(&self) -> Option<f64> {
+        response_mean_ns(self.phase)
+    }
+
+    /// The longest response time.
+    pub(super) fn max_ns(&self) -> Option<f64> {
+        response_max_ns(self.phase).map(|max_ns| max_ns as f64)
+    }
+
+    /// A percentile of the response time, where enough responses lie beyond it.
+    pub(super) fn response_ns(&self, percentile: f64) -> Option<f64> {
+        response_percentile(self.phase, &self.digest, percentile)
+    }
+
+    /// A percentile of the added latency; none if requests carried no nonce.
+    pub(super) fn added_ns(&self, percentile: f64) -> Option<f64> {
+        trusted_percentile(self.histogram(CurveMetric::Added)?, percentile)
+    }
+
+    pub(super) fn histogram(&self, metric: CurveMetric) -> Option<&Histogram<u64>> {
+        self.digest.get(&self.phase.name, metric)
+    }
+
+    /// Requests in flight on average, by Little's law.
+    pub(super) fn in_flight(&self) -> Option<f64> {
+        Some(concurrency(self.rate()?, self.mean_ns()?))
+    }
+
+    /// Responses of each second of the measurement, from the first.
+    pub(super) fn seconds(&self) -> Vec<u64> {
+        let own = self.series.iter().filter(|it| it.phase == self.phase.name);
+        own.map(|row| row.completed).collect()
+    }
+
+    /// The most memory of the gateway.
+    pub(super) fn memory_bytes(&self) -> Option<f64> {
+        let bytes = self.phase.usage.get("gateway")?.rss_anon_bytes_max;
+        (bytes > 0).then_some(bytes as f64)
+    }
+
+    /// The gateway's memory in the last second in which it was read.
+    pub(super) fn memory_at_end_bytes(&self) -> Option<f64> {
+        let mut own = self.series.iter().rev();
+        let last = own.find(|it| it.phase == self.phase.name && it.gateway.is_some())?;
+        let bytes = last.gateway?.rss_anon_bytes;
+        (bytes > 0).then_some(bytes as f64)
+    }
+
+    /// The most users of a load of users.
+    pub(super) fn users(&self) -> Option<u32> {
+        match &self.phase.shape {
+            Shape::Closed(closed) => Some(loads::connections_max(closed)),
+            Shape::Open(_) => None,
+        }
+    }
+
+    /// The load in words with its length: `64 connections, 10 s`.
+    pub(super) fn words(&self) -> String {
+        let seconds = self.phase.measure_ns as f64 / 1e9;
+        let length = if seconds < 1.0 {
+            quantity(seconds * 1e9, Unit::Nanoseconds)
+        } else {
+            duration(seconds)
+        };
+        format!("{}, {length}", loads::in_words(&self.phase.shape))
+    }
+}
+
+/// The distinct loads in words.
+pub(super) fn loads_in_words<'s, 'a: 's>(loads: impl Iterator<Item = &'s Load<'a>>) -> String {
+    distinct(loads.map(Load::words)).join("; ")
+}

@@ -1,0 +1,88 @@
+//! A run in the columns of a published document: its tables by its method, our figures next to
+//! them, ratios against the published ones, and the corrections. The documents are data.
+
+mod artefacts;
+mod cells;
+mod chapters;
+mod checks;
+mod corrections;
+mod doubts;
+pub mod facts;
+mod figures;
+mod layout;
+mod measured;
+mod network;
+mod peak;
+mod rows;
+mod sizes;
+mod targets;
+mod versions;
+
+use gatebench_model::Published;
+use gatebench_model::published::RowKind;
+use gatebench_report::format::distinct;
+use gatebench_report::section::Section;
+use gatebench_store::{Run, StoreError};
+
+use crate::Findings;
+use facts::DocumentFindings;
+use measured::Measured;
+
+/// Returns the figures of a run in the columns of a document. Scenarios are matched by name, so any
+/// run that has some of them will do.
+///
+/// # Errors
+/// [`StoreError`] naming the file, where histograms or series cannot be read.
+pub fn in_columns_of(
+    document: &Published,
+    run: &Run,
+    findings: &Findings,
+) -> Result<DocumentFindings, StoreError> {
+    let measured = Measured::of(run, findings)?;
+    let laid = layout::lay_out(document, &measured)?;
+    let mut notes = vec![doubts::length(document, &run.manifest().plan)];
+    notes.extend(document.notes.iter().cloned());
+    notes.extend(laid.absent);
+    if document.tables.iter().any(|it| it.row == RowKind::Version) {
+        notes.extend(versions::absent(document, &measured));
+        notes.extend(versions::left_out(&measured));
+    }
+    notes.extend(distinct(laid.unmeasured));
+    let mut tables = laid.tables;
+    let mut corrections = Vec::new();
+    if !tables.is_empty() {
+        corrections = corrections::of(document, &measured, laid.cases)?;
+        let network = document.network_ceiling.then(|| network::table(&measured));
+        tables.splice(0..0, network.flatten());
+    }
+    Ok(DocumentFindings {
+        document: document.published.clone(),
+        title: document.title.clone(),
+        setting: document.setting.clone(),
+        suite: document.suite.clone(),
+        command: findings.run.command.clone(),
+        gatebench: findings.run.gatebench.clone(),
+        doubts: doubts::of(findings, &tables),
+        corrections,
+        tables,
+        notes,
+    })
+}
+
+/// The throughput of the bare network before direct loads, and the share of it that the loads
+/// reached.
+///
+/// # Errors
+/// As [`in_columns_of`].
+pub(crate) fn network(run: &Run, findings: &Findings) -> Result<Option<Section>, StoreError> {
+    let table = network::table(&Measured::of(run, findings)?);
+    Ok(table.map(|table| Section {
+        id: "network",
+        heading: "Network ceiling",
+        explanation: "Measured just before each direct load, on the cores of engine and upstream and by their event loops: \
+             messages of the size of a request and of a response, whose content is not read. This is loopback, without cable and card: its ceiling is \
+             that of these cores and of the kernel's copying, and says nothing of a network between machines.",
+        table,
+        graphs: Vec::new(),
+    }))
+}

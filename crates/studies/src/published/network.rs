@@ -1,0 +1,127 @@
+//! The bare network before loads of the upstream alone, and the part of it that each target
+//! reached.
+
+use std::collections::BTreeSet;
+
+use gatebench_report::Unit;
+use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
+use gatebench_store::CeilingRecord;
+
+use super::cells::{Point, cell, points, ratio_of, worst};
+use super::measured::{Load, Measured};
+use super::targets::{Target, connections, targets};
+use crate::common::facts::Aspect;
+
+/// The throughput of the bare network before each load of the upstream alone, and the share of it
+/// that was reached at each target; none if that was not measured. Each scenario with direct loads
+/// has separate rows, because its messages have other sizes.
+pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
+    let targets = targets(measured);
+    let seed = measured.run.manifest().plan.seed;
+    let bare: Vec<Bare<'_>> = targets.iter().filter_map(Bare::before).collect();
+    let first = bare.first()?;
+    let is_one = bare.len() == 1;
+    let sizes = |of: &Bare<'_>| {
+        let CeilingRecord {
+            asked_bytes,
+            answered_bytes,
+            ..
+        } = of.sizes;
+        format!("{asked_bytes} B there and {answered_bytes} B back")
+    };
+    let rows = bare.iter().flat_map(|own| {
+        let numbers: BTreeSet<u32> = own.loads.iter().filter_map(connections).collect();
+        let (targets, sizes) = (&targets, &sizes);
+        numbers.into_iter().map(move |number| {
+            let row = own.row(number, targets, seed);
+            let several = || format!("{}, {number} · {}", own.scenario, sizes(own));
+            FigureRow {
+                name: if is_one { row.name } else { several() },
+                ..row
+            }
+        })
+    });
+    let rows = rows.collect();
+    let messages = if is_one {
+        format!("messages of {}", sizes(first))
+    } else {
+        "messages of the size of requests and responses".into()
+    };
+    let column = |name: &str, unit| FigureColumn::new([name, ""], unit);
+    let bare_columns = [
+        column("exchanges", Unit::RequestsPerSecond),
+        column("both ways", Unit::BitsPerSecond),
+    ];
+    let shares = targets.iter().map(|it| column(&it.name, Unit::Ratio));
+    Some(FigureTable {
+        title: format!("the bare network: {messages}, and how much of it was reached"),
+        first: "connections",
+        rows,
+        groups: vec![
+            FigureGroup::new("network", "bare", bare_columns),
+            FigureGroup::new("network", "reached ÷ bare", shares.collect::<Vec<_>>()),
+        ],
+    })
+}
+
+/// The direct loads of a scenario before which the bare network was measured.
+struct Bare<'a> {
+    scenario: &'a str,
+    loads: Vec<Load<'a>>,
+    sizes: CeilingRecord,
+}
+
+impl<'a> Bare<'a> {
+    /// None for other variants than the direct one, and if nothing was measured.
+    fn before(target: &Target<'a>) -> Option<Self> {
+        let loads = target.loads.iter().filter(|it| carried(it).is_some());
+        let loads: Vec<Load<'a>> = loads.cloned().collect();
+        let sizes = carried(loads.first()?)?;
+        Some(Self {
+            scenario: target.scenario,
+            loads,
+            sizes,
+        })
+    }
+
+    /// With this number of connections: what was carried, and what part of it each target reached.
+    /// Those of another scenario with direct loads have a ceiling of their own.
+    fn row(&self, number: u32, targets: &[Target<'a>], seed: u64) -> FigureRow {
+        let own: Vec<Load<'a>> = self
+            .loads
+            .iter()
+            .filter(|it| connections(it) == Some(number))
+            .cloned()
+            .collect();
+        let carried: Vec<Point> = points(&own, None, exchanges);
+        let mut cells = vec![cell(&carried), cell(&points(&own, None, bits))];
+        let share = |target: &Target<'a>| {
+            if target.has_direct && target.scenario != self.scenario {
+                return FigureCell::default();
+            }
+            let reached = points(&target.at(number), Some(Aspect::Throughput), Load::rate);
+            ratio_of(&reached, &carried, seed)
+        };
+        cells.extend(targets.iter().map(share));
+        FigureRow {
+            validity: worst(&cells),
+            ..FigureRow::new(number.to_string(), "", cells)
+        }
+    }
+}
+
+fn carried(load: &Load<'_>) -> Option<CeilingRecord> {
+    load.phase.ceiling.filter(|it| it.exchanges > 0)
+}
+
+/// Exchanges in a second.
+fn exchanges(load: &Load<'_>) -> Option<f64> {
+    let carried = carried(load)?;
+    Some(carried.exchanges as f64 * 1e9 / carried.measure_ns as f64)
+}
+
+/// Bits in a second, there and back.
+fn bits(load: &Load<'_>) -> Option<f64> {
+    let carried = carried(load)?;
+    Some(exchanges(load)? * 8.0 * (carried.asked_bytes + carried.answered_bytes) as f64)
+}

@@ -1,0 +1,155 @@
+//! The rows of a table, each with the loads of the run that measure it.
+
+use std::collections::BTreeSet;
+
+use gatebench_model::published::{LoadChoice, PublishedRow, PublishedTable, RowKind};
+use gatebench_model::{Shape, Variant};
+
+use super::measured::{Load, Measured, first_of, named};
+use super::targets::{Target, connections};
+use super::versions;
+use crate::common::facts::PhaseKind;
+
+/// A row with its loads.
+pub(super) struct Line<'a> {
+    pub(super) name: String,
+    /// Label of the variant; empty if a row has loads of several.
+    pub(super) variant: &'a str,
+    /// The scenario by its name; none if a row has loads of several.
+    pub(super) scenario: Option<&'a str>,
+    /// The row of the document.
+    pub(super) published: Option<&'a PublishedRow>,
+    /// The number of connections, of rows that are such.
+    pub(super) connections: Option<u32>,
+    pub(super) loads: Vec<Load<'a>>,
+}
+
+/// The subject of one table.
+#[derive(Clone, Copy)]
+pub(super) enum Page<'a> {
+    Gateway(&'a Variant),
+    Scenario(&'a str),
+    Whole,
+}
+
+/// The subjects of which the run may have a table. The null gateway takes no part where sizes are
+/// compared.
+pub(super) fn pages<'a>(measured: &Measured<'a>, table: &PublishedTable) -> Vec<Page<'a>> {
+    let plan = &measured.run.manifest().plan;
+    let is_asked = |variant: &&Variant| match table.by_cpus {
+        true => !variant.is_control(),
+        false => **variant != Variant::Direct,
+    };
+    match table.row {
+        RowKind::Scenario => {
+            let asked = plan.variants.iter().filter(is_asked);
+            asked.map(Page::Gateway).collect()
+        }
+        RowKind::Connections => vec![Page::Whole],
+        RowKind::Version | RowKind::Run => {
+            let scenarios = plan.scenarios.iter();
+            scenarios.map(|it| Page::Scenario(&it.scenario)).collect()
+        }
+    }
+}
+
+/// The rows of a table, in the document's order or in that of the plan.
+pub(super) fn lines<'a>(
+    measured: &Measured<'a>,
+    table: &'a PublishedTable,
+    page: Page<'a>,
+    targets: &[Target<'a>],
+) -> Vec<Line<'a>> {
+    match page {
+        Page::Gateway(variant) => {
+            let line = |row| of_row(measured, row, variant);
+            table.rows.iter().map(line).collect()
+        }
+        Page::Scenario(scenario) => {
+            let versions = versions::of(measured, scenario).into_iter();
+            let lines = versions.map(|it| of_version(table.row, scenario, it));
+            lines.flatten().collect()
+        }
+        Page::Whole => {
+            let all = targets.iter().flat_map(|it| &it.loads);
+            let numbers: BTreeSet<u32> = all.filter_map(connections).collect();
+            let line = |number: u32| Line {
+                name: number.to_string(),
+                variant: "",
+                scenario: None,
+                published: None,
+                connections: Some(number),
+                loads: targets.iter().flat_map(|it| it.at(number)).collect(),
+            };
+            numbers.into_iter().map(line).collect()
+        }
+    }
+}
+
+fn of_row<'a>(measured: &Measured<'a>, row: &'a PublishedRow, gateway: &'a Variant) -> Line<'a> {
+    let variant = row.variant.as_deref().unwrap_or(gateway.label());
+    let scenario = row.scenario.as_deref();
+    Line {
+        name: row.row.clone(),
+        variant,
+        scenario,
+        published: Some(row),
+        connections: None,
+        loads: scenario.map_or_else(Vec::new, |it| measured.loads(it, variant)),
+    }
+}
+
+/// A line of all runs of a version, or one for each run.
+fn of_version<'a>(
+    kind: RowKind,
+    scenario: &'a str,
+    (variant, runs): versions::Version<'a>,
+) -> Vec<Line<'a>> {
+    let line = |name, loads| Line {
+        name,
+        variant,
+        scenario: Some(scenario),
+        published: None,
+        connections: None,
+        loads,
+    };
+    if kind == RowKind::Version {
+        return vec![line(variant.to_owned(), runs)];
+    }
+    let numbered = (1_u32..).zip(runs);
+    let lines = numbered.map(|(number, run)| line(format!("{variant} · run {number}"), vec![run]));
+    lines.collect()
+}
+
+/// The requested loads of a scenario at a variant.
+pub(super) fn chosen<'a>(loads: &[Load<'a>], choice: LoadChoice) -> Vec<Load<'a>> {
+    match choice {
+        LoadChoice::Users => first_of(loads, PhaseKind::Closed),
+        LoadChoice::Rate => first_of(loads, PhaseKind::Open),
+        LoadChoice::RateOrUsers => {
+            first_present([PhaseKind::Open, PhaseKind::Closed].map(|it| first_of(loads, it)))
+        }
+        LoadChoice::Rising => {
+            let first = loads.iter().find(|it| rises(it));
+            let rising = named(loads, first.map(|it| it.phase.name.as_str()));
+            let [users, rate] = [PhaseKind::Closed, PhaseKind::Open].map(|it| first_of(loads, it));
+            first_present([rising, users, rate])
+        }
+        LoadChoice::Connections => {
+            let kept = loads.iter().filter(|it| connections(it).is_some());
+            kept.cloned().collect()
+        }
+    }
+}
+
+fn first_present<'a, const N: usize>(choices: [Vec<Load<'a>>; N]) -> Vec<Load<'a>> {
+    let mut present = choices.into_iter().filter(|it| !it.is_empty());
+    present.next().unwrap_or_default()
+}
+
+fn rises(load: &Load<'_>) -> bool {
+    match &load.phase.shape {
+        Shape::Open(open) => !open.stages.is_empty() || open.ramp_to_per_second.is_some(),
+        Shape::Closed(_) => false,
+    }
+}

@@ -1,0 +1,85 @@
+//! The targets of a sweep over connections: gateways that serve requests themselves, the upstream,
+//! and the gateways before it.
+
+use gatebench_model::{Scenario, Shape, Variant};
+
+use super::measured::{Load, Measured, named};
+
+/// Something that the connections lead to.
+pub(super) struct Target<'a> {
+    pub(super) name: String,
+    pub(super) scenario: &'a str,
+    /// Reports whether its scenario has a direct variant.
+    pub(super) has_direct: bool,
+    pub(super) is_direct: bool,
+    pub(super) loads: Vec<Load<'a>>,
+}
+
+/// Connections of a load that keeps them.
+pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
+    match &load.phase.shape {
+        Shape::Closed(closed) if closed.stages.is_empty() => Some(closed.connections),
+        Shape::Closed(_) | Shape::Open(_) => None,
+    }
+}
+
+/// The targets in the order of documents: gateways that serve requests themselves, the upstream,
+/// gateways before it.
+pub(super) fn targets<'a>(measured: &Measured<'a>) -> Vec<Target<'a>> {
+    let plan = &measured.run.manifest().plan;
+    let several = plan.scenarios.iter().filter(|it| it.has_direct()).count() > 1;
+    let mut found = Vec::new();
+    for scenario in &plan.scenarios {
+        for variant in &plan.variants {
+            let loads = measured.loads(&scenario.scenario, variant.label());
+            if !loads.is_empty() {
+                found.push(target(scenario, variant, several, loads));
+            }
+        }
+    }
+    found.sort_by_key(|(order, _)| *order);
+    found.into_iter().map(|(_, target)| target).collect()
+}
+
+/// A target, and its place in the order of documents.
+fn target<'a>(
+    scenario: &'a Scenario,
+    variant: &Variant,
+    several: bool,
+    loads: Vec<Load<'a>>,
+) -> (u32, Target<'a>) {
+    let label = variant.label();
+    let (order, name) = match (scenario.has_direct(), variant) {
+        (false, _) => (0, format!("{label} itself")),
+        (true, Variant::Direct) => (1, "upstream".into()),
+        (true, _) => (2, format!("via {label}")),
+    };
+    let target = Target {
+        name: if several && scenario.has_direct() {
+            format!("{}: {name}", scenario.scenario)
+        } else {
+            name
+        },
+        scenario: &scenario.scenario,
+        has_direct: scenario.has_direct(),
+        is_direct: *variant == Variant::Direct,
+        loads,
+    };
+    (order, target)
+}
+
+impl<'a> Target<'a> {
+    /// The loads with this number of connections; of several such phases the first.
+    pub(super) fn at(&self, number: u32) -> Vec<Load<'a>> {
+        let mut loads = self.loads.iter();
+        let first = loads.find(|it| connections(it) == Some(number));
+        named(&self.loads, first.map(|it| it.phase.name.as_str()))
+    }
+
+    /// Its name and its loads with the most connections.
+    pub(super) fn at_most(&self) -> Option<(String, Vec<Load<'a>>)> {
+        let number = self.loads.iter().filter_map(connections).max()?;
+        let name = format!("{}, {number} connections", self.name);
+        Some((name, self.at(number)))
+    }
+}

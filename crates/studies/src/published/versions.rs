@@ -1,0 +1,87 @@
+//! The runs of each version of a gateway: its loads of a constant number of connections.
+
+use gatebench_model::Published;
+use gatebench_model::published::LoadChoice;
+use gatebench_report::Validity;
+use gatebench_report::format::{counted, listed};
+
+use super::measured::{Load, Measured};
+use super::rows::chosen;
+use crate::common::facts::Aspect;
+
+/// A version and its runs, those of each trial after each other.
+pub(super) type Version<'a> = (&'a str, Vec<Load<'a>>);
+
+fn runs<'a>(measured: &Measured<'a>, scenario: &str, variant: &str) -> Vec<Load<'a>> {
+    let loads = measured.loads(scenario, variant);
+    chosen(&loads, LoadChoice::Connections)
+}
+
+/// The versions of which a scenario has runs.
+pub(super) fn of<'a>(measured: &Measured<'a>, scenario: &str) -> Vec<Version<'a>> {
+    measured
+        .variants()
+        .into_iter()
+        .map(|variant| (variant, runs(measured, scenario, variant)))
+        .filter(|(_, runs)| !runs.is_empty())
+        .collect()
+}
+
+/// Reports whether a run is put together with others.
+pub(super) fn stands(run: &Load<'_>) -> bool {
+    let of = |aspect| run.validity(Some(aspect));
+    of(Aspect::Throughput).max(of(Aspect::Latency)) != Validity::Invalid
+}
+
+/// Which runs are not among the combined results of their version, in a sentence for each.
+pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
+    let scenarios = measured.run.manifest().plan.scenarios.iter();
+    let all = scenarios.flat_map(|it| {
+        let versions = of(measured, &it.scenario).into_iter();
+        versions.map(move |version| (&it.scenario, version))
+    });
+    all.filter_map(|(scenario, (variant, runs))| {
+        let numbered = (1_u32..).zip(&runs);
+        let left_out = numbered.filter(|(_, run)| !stands(run));
+        let numbers: Vec<String> = left_out.map(|(number, _)| number.to_string()).collect();
+        let verb = if numbers.len() == 1 { "is" } else { "are" };
+        (!numbers.is_empty()).then(|| {
+            format!(
+                "{scenario}: {} of {variant} ({}) {verb} invalid, and not in its combined results.",
+                counted(numbers.len() as u64, "run"),
+                listed(&numbers)
+            )
+        })
+    })
+    .collect()
+}
+
+/// Which versions of which scenarios are not in the tables and why, in a sentence for each scenario
+/// and reason.
+pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<String> {
+    let mut found: Vec<([String; 2], Vec<String>)> = Vec::new();
+    for scenario in &measured.run.manifest().plan.scenarios {
+        for variant in measured.variants() {
+            let is_asked = variant != "direct" || scenario.has_direct();
+            if !is_asked || !runs(measured, &scenario.scenario, variant).is_empty() {
+                continue;
+            }
+            let at_a_rate = || {
+                format!(
+                    "its loads hold a rate and no number of connections; gatebench run {} --as-published has such loads",
+                    document.suite
+                )
+            };
+            let why = measured.absence(&scenario.scenario, variant);
+            let key = [scenario.scenario.clone(), why.unwrap_or_else(at_a_rate)];
+            match found.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, variants)) => variants.push(variant.into()),
+                None => found.push((key, vec![variant.into()])),
+            }
+        }
+    }
+    let sentence = |([scenario, why], variants): ([String; 2], Vec<String>)| {
+        format!("{scenario}, {}: {why}.", listed(&variants))
+    };
+    found.into_iter().map(sentence).collect()
+}

@@ -1,0 +1,120 @@
+//! The head of every report: the run in a few words.
+
+use gatebench_model::Placement;
+use gatebench_report::chapter::{Block, Chapter, MARKDOWN, Part, TERMINAL};
+use gatebench_report::format::{capitalised, counted};
+use gatebench_store::Status;
+
+use crate::common::facts::RunFacts;
+
+/// The title, and for a terminal the facts of the run.
+pub fn chapter(run: &RunFacts) -> Chapter {
+    let status = match run.status {
+        Status::Finished => String::new(),
+        status => format!("{} · ", self::status(status)),
+    };
+    let title = format!("gatebench · {}", run.title);
+    let blocks = vec![
+        Block::from(Part::Title(title.into())).on(TERMINAL),
+        Block::sentence(format!("{status}{}", measured(run))).on(TERMINAL),
+        Block::from(Part::Title(run.title.as_str().into())).on(MARKDOWN),
+    ];
+    Chapter::of(blocks)
+}
+
+/// The state of a run that is not finished; nothing else, because a first screen is short.
+pub fn brief(run: &RunFacts) -> Chapter {
+    let status = format!("{}: {}, {}", status(run.status), blocks(run), trials(run));
+    let is_finished = run.status == Status::Finished;
+    let blocks = (!is_finished).then(|| Block::sentence(capitalised(&status)));
+    Chapter::of(blocks.into_iter().collect())
+}
+
+/// `3 blocks · 24 trials · seed 1 · io_uring · gateway on core 1, …`.
+pub fn measured(run: &RunFacts) -> String {
+    format!(
+        "{} · {} · seed {} · {} · {}",
+        blocks(run),
+        trials(run),
+        run.seed,
+        run.engine_backend,
+        placement(&run.placement),
+    )
+}
+
+/// The state of the run, in a word.
+pub fn status(status: Status) -> &'static str {
+    match status {
+        Status::Running => "not finished",
+        Status::Finished => "finished",
+        Status::Interrupted => "interrupted",
+        Status::Failed => "failed",
+    }
+}
+
+/// `3 blocks`, or `2 of 3 blocks` if not all are complete.
+pub fn blocks(run: &RunFacts) -> String {
+    share(run.blocks_complete, run.blocks_planned, "block")
+}
+
+/// `24 trials`, or `12 of 24 trials` if some are missing.
+pub fn trials(run: &RunFacts) -> String {
+    share(run.trials_finished, run.trials_planned, "trial")
+}
+
+/// `gateway on core 1, load generator and upstream on core 0`.
+pub fn placement(placement: &Placement) -> String {
+    let gateway = match placement.gateway_is_elsewhere {
+        true => format!("{} of another host", cores(&placement.gateway)),
+        false => cores(&placement.gateway),
+    };
+    let engine = cores(&placement.engine);
+    let upstream = cores(&placement.upstream);
+    if engine == upstream {
+        format!("gateway on {gateway}, load generator and upstream on {engine}")
+    } else {
+        format!("gateway on {gateway}, load generator on {engine}, upstream on {upstream}")
+    }
+}
+
+fn cores(cores: &[usize]) -> String {
+    let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+    match list.as_slice() {
+        [] => "any core".into(),
+        [one] => format!("core {one}"),
+        many => format!("cores {}", many.join(", ")),
+    }
+}
+
+fn share(done: u32, planned: u32, noun: &str) -> String {
+    let all = counted(planned.into(), noun);
+    match done == planned {
+        true => all,
+        false => format!("{done} of {all}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_cores_are_named_once() {
+        let mut placement = Placement {
+            gateway: vec![1],
+            engine: vec![0],
+            upstream: vec![0],
+            note: String::new(),
+            siblings: vec![],
+            gateway_is_elsewhere: false,
+        };
+        let words = super::placement(&placement);
+        assert_eq!(
+            words,
+            "gateway on core 1, load generator and upstream on core 0"
+        );
+        placement.gateway_is_elsewhere = true;
+        let words = super::placement(&placement);
+        assert!(words.starts_with("gateway on core 1 of another host, "));
+    }
+}

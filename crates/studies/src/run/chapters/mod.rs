@@ -1,0 +1,160 @@
+//! The chapters that every run has, and their order.
+
+mod evidence;
+mod findings;
+mod latency;
+mod masthead;
+mod parts;
+mod problems;
+mod results;
+mod smoke;
+mod summary;
+mod table;
+mod values;
+
+use gatebench_report::chapter::{
+    BRIEF, CSV, Chapter, Document, Forms, JUNIT, MARKDOWN, PAGE, Report, TERMINAL, Text,
+};
+use gatebench_report::format::{distinct, instant};
+use gatebench_report::palette::Palette;
+use gatebench_store::Status;
+
+use super::Findings;
+use crate::{ab, marginal_cost, policy_cost};
+
+/// The sections of the method that a report of one run rests on.
+const METHODS: [&str; 12] = [
+    "Two kinds of load",
+    "What a gateway adds",
+    "CPU per request",
+    "Blocks",
+    "Comparing two gateways",
+    "What a policy costs",
+    "Scale",
+    "Equal on the wire",
+    "Percentiles",
+    "Validity",
+    "Steady state",
+    "Cores",
+];
+
+impl Report for Findings {
+    fn document(&self, form: Forms) -> Document {
+        let run = &self.run;
+        let chapters = chapters(self, form).into_iter().map(|it| it.only(form));
+        let brand = match form {
+            JUNIT => "ab".to_owned(),
+            _ => format!("{} · suite {}", run.gatebench, run.suite),
+        };
+        let foot = match form {
+            PAGE => Text::from("Written by gatebench ")
+                .and(&run.gatebench)
+                .and(" from the run directory; ")
+                .and_styled("mono", "gatebench report DIR")
+                .and(" writes the same file again."),
+            _ => Text::from(format!(
+                "gatebench {} · {} · {}",
+                run.gatebench,
+                run.created,
+                masthead::measured(run)
+            )),
+        };
+        Document {
+            brand,
+            title: run.title.clone(),
+            chip: (run.status != Status::Finished).then(|| masthead::status(run.status)),
+            facts: [
+                ("Started", instant(&run.created)),
+                (
+                    "Done",
+                    format!("{}, {}", masthead::blocks(run), masthead::trials(run)),
+                ),
+                ("Seed", run.seed.to_string()),
+                ("Load generator", run.engine_backend.clone()),
+                ("Cores", masthead::placement(&run.placement)),
+            ]
+            .map(|(name, value)| [name.to_owned(), value])
+            .into(),
+            chapters: chapters.collect(),
+            methods: METHODS.into(),
+            // The title and the first screen.
+            unfolded: summary::has(self).then_some(2),
+            foot,
+            gatebench: run.gatebench.clone(),
+        }
+    }
+}
+
+/// Returns the chapters of a run in the order of a form: a page and Markdown begin with the
+/// findings, and a terminal ends with them. The first screen precedes all others; on a terminal
+/// that is brief, only the alarms follow it.
+fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
+    let rows = run.scenarios.iter().flat_map(|it| &it.rows);
+    let palette = &Palette::of_labels(&distinct(rows.map(|row| &*row.variant)));
+    let is_brief = form & BRIEF != 0 && summary::has(run);
+    let form = form & !BRIEF;
+    let limits = || findings::limits(run, form, palette);
+    let mut chapters = vec![match is_brief {
+        true => masthead::brief(&run.run),
+        false => masthead::chapter(&run.run),
+    }];
+    if summary::has(run) && form & (TERMINAL | MARKDOWN) != 0 {
+        chapters.push(summary::chapter(run, form, palette));
+    }
+    match form {
+        TERMINAL if is_brief => chapters.push(summary::alarms(run, palette)),
+        TERMINAL => {
+            let studies = studies(run, palette).into_iter();
+            let (leading, others): (Vec<_>, Vec<_>) = studies.partition(|it| it.leads);
+            chapters.extend(leading);
+            if run.run.is_smoke {
+                chapters.push(smoke::chapter(run));
+            } else {
+                chapters.push(results::chapter(run, form, palette));
+                chapters.extend(others);
+            }
+            chapters.push(findings::chapter(run, palette));
+            chapters.push(limits());
+        }
+        MARKDOWN => {
+            chapters.push(Chapter {
+                heading: String::new(),
+                ..findings::chapter(run, palette)
+            });
+            chapters.extend(studies(run, palette));
+            chapters.push(results::chapter(run, form, palette));
+            chapters.push(limits());
+        }
+        JUNIT => {
+            let ab_test = run.study.of().into_iter();
+            chapters.extend(ab_test.map(|it| ab::chapter::cases(it, &run.scenarios)));
+        }
+        CSV => chapters.push(values::chapter(run)),
+        _ => {
+            let mut first = findings::chapter(run, palette);
+            first.blocks.extend(limits().blocks);
+            chapters.clear();
+            if summary::has(run) {
+                chapters.push(summary::chapter(run, form, palette));
+            }
+            chapters.push(first);
+            chapters.extend(studies(run, palette));
+            chapters.push(results::chapter(run, form, palette));
+            chapters.extend(latency::percentiles(run, palette));
+            chapters.push(latency::timeline(run, palette));
+            chapters.extend(evidence::chapters(run, palette));
+        }
+    }
+    chapters
+}
+
+/// Returns the chapters of what the run was made for.
+fn studies(findings: &Findings, palette: &Palette) -> Vec<Chapter> {
+    let study = findings.study.facts().and_then(|it| it.chapter(palette));
+    let costs = findings.costs.as_ref();
+    let costs = costs.map(|it| policy_cost::chapter::chapter(it, palette));
+    let marginal = marginal_cost::chapter::chapter(&findings.marginal_costs, palette);
+    let sections = findings.sections.iter().map(|it| it.chapter(palette));
+    let studies = [study, costs, marginal].into_iter().flatten();
+    studies.chain(sections).collect()
+}

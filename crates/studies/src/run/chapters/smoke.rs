@@ -1,0 +1,50 @@
+//! A run that was only to see that everything works: scenario by scenario whether it does, and no
+//! speeds.
+
+use gatebench_report::chapter::{Chapter, Entry, Head, Line, Lines, Text};
+use gatebench_report::format::distinct;
+
+use crate::Findings;
+use crate::common::facts::{Gate, RowStatus, ScenarioFindings, VariantRow};
+
+/// Shows which parity cases hold; a smoke run has no figures.
+pub fn chapter(findings: &Findings) -> Chapter {
+    let rows = findings.scenarios.iter().flat_map(|it| &it.rows);
+    let variants = distinct(rows.map(|row| &*row.variant));
+    let cell = |scenario: &ScenarioFindings, variant: &str| {
+        let row = scenario.rows.iter().find(|row| row.variant == variant)?;
+        let is_planned = row.status != RowStatus::Missing
+            || (findings.missing.iter())
+                .any(|it| it.scenario == scenario.name && it.variant == variant);
+        is_planned.then(|| word(row))
+    };
+    let line = |scenario: &ScenarioFindings| {
+        // A scenario to which the gateway responds itself has no direct variant.
+        let cell = |variant: &&str| cell(scenario, variant).unwrap_or_else(|| "–".into());
+        let cells = variants.iter().map(cell).map(Entry::from).collect();
+        Line::new(&*scenario.name, cells)
+    };
+    let heads = Head::numbers("", variants.iter().copied());
+    let lines = Lines::new("", heads, findings.scenarios.iter().map(line));
+    Chapter::of(vec![lines.into()])
+}
+
+fn word(row: &VariantRow) -> Text {
+    let failing = [
+        Gate::ChecksFailed,
+        Gate::RequestErrors,
+        Gate::NoResponses,
+        Gate::ParityLost,
+        Gate::GatewayRestarted,
+        Gate::NotCompleted,
+    ];
+    match row.status {
+        RowStatus::NotSupported { .. } => Text::chip("limited", "not supported"),
+        RowStatus::Failed => Text::chip("failed", "failed"),
+        RowStatus::Missing => Text::chip("failed", "missing"),
+        RowStatus::Measured if row.reasons.iter().any(|it| failing.contains(&it.gate)) => {
+            Text::chip("failed", "failed")
+        }
+        RowStatus::Measured => Text::chip("passed", "works"),
+    }
+}

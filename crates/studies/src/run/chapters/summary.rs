@@ -1,0 +1,133 @@
+//! The first screen: for each scenario one table, one sentence on what it means, and one on how far
+//! to trust it.
+
+use gatebench_model::Variant;
+use gatebench_report::Tone;
+use gatebench_report::chapter::{
+    Block, Chapter, Fact, Fold, Forms, MARKDOWN, PAGE, Part, TableBlock, Text,
+};
+use gatebench_report::format::UnitScale;
+use gatebench_report::palette::Palette;
+use gatebench_report::table::{Cell, Lane, Lanes, Row, Table};
+
+use super::findings;
+use crate::Findings;
+use crate::common::facts::{Metric, ScenarioFindings, ScenarioSummary, SummaryColumn, VariantRow};
+
+/// The scenarios that a comment on a pull request has room for; it folds the others.
+const UNFOLDED_MAX: usize = 4;
+
+/// Reports whether there is a first screen.
+pub fn has(findings: &Findings) -> bool {
+    findings.scenarios.iter().any(|it| it.summary.is_some())
+}
+
+/// Shows the first screen: a table, its meaning, and how far to trust it.
+pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
+    let mut cards = Vec::new();
+    for scenario in &findings.scenarios {
+        if let Some(summary) = &scenario.summary {
+            cards.push(Block::card("", blocks(scenario, summary, palette)));
+        }
+    }
+    if form == MARKDOWN && cards.len() > UNFOLDED_MAX {
+        let rest = cards.split_off(UNFOLDED_MAX);
+        let words = format!("{} more scenarios", rest.len());
+        let markdown = words.clone();
+        cards.push(Block::from(Fold {
+            markdown,
+            ..Fold::new(words, rest)
+        }));
+    }
+    let chapter = Chapter::new("summary", "Summary", cards);
+    match form {
+        PAGE => chapter,
+        _ => chapter.headed(""),
+    }
+}
+
+fn blocks(scenario: &ScenarioFindings, summary: &ScenarioSummary, palette: &Palette) -> Vec<Block> {
+    let title = format!("{} · {}", scenario.name, scenario.title);
+    let table = TableBlock::new(
+        table(scenario, summary),
+        "gateway",
+        &format!("Summary of {}", scenario.name),
+        palette,
+    );
+    vec![
+        Block::heading(title),
+        Part::Headline(Fact::of(Text::strong(&summary.meaning), summary.tone)).into(),
+        Block::sentence(&*summary.trust),
+        table.summary().into(),
+    ]
+}
+
+/// Never hidden on the first screen: failed trials and invalid figures with their remedies, else
+/// the warnings of the findings. It ends with the way to everything else.
+pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
+    let mut blocks = findings::failed_or_invalid(run, palette);
+    if blocks.is_empty() {
+        let alarms = run.headlines.iter().filter(|it| it.tone == Tone::Alarm);
+        let alarms: Vec<_> = alarms.map(Fact::from).collect();
+        if !alarms.is_empty() {
+            blocks = vec![Block::heading("Problems"), Block::facts("", alarms)];
+        }
+    }
+    blocks.push(Block::sentence(
+        "All figures and notes: --verbose, or the page:",
+    ));
+    Chapter::of(blocks)
+}
+
+fn table(scenario: &ScenarioFindings, summary: &ScenarioSummary) -> Table {
+    let order = summary.order.iter();
+    let rows: Vec<&VariantRow> = order.filter_map(|it| scenario.row(it)).collect();
+    let mut all: Vec<Lanes> = Vec::new();
+    for column in &summary.columns {
+        let load = scenario.load(&column.phase).unwrap_or_default();
+        let lane = lane(column, &rows);
+        match all.last_mut() {
+            Some(lanes) if lanes.label == load => lanes.lanes.push(lane),
+            _ => all.push(Lanes::new("", load, vec![lane])),
+        }
+    }
+    let row = |row: &&VariantRow| Row {
+        absence: row.status.absence(),
+        ..Row::new(&*row.variant, &row.variant)
+    };
+    Table::of_lanes(rows.iter().map(row).collect(), all)
+}
+
+fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
+    let found = rows.iter().map(|row| {
+        let found = row.metric_in(&column.phase, column.metric)?;
+        Some((found.estimate.as_ref(), found.validity))
+    });
+    let found: Vec<_> = found.collect();
+    let estimates = found.iter().flatten().filter_map(|(estimate, _)| *estimate);
+    let values: Vec<f64> = estimates
+        .flat_map(|it| [it.min, it.median, it.max])
+        .collect();
+    let scale = UnitScale::shortest(&values, column.metric.unit());
+    let mut lane = Lane::in_scale([head(column.metric), ""], scale, found);
+    for (row, cell) in rows.iter().zip(&mut lane.cells) {
+        if row.kind == Variant::Direct && column.metric == Metric::GatewayCpuPerRequest {
+            *cell = Cell::Absent("no gateway");
+        } else if column.best.as_ref() == Some(&row.variant) {
+            cell.mark_best();
+        }
+    }
+    lane
+}
+
+fn head(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "throughput",
+        Metric::GatewayCpuPerRequest => "CPU/request",
+        Metric::AddedP50 => "added p50",
+        Metric::AddedP99 => "added p99",
+        Metric::ResponseP50 => "response p50",
+        Metric::ResponseP99 => "response p99",
+        _ => "memory",
+    }
+}

@@ -1,0 +1,110 @@
+//! The table of a scenario: which columns it has, and the content of each cell.
+
+use gatebench_report::table::{Lane, Lanes, Row, Table};
+
+use crate::common::facts::{
+    Metric, MetricFindings, PhaseKind, PhaseLine, ScenarioFindings, VariantRow,
+};
+
+/// Lays out the results of a scenario. Columns in which no variant has a value are left out.
+pub fn of(scenario: &ScenarioFindings) -> Table {
+    with(scenario, loads(scenario))
+}
+
+/// As [`of`], with the columns on the gateway's process, if there is more room.
+pub fn whole(scenario: &ScenarioFindings) -> Table {
+    let mut groups = loads(scenario);
+    groups.push(process(scenario));
+    with(scenario, groups)
+}
+
+fn with(scenario: &ScenarioFindings, lanes: Vec<Lanes>) -> Table {
+    let row = |row: &VariantRow| Row {
+        validity: row.validity,
+        absence: row.status.absence(),
+        ..Row::new(&row.variant, &row.variant)
+    };
+    Table::of_lanes(scenario.rows_and_null().map(row).collect(), lanes)
+}
+
+/// Reports whether there are columns on the gateway's process, which need an explanation.
+pub fn has_process(table: &Table) -> bool {
+    table.groups.iter().any(|group| group.phase == PROCESS)
+}
+
+/// The metrics that a phase shows. Latency of a closed load follows from its throughput, so it is
+/// shown only if no open load measured it.
+fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str; 2])] {
+    match (kind, has_open) {
+        (PhaseKind::SideBySide, _) => &METRICS[1..2],
+        (PhaseKind::Closed, true) => &METRICS[..2],
+        (PhaseKind::Closed, false) | (PhaseKind::Paced, _) => &METRICS[..4],
+        (PhaseKind::Open, _) => &METRICS[1..],
+    }
+}
+
+/// The metrics of loads, from those that every load has to those of open loads alone.
+static METRICS: [(Metric, [&str; 2]); 16] = [
+    (Metric::Throughput, ["throughput", ""]),
+    (Metric::GatewayCpuPerRequest, ["CPU/request", ""]),
+    (Metric::ResponseP50, ["response", "p50"]),
+    (Metric::ResponseP99, ["response", "p99"]),
+    (Metric::AddedP50, ["added", "p50"]),
+    (Metric::AddedP99, ["added", "p99"]),
+    (Metric::AddedP50OverNull, ["over null", "p50"]),
+    (Metric::AddedP99OverNull, ["over null", "p99"]),
+    // Of phases in which something was changed.
+    (Metric::ChangeAffected, ["affected", "requests"]),
+    (Metric::ChangeErrors, ["failed", "requests"]),
+    (Metric::ChangeWorst, ["longest", "response"]),
+    (Metric::ChangeRecovery, ["recovered", "after"]),
+    (Metric::ChangeEffective, ["in effect", "after"]),
+    // Of phases in which a target failed.
+    (Metric::FailureShare, ["to the", "ill one"]),
+    (Metric::FailureSentAgain, ["sent", "again"]),
+    (Metric::FailureAdded, ["added p99", "meanwhile"]),
+];
+
+/// The columns of each load.
+fn loads(scenario: &ScenarioFindings) -> Vec<Lanes> {
+    let has_open = scenario.has_open();
+    let phases = scenario.phases.iter();
+    phases
+        .map(|phase| {
+            let wanted = metrics(phase.kind, has_open).iter();
+            let lane = |(metric, head): &(_, _)| lane(scenario, &phase.name, *metric, *head);
+            Lanes::new(&phase.name, &phase.label, wanted.filter_map(lane).collect())
+        })
+        .collect()
+}
+
+/// The name of the columns on the gateway's process.
+const PROCESS: &str = "process";
+
+/// Memory in the last load, before which all others went, and the time from start to readiness.
+fn process(scenario: &ScenarioFindings) -> Lanes {
+    let in_phase =
+        |phase: Option<&PhaseLine>, metric, head| lane(scenario, &phase?.name, metric, [head, ""]);
+    let phases = &scenario.phases;
+    let memory = in_phase(phases.last(), Metric::GatewayRssAnonMax, "memory");
+    let start = in_phase(phases.first(), Metric::GatewayStart, "start");
+    Lanes::new(PROCESS, "", [memory, start].into_iter().flatten().collect())
+}
+
+/// A metric of all variants; none if no variant has it.
+fn lane(
+    scenario: &ScenarioFindings,
+    phase: &str,
+    metric: Metric,
+    head: [&'static str; 2],
+) -> Option<Lane> {
+    let found: Vec<Option<&MetricFindings>> = scenario
+        .rows_and_null()
+        .map(|row| row.metric_in(phase, metric))
+        .collect();
+    let unit = found.iter().flatten().next()?.unit;
+    let found = found
+        .into_iter()
+        .map(|it| it.map(|it| (it.estimate.as_ref(), it.validity)));
+    Some(Lane::of(head, unit, found))
+}

@@ -1,0 +1,203 @@
+//! The limits of the findings as a whole.
+
+use std::collections::BTreeSet;
+
+use gatebench_model::Scenario;
+use gatebench_report::format::{counted, percent};
+use gatebench_stats::comparison::CONFIDENCE;
+use gatebench_stats::trend::POINTS_MIN;
+use gatebench_stats::{Comparison, MIN_BLOCKS, Method};
+use gatebench_store::{PhaseRecord, Status};
+
+use super::{limits, self_reported_metrics, weights};
+use crate::common::comparisons::SMALLEST_EFFECT;
+use crate::common::context::{Context, kind};
+use crate::common::facts::{MissingTrial, PhaseKind, ScenarioFindings};
+use crate::common::gates::thresholds::REQUESTS_MIN;
+use crate::common::gates::{has_enough_requests, is_smoke};
+use crate::common::trials::{blocks_complete, tried_again};
+use crate::policy_cost::facts::CostFindings;
+
+/// The notes of a run, the most important first.
+pub(crate) fn of(
+    context: &Context,
+    missing: &[MissingTrial],
+    scenarios: &[ScenarioFindings],
+    costs: Option<&CostFindings>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(unfinished(context, missing));
+    // The combined results of a specification say it themselves.
+    if context.plan.study.versions().is_none() {
+        notes.extend(tried_again(context));
+    }
+    notes.extend(too_few_requests(context));
+    notes.extend(no_verdict(context));
+    notes.extend(crate::kind::of(&context.plan.study).note(context));
+    notes.extend(how_judged(scenarios, costs));
+    notes.extend(steadiness_untested(context));
+    notes.extend(warm_ups(context));
+    notes.extend(without_null(context));
+    notes.extend(limits::of(context));
+    notes.extend(self_reported_metrics::notes(context));
+    notes.extend(weights::notes(context));
+    let manifest = context.run.manifest();
+    notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
+    notes.extend(manifest.notes.iter().cloned());
+    notes
+}
+
+fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
+    let what = match context.run.manifest().status {
+        Status::Finished if missing.is_empty() => return None,
+        Status::Finished => "The run is finished, but its directory is not complete",
+        Status::Running => "The run had not ended when this was written",
+        Status::Interrupted => "The run was interrupted",
+        Status::Failed => "The run could not continue",
+    };
+    let planned = context.plan.trials.len();
+    let missing = missing.len();
+    Some(format!(
+        "{what}: {missing} of {} {} missing; `gatebench run --resume DIR` measures the rest.",
+        counted(planned as u64, "trial"),
+        if missing == 1 { "is" } else { "are" }
+    ))
+}
+
+fn too_few_requests(context: &Context) -> Option<String> {
+    if is_smoke(context.plan) {
+        return Some(
+            "The run only tests that everything works: it reports nothing on speed.".into(),
+        );
+    }
+    let mut phases = context.completed().flat_map(|record| &record.phases);
+    // Of users who think it is not asked how fast they are.
+    let too_few =
+        |phase: &PhaseRecord| !has_enough_requests(phase) && kind(phase) != PhaseKind::Paced;
+    phases.any(too_few).then(|| {
+        format!(
+            "Loads of fewer than {REQUESTS_MIN} requests show whether something works, but not how fast: only their failures are \
+             reported."
+        )
+    })
+}
+
+fn no_verdict(context: &Context) -> Option<String> {
+    let study = &context.plan.study;
+    let blocks = blocks_complete(context);
+    // A smoke run is not about speed.
+    if !study.needs_blocks() || is_smoke(context.plan) || blocks as usize >= MIN_BLOCKS {
+        return None;
+    }
+    let verb = if blocks == 1 { "carries" } else { "carry" };
+    let words = match study.ab() {
+        Some(_) => "give it more time: gatebench ab --budget".to_owned(),
+        None => format!("gatebench run --blocks {MIN_BLOCKS}"),
+    };
+    Some(format!(
+        "{} {verb} no verdict: at least {MIN_BLOCKS} are needed ({words}).",
+        counted(u64::from(blocks), "block")
+    ))
+}
+
+/// The basis of the verdicts.
+fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> Option<String> {
+    let compared = scenarios.iter().flat_map(|it| &it.comparisons);
+    let costed = costs.into_iter().flat_map(CostFindings::ratios);
+    let compared = compared.map(|cell| (cell.primary, &cell.result));
+    let results: Vec<(bool, &Comparison)> = compared.chain(costed.map(|it| (false, it))).collect();
+    // The deciding metric has a separate note.
+    let judged = || {
+        let methods = results.iter().filter_map(|(_, result)| result.method);
+        methods.filter(|method| *method != Method::Repeated)
+    };
+    let of_primary = |it: &&(bool, &Comparison)| {
+        it.0 && it.1.method.is_some_and(|method| method != Method::Repeated)
+    };
+    let confidence = percent(CONFIDENCE);
+    let together = match results.iter().filter(of_primary).count() {
+        primary if primary > 0 && primary < judged().count() => format!(
+            "those of CPU per request ({primary}) hold together with {confidence}, and so do the others ({})",
+            judged().count() - primary
+        ),
+        _ => format!("all hold together with {confidence}"),
+    };
+    let methods: Vec<_> = [
+        (Method::Student, "Student's t"),
+        (Method::Bootstrap, "a seeded bootstrap over blocks"),
+    ]
+    .into_iter()
+    .filter(|(method, _)| judged().any(|used| used == *method))
+    .map(|(_, words)| words)
+    .collect();
+    (!methods.is_empty()).then(|| {
+        format!(
+            "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that \
+             {together}; a difference within ±{} % is no change.",
+            counted(judged().count() as u64, "comparison"),
+            methods.join(" and "),
+            SMALLEST_EFFECT * 100.0,
+        )
+    })
+}
+
+fn steadiness_untested(context: &Context) -> Option<String> {
+    // A gate reports this for phases with bins or of an external load generator; a smoke run does
+    // not measure speed.
+    (!is_smoke(context.plan)).then_some(())?;
+    let is_short = |phase: &&PhaseRecord| {
+        let seconds = phase.measure_ns / 1_000_000_000;
+        let has_gate = phase.bins.is_some() || phase.external.is_some();
+        !has_gate && !phase.side_by_side && seconds < POINTS_MIN as u64
+    };
+    let phases = context.completed().flat_map(|record| &record.phases);
+    let short: BTreeSet<&str> = phases.filter(is_short).map(|it| it.name.as_str()).collect();
+    (!short.is_empty()).then(|| {
+        let names: Vec<&str> = short.into_iter().collect();
+        format!(
+            "Steady state was not tested in {}: without bins of 100 ms, a trend needs at least {POINTS_MIN} s.",
+            names.join(", ")
+        )
+    })
+}
+
+/// Scenarios in which the null gateway was not loaded, with the reason.
+fn without_null(context: &Context) -> Option<String> {
+    let plan = context.plan;
+    plan.variants.iter().find(|it| it.is_null())?;
+    let incomparable = |scenario: &Scenario| {
+        let why = scenario.incomparable_with_null()?;
+        Some(format!("{} ({why})", scenario.scenario))
+    };
+    let incomparable: Vec<String> = plan.scenarios.iter().filter_map(incomparable).collect();
+    (!incomparable.is_empty()).then(|| {
+        format!(
+            "The null gateway is not comparable in {}.",
+            incomparable.join(", ")
+        )
+    })
+}
+
+/// The lengths of the warm-ups that waited for the CPU time per request to settle.
+fn warm_ups(context: &Context) -> Option<String> {
+    let phases = context.completed().flat_map(|record| &record.phases);
+    let adaptive: Vec<_> = phases
+        .filter_map(|phase| Some((phase.warm_up_ns, phase.adaptive_warm_up?.settled)))
+        .collect();
+    let shortest = adaptive.iter().map(|(length_ns, _)| *length_ns).min()?;
+    let longest = adaptive.iter().map(|(length_ns, _)| *length_ns).max()?;
+    let seconds = |length_ns: u64| format!("{:.1}", length_ns as f64 / 1e9);
+    let unsettled = adaptive.iter().filter(|(_, settled)| !settled).count();
+    let whose = match context.plan.placement.gateway_is_elsewhere {
+        true => {
+            "the upstream's CPU time per request (that of a gateway on another host is not read as often)"
+        }
+        false => "the CPU time per request",
+    };
+    Some(format!(
+        "Warm-ups lasted {} to {} s, until {whose} had settled; {unsettled} of {} ended at their bound before it had.",
+        seconds(shortest),
+        seconds(longest),
+        adaptive.len()
+    ))
+}

@@ -1,0 +1,83 @@
+//! The findings of a run, of which its study is one part, and the chapters that every run has.
+//!
+//! Numbers are in base units (nanoseconds, bytes, per second); [`gatebench_report::format`] writes
+//! them for people.
+
+pub(crate) mod chapters;
+pub(crate) mod configuration;
+pub(crate) mod environment;
+pub(crate) mod limitations;
+mod limits;
+pub(crate) mod parity;
+pub mod proof;
+pub mod redact;
+pub(crate) mod run_facts;
+mod scenario_limitations;
+mod self_reported_metrics;
+pub(crate) mod sentences;
+pub(crate) mod summary;
+mod unranked;
+pub(crate) mod verdicts;
+mod weights;
+
+use gatebench_report::section::Section;
+use serde::Serialize;
+
+use crate::ab::chapter::Comment;
+use crate::ab::facts::AbTestFindings;
+use crate::common::facts::{
+    Failure, MissingTrial, RunFacts, ScenarioFindings, Sentence, TrialFindings,
+};
+use crate::kind::StudyResult;
+use crate::marginal_cost::facts::MarginalCostFindings;
+use crate::policy_cost::facts::CostFindings;
+use proof::{Configuration, Fact, ParityFindings};
+
+/// The findings of one run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Findings {
+    /// Which run it was.
+    pub run: RunFacts,
+    /// One sentence per finding, the most important first; they open the report.
+    pub headlines: Vec<Sentence>,
+    /// The limits of the findings: too few blocks for a verdict, an interrupted run, notes of the
+    /// manifest.
+    pub notes: Vec<String>,
+    /// The result of the study that the run was made for.
+    #[serde(flatten)]
+    pub study: StudyResult,
+    /// The cost of policies over the plain proxy; none if no scenario with policies has a plain
+    /// proxy.
+    pub costs: Option<CostFindings>,
+    /// The costs that grow with routes, consumers and idle connections, for each family of
+    /// scenarios or loads that differ in their number.
+    #[serde(rename = "scale")]
+    pub marginal_costs: Vec<MarginalCostFindings>,
+    /// Sections that only some runs have, each with a table: the bare network, admin interfaces.
+    pub sections: Vec<Section>,
+    /// The scenarios in the plan's order.
+    pub scenarios: Vec<ScenarioFindings>,
+    /// Every trial that is on disk, in the order of the run.
+    pub trials: Vec<TrialFindings>,
+    /// Trials of the plan that are not on disk.
+    pub missing: Vec<MissingTrial>,
+    /// Trials that failed, with culprit and remedy, in the order of the run.
+    pub failures: Vec<Failure>,
+    /// Proof that the policies act, one entry per scenario and variant.
+    pub parity: Vec<ParityFindings>,
+    /// The configurations of the gateways, one entry per scenario and variant.
+    pub configurations: Vec<Configuration>,
+    /// Facts about the machine, flattened to lines, in the manifest's order.
+    pub environment: Vec<Fact>,
+}
+
+impl Findings {
+    /// Returns the verdict for a pull request, if the run was made for a comparison.
+    pub fn comment(&self) -> Option<Comment<'_>> {
+        Some(Comment {
+            ab_test: self.study.of::<AbTestFindings>()?,
+            run: &self.run,
+            scenarios: &self.scenarios,
+        })
+    }
+}

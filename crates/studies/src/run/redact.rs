@@ -1,0 +1,334 @@
+//! Findings without secrets, for pages that others read.
+
+use std::collections::BTreeSet;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+
+use super::proof::{Configuration, ParityFindings};
+use crate::Findings;
+use crate::common::facts::ScenarioFindings;
+
+/// The replacement of a secret.
+pub const MASK: &str = "[masked]";
+
+/// The replacement of details of the user's machine and configuration.
+pub const LEFT_OUT: &str = "[left out]";
+
+/// The replacement of a user's own configuration, in which secrets cannot be recognised.
+const OWN: &str =
+    "[not shown: your own configuration may contain secrets; --show-secrets shows it]";
+
+/// A shorter secret is masked only if it is a whole word, because it may be a part of others.
+const PART_BYTES_MIN: usize = 8;
+
+/// The prefixes of password hashes (crypt(5), and htpasswd's own).
+const HASHES: [&str; 7] = ["{SHA}", "$apr1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$"];
+
+/// Fewer characters after that are no hash.
+const HASH_CHARS_MIN: usize = 20;
+
+/// Around a private key in PEM (RFC 7468).
+const KEY_BEGINS: &str = "PRIVATE KEY-----";
+const KEY_ENDS: &str = "-----END";
+
+/// Masks secrets.
+#[derive(Clone, Debug)]
+pub struct Redaction {
+    secrets: AhoCorasick,
+    /// Labels of the variants that were started with a configuration of the user's.
+    own_configurations: BTreeSet<String>,
+}
+
+impl Redaction {
+    /// Masks these secrets, and the configurations of the variants with these labels.
+    ///
+    /// # Panics
+    /// The secrets have more than 4 GiB.
+    pub fn of(
+        secrets: impl IntoIterator<Item = String>,
+        own_configurations: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let secrets: Vec<String> = secrets.into_iter().filter(|it| !it.is_empty()).collect();
+        let secrets = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(secrets)
+            .expect("the secrets of scenarios fit in memory, where they were read");
+        Self {
+            secrets,
+            own_configurations: own_configurations.into_iter().collect(),
+        }
+    }
+
+    /// A text in which each secret is masked.
+    pub fn text(&self, text: &str) -> String {
+        let mut masked = String::with_capacity(text.len());
+        let (mut copied, mut at) = (0, 0);
+        while let Some(found) = self.secrets.find(Input::new(text).range(at..)) {
+            let (start, end) = (found.start(), found.end());
+            if end - start >= PART_BYTES_MIN || is_word(text, start, end) {
+                masked.push_str(&text[copied..start]);
+                masked.push_str(MASK);
+                (copied, at) = (end, end);
+            } else {
+                at = start + 1;
+            }
+        }
+        masked.push_str(&text[copied..]);
+        without_keys(&without_hashes(masked))
+    }
+
+    /// Masks the secrets in all that findings quote of others: files, messages, commands, names of
+    /// requests.
+    pub fn mask(&self, findings: &mut Findings) {
+        self.all([&mut findings.run.command]);
+        self.all(quotations(findings));
+        for scenario in &mut findings.scenarios {
+            self.scenario(scenario);
+        }
+        for parity in &mut findings.parity {
+            self.parity(parity);
+        }
+        for configuration in &mut findings.configurations {
+            self.configuration(configuration);
+        }
+    }
+
+    fn all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
+        for text in texts {
+            *text = self.text(text);
+        }
+    }
+
+    fn scenario(&self, scenario: &mut ScenarioFindings) {
+        let slowest = scenario.routes.iter_mut().flat_map(|it| &mut it.routes);
+        self.all(slowest.map(|route| &mut route.route));
+        for results in &mut scenario.external_results {
+            self.all(results.checks.iter_mut().map(|check| &mut check.name));
+            self.all(results.thresholds.iter_mut().map(|it| &mut it.name));
+            self.all(&mut results.groups);
+        }
+    }
+
+    fn parity(&self, parity: &mut ParityFindings) {
+        for case in &mut parity.cases {
+            self.all([&mut case.name]);
+            if let Some(failure) = &mut case.failure {
+                let texts = [
+                    &mut failure.sent,
+                    &mut failure.received,
+                    &mut failure.expected,
+                ];
+                self.all(texts);
+            }
+        }
+    }
+
+    fn configuration(&self, configuration: &mut Configuration) {
+        self.all(&mut configuration.commands);
+        let is_own = self.own_configurations.contains(&configuration.variant);
+        for text in configuration
+            .files
+            .values_mut()
+            .filter_map(|it| it.text.as_mut())
+        {
+            *text = match is_own {
+                true => OWN.into(),
+                false => self.text(text),
+            };
+        }
+    }
+}
+
+/// Leaves out the facts on the user's machine and configuration that the figures do not need:
+/// command lines, paths, rendered files, messages as they were sent and received, and output of
+/// programs.
+pub fn leave_out(findings: &mut Findings) {
+    findings.run.command = LEFT_OUT.into();
+    for gateway in &mut findings.run.gateways {
+        gateway.binary = file_name(&gateway.binary);
+        shorten(&mut gateway.notes);
+    }
+    shorten(quotations(findings));
+    let cases = findings.parity.iter_mut().flat_map(|it| &mut it.cases);
+    for failure in cases.filter_map(|case| case.failure.as_mut()) {
+        failure.sent = LEFT_OUT.into();
+        failure.received = LEFT_OUT.into();
+    }
+    for configuration in &mut findings.configurations {
+        configuration.commands.clear();
+        for file in configuration.files.values_mut() {
+            file.text = Some(LEFT_OUT.into());
+        }
+    }
+}
+
+/// Keeps the first line of each text, without paths.
+fn shorten<'t>(texts: impl IntoIterator<Item = &'t mut String>) {
+    for text in texts {
+        *text = without_paths(&first_line(text));
+    }
+}
+
+/// The notes, failures, warnings, reasons and sentences, which may quote files and programs.
+fn quotations(findings: &mut Findings) -> Vec<&mut String> {
+    let mut texts: Vec<&mut String> = findings.notes.iter_mut().collect();
+    for failure in &mut findings.failures {
+        texts.extend([&mut failure.reason, &mut failure.remedy]);
+    }
+    for trial in &mut findings.trials {
+        texts.extend(&mut trial.warnings);
+        let reasons = trial.reasons.iter_mut();
+        texts.extend(reasons.flat_map(|it| [&mut it.message, &mut it.remedy]));
+    }
+    let scenarios = findings.scenarios.iter_mut();
+    let sentences = scenarios.flat_map(|it| &mut it.sentences);
+    let sentences = findings.headlines.iter_mut().chain(sentences);
+    texts.extend(sentences.map(|sentence| &mut sentence.text));
+    texts
+}
+
+fn file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Absolute paths name users and their projects.
+fn without_paths(text: &str) -> String {
+    let without = |word: &str| {
+        let path = word.trim_start_matches(['(', '\'', '"', '`']);
+        let is_path = path
+            .strip_prefix('/')
+            .is_some_and(|rest| rest.contains('/'));
+        let blank = &word[word.trim_end().len()..];
+        match is_path {
+            true => format!("{LEFT_OUT}{blank}"),
+            false => word.to_owned(),
+        }
+    };
+    text.split_inclusive(char::is_whitespace)
+        .map(without)
+        .collect()
+}
+
+fn first_line(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((first, _)) => format!("{first} {LEFT_OUT}"),
+        None => text.to_owned(),
+    }
+}
+
+/// Reports whether neither neighbour is a letter or a digit.
+fn is_word(text: &str, start: usize, end: usize) -> bool {
+    let before = text[..start].chars().next_back();
+    let after = text[end..].chars().next();
+    !before.into_iter().chain(after).any(char::is_alphanumeric)
+}
+
+/// Masks the text after the beginning of a hash, because a hash allows trying passwords.
+fn without_hashes(mut text: String) -> String {
+    for prefix in HASHES {
+        let mut at = 0;
+        while let Some(found) = text[at..].find(prefix) {
+            let start = at + found + prefix.len();
+            let of_hash = |c: char| c.is_ascii_alphanumeric() || "./+=$".contains(c);
+            let rest = &text[start..];
+            let length = rest.find(|c| !of_hash(c)).unwrap_or(rest.len());
+            at = start;
+            if length >= HASH_CHARS_MIN {
+                text.replace_range(start..start + length, MASK);
+                at += MASK.len();
+            }
+        }
+    }
+    text
+}
+
+/// Masks private keys. One without an end goes to the end of the text.
+fn without_keys(text: &str) -> String {
+    let mut pieces = text.split(KEY_BEGINS);
+    let mut masked = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        masked.push_str(KEY_BEGINS);
+        // The line that ends a key has the words of the one that begins it.
+        let is_end = masked
+            .rfind("-----BEGIN")
+            .is_none_or(|begin| masked.rfind(KEY_ENDS).is_some_and(|end| end > begin));
+        match piece.find(KEY_ENDS) {
+            _ if is_end => masked.push_str(piece),
+            Some(end) => {
+                masked.push_str(MASK);
+                masked.push_str(&piece[end..]);
+            }
+            None => masked.push_str(MASK),
+        }
+    }
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(text: &str) -> String {
+        let secrets = [
+            "k1",
+            "ab1",
+            "alice-3f9b1c7d",
+            "alice-3f9b1c7d5e",
+            "x",
+            "b1-long-one",
+            "",
+        ];
+        Redaction::of(secrets.map(str::to_owned), []).text(text)
+    }
+
+    #[test]
+    fn secrets_are_masked_and_words_that_hold_short_ones_are_not() {
+        for (text, expected) in [
+            ("X-Api-Key: k1\r\n", "X-Api-Key: [masked]\r\n"),
+            ("{\"k1\", k10, ak1, k1é}", "{\"[masked]\", k10, ak1, k1é}"),
+            ("?q=alice-3f9b1c7d5e&", "?q=[masked]&"),
+            ("qalice-3f9b1c7dq", "q[masked]q"),
+            ("max x index", "max [masked] index"),
+            ("zab1-long-one", "za[masked]"),
+            ("", ""),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+    }
+
+    #[test]
+    fn paths_are_left_out_and_what_is_none_stays() {
+        let text = "the file /srv/me/a.conf is\nread (`/srv/b`), 3 req/s, / and /ping";
+        assert_eq!(
+            without_paths(text),
+            "the file [left out] is\nread [left out] 3 req/s, / and /ping"
+        );
+        assert_eq!(first_line("a\nb"), "a [left out]");
+        assert_eq!(file_name("/usr/sbin/nginx of x"), "nginx of x");
+    }
+
+    #[test]
+    fn hashes_and_private_keys_are_masked_whatever_they_are_of() {
+        for (text, expected) in [
+            (
+                "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nbob",
+                "alice:{SHA}[masked]\nbob",
+            ),
+            (
+                "\"$2b$04$abcdefghijklmnopqrstuv./abcdefghijklmnopqrstuvwxyz01234\"",
+                "\"$2b$[masked]\"",
+            ),
+            ("listen $5$port; {SHA} is", "listen $5$port; {SHA} is"),
+            (
+                "-----BEGIN EC PRIVATE KEY-----\\nMHcC\\n-----END EC PRIVATE KEY-----\\nrest",
+                "-----BEGIN EC PRIVATE KEY-----[masked]-----END EC PRIVATE KEY-----\\nrest",
+            ),
+            (
+                "-----BEGIN PRIVATE KEY-----\nA\n-----END PRIVATE KEY-----\n-----BEGIN PRIVATE KEY-----\nB",
+                "-----BEGIN PRIVATE KEY-----[masked]-----END PRIVATE KEY-----\n-----BEGIN PRIVATE KEY-----[masked]",
+            ),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The findings in words, one fact each, with its range and its limits.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::Variant;
+use gatebench_report::format::{capitalised, counted, listed, quantity, range, short};
+use gatebench_report::{Tone, Unit, Validity};
+use gatebench_stats::Estimate;
+
+use super::proof::ParityFindings;
+use super::scenario_limitations;
+use super::unranked::{Entry, sentence as unranked};
+use crate::common::context::Context;
+use crate::common::external_results;
+use crate::common::facts::{
+    Aspect, Failure, Gate, Metric, MetricFindings, PhaseKind, PhaseLine, Reason, RowStatus,
+    ScenarioFindings, Sentence, VariantRow,
+};
+use crate::marginal_cost::facts::MarginalCostFindings;
+use crate::policy_cost::facts::CostFindings;
+use crate::{marginal_cost, policy_cost};
+
+/// Gates that make a throughput a lower bound rather than a doubtful one.
+const BOUNDS_FROM_BELOW: [Gate; 4] = [
+    Gate::EngineSaturated,
+    Gate::EngineWaited,
+    Gate::UpstreamNearDirect,
+    Gate::GatewayNotSaturated,
+];
+
+/// The most scenarios whose sentences are all at the head of a report with costs.
+const SCENARIOS_AT_HEAD_MAX: usize = 4;
+
+/// The costs of policies, the sentences of all scenarios, named, and those of the whole run; alarms
+/// first. In a run of many policies only the alarms of scenarios are at the head of the report.
+pub(crate) fn headlines(
+    context: &Context,
+    scenarios: &[ScenarioFindings],
+    (costs, marginal_costs): (Option<&CostFindings>, &[MarginalCostFindings]),
+    parity: &[ParityFindings],
+) -> Vec<Sentence> {
+    let is_together = costs.is_some() || !marginal_costs.is_empty();
+    let brief = is_together && scenarios.len() > SCENARIOS_AT_HEAD_MAX;
+    let at_head = |sentence: &&Sentence| !brief || sentence.tone == Tone::Alarm;
+    let mut found: Vec<_> = costs.map(policy_cost::sentences).unwrap_or_default();
+    found.extend(marginal_costs.iter().flat_map(marginal_cost::sentences));
+    found.extend(scenarios.iter().flat_map(|scenario| {
+        let said = scenario.sentences.iter().filter(at_head);
+        said.map(|sentence| Sentence {
+            text: format!("{}: {}", scenario.name, sentence.text),
+            ..sentence.clone()
+        })
+    }));
+    found.extend(failures(context));
+    found.extend(parity_sentence(parity));
+    // The sort is stable: within a tone the order of the scenarios stays.
+    found.sort_by_key(|sentence| sentence.tone != Tone::Alarm);
+    found
+}
+
+/// The sentences of one scenario.
+pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
+    let say = |text: String, tone, variant: Option<&str>| {
+        Sentence::new(tone, text, Some(&scenario.name), variant)
+    };
+    let mut found = Vec::new();
+    let compared = scenario.comparisons.iter().filter(|cell| cell.primary);
+    found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
+    // Where there are verdicts, ranges have nothing to add.
+    if scenario.comparisons.is_empty() {
+        let values = side_by_side(scenario).into_iter();
+        found.extend(values.map(|text| say(text, Tone::Plain, None)));
+    }
+    // The direct variant is the reference of the others, so it comes last.
+    let (direct, gateways): (Vec<_>, Vec<_>) = scenario
+        .rows
+        .iter()
+        .partition(|row| row.kind == Variant::Direct);
+    for row in gateways.into_iter().chain(direct) {
+        let text = row_sentence(scenario, row);
+        found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
+    }
+    for (tone, text, variant) in external_results::thresholds_in_words(&scenario.external_results) {
+        found.push(say(text, tone, Some(variant)));
+    }
+    for (tone, text) in scenario_limitations::of_scenario(scenario) {
+        found.push(say(text, tone, None));
+    }
+    found
+}
+
+fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+    match &row.status {
+        RowStatus::NotSupported { policies } => Some(format!(
+            "{} does not support {}; it was not measured.",
+            row.variant,
+            listed(policies)
+        )),
+        RowStatus::Failed => Some(format!(
+            "{} has no result: every trial failed.",
+            row.variant
+        )),
+        RowStatus::Missing => None,
+        RowStatus::Measured => measured(scenario, row),
+    }
+}
+
+/// `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at 5,000 requests/s 24.1 µs of CPU per
+/// request and an added latency of 38 µs at p50 and 95 µs at p99 (direct: 12 µs and 30 µs).`
+fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+    let each = blocks_differ(row);
+    let parts = [
+        throughput(row, each),
+        paced(scenario, row, each),
+        at_fixed_rate(scenario, row, each),
+        changed(row),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{}: {}.", row.variant, parts.join("; ")))
+}
+
+/// ` over 10 blocks`; nothing if `each` is false because all figures rest on as many blocks.
+fn over(each: bool, of: &Estimate) -> String {
+    match each {
+        true => format!(" over {}", counted(of.blocks as u64, "block")),
+        false => String::new(),
+    }
+}
+
+/// Reports whether the figures of a row's sentence rest on different numbers of blocks: those of
+/// one load may be invalid in blocks in which those of another are not.
+fn blocks_differ(row: &VariantRow) -> bool {
+    let figures = [
+        (PhaseKind::Closed, Metric::Throughput),
+        (PhaseKind::Closed, Metric::GatewayCpuPerRequest),
+        (PhaseKind::Paced, Metric::Throughput),
+        (PhaseKind::Paced, Metric::ResponseP50),
+        (PhaseKind::Paced, Metric::ResponseP99),
+        (PhaseKind::Open, Metric::GatewayCpuPerRequest),
+        (PhaseKind::Open, Metric::AddedP50),
+        (PhaseKind::Open, Metric::AddedP99),
+    ];
+    let blocks = |(kind, metric)| Some(row.metric(kind, metric)?.estimate.as_ref()?.blocks);
+    let mut counts = figures.into_iter().filter_map(blocks);
+    let first = counts.next();
+    counts.any(|count| Some(count) != first)
+}
+
+fn throughput(row: &VariantRow, each: bool) -> Option<String> {
+    let found = row.metric(PhaseKind::Closed, Metric::Throughput)?;
+    let estimate = found.estimate.as_ref()?;
+    let least = if is_lower_bound(row) { "at least " } else { "" };
+    let cpu = row
+        .metric(PhaseKind::Open, Metric::GatewayCpuPerRequest)
+        .is_none()
+        .then(|| row.metric(PhaseKind::Closed, Metric::GatewayCpuPerRequest))
+        .flatten()
+        .and_then(|cpu| cpu.estimate.as_ref())
+        .map(|cpu| {
+            let (time, over) = (cpu_time(cpu.median), over(each, cpu));
+            format!(", {time} of CPU per request{over}")
+        });
+    Some(format!(
+        "{least}{} ({}){}",
+        quantity(estimate.median, Unit::RequestsPerSecond),
+        range(estimate, Unit::RequestsPerSecond),
+        cpu.unwrap_or_default()
+    ))
+}
+
+/// `302 requests/s of 200 connections (thinking 650ms), with responses within 210 µs at p50 and
+/// 1.20 ms at p99`. None if there are several such loads; their trend is reported instead.
+fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
+    let of_kind = |phase: &&PhaseLine| phase.kind == PhaseKind::Paced;
+    let mut phases = scenario.phases.iter().filter(of_kind);
+    let (phase, None) = (phases.next()?, phases.next()) else {
+        return None;
+    };
+    let value = |metric, unit| {
+        let found = row.metric(PhaseKind::Paced, metric)?;
+        let estimate = found.estimate.as_ref()?;
+        Some((quantity(estimate.median, unit), over(each, estimate)))
+    };
+    let (rate, over_blocks) = value(Metric::Throughput, Unit::RequestsPerSecond)?;
+    let within = [(Metric::ResponseP50, "p50"), (Metric::ResponseP99, "p99")];
+    let within: Vec<String> = within
+        .into_iter()
+        .filter_map(|(metric, name)| {
+            let (time, over) = value(metric, Unit::Nanoseconds)?;
+            Some(format!("{time} at {name}{over}"))
+        })
+        .collect();
+    let answered = match within.is_empty() {
+        true => String::new(),
+        false => format!(", with responses within {}", listed(&within)),
+    };
+    let load = phase.load();
+    Some(format!("{rate} of {load}{over_blocks}{answered}"))
+}
+
+/// `12 requests noticed the change (10–14 over 3 blocks), 0 of them failed; the longest took 14.0
+/// ms`.
+fn changed(row: &VariantRow) -> Option<String> {
+    let affected = estimate(row, Metric::ChangeAffected)?;
+    let failed = estimate(row, Metric::ChangeErrors)?.median;
+    let worst = estimate(row, Metric::ChangeWorst)?.median;
+    let recovery = match estimate(row, Metric::ChangeRecovery).map(|it| it.median) {
+        None => "; no later second was as before".to_owned(),
+        Some(0.0) => String::new(),
+        Some(time) => format!(
+            "; it was as before after {}",
+            quantity(time, Unit::Nanoseconds)
+        ),
+    };
+    let again = estimate(row, Metric::FailureSentAgain).map(|it| it.median);
+    let what = if again.is_some() { "failure" } else { "change" };
+    let effect = estimate(row, Metric::ChangeEffective).map_or(String::new(), |it| {
+        let after = quantity(it.median, Unit::Nanoseconds);
+        format!("; it acted after {after}")
+    });
+    let again = again
+        .filter(|count| *count > 0.0)
+        .map_or(String::new(), |count| {
+            format!("; {} sent again", counted(count as u64, "request"))
+        });
+    Some(format!(
+        "{} noticed the {what} ({}), {} of them failed; the longest took {}{recovery}{effect}{again}",
+        counted(affected.median as u64, "request"),
+        range(affected, Unit::Count),
+        quantity(failed, Unit::Count),
+        quantity(worst, Unit::Nanoseconds),
+    ))
+}
+
+fn cpu_time(ns: f64) -> String {
+    short(ns, Unit::CpuNanosecondsPerRequest)
+}
+
+fn is_lower_bound(row: &VariantRow) -> bool {
+    let spoils = |reason: &&Reason| reason.spoils.contains(&Aspect::Throughput);
+    row.reasons
+        .iter()
+        .filter(spoils)
+        .any(|reason| BOUNDS_FROM_BELOW.contains(&reason.gate))
+}
+
+fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
+    let rate = open_load(scenario)?;
+    let cpu = estimate(row, Metric::GatewayCpuPerRequest).map(|cpu| {
+        let (time, over) = (cpu_time(cpu.median), over(each, cpu));
+        format!("{time} of CPU per request{over}")
+    });
+    let added = added(scenario, row, each);
+    let said: Vec<_> = [cpu, added].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("at {rate} {}", said.join(" and ")))
+}
+
+/// The load of the open phase, without its duration.
+fn open_load(scenario: &ScenarioFindings) -> Option<&str> {
+    scenario.load(&scenario.phase(PhaseKind::Open)?.name)
+}
+
+fn added(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
+    let p50 = estimate(row, Metric::AddedP50)?;
+    let p99 = estimate(row, Metric::AddedP99);
+    let time = |value| quantity(value, Unit::Nanoseconds);
+    let median = format!("an added latency of {} at p50", time(p50.median));
+    let own = match p99 {
+        Some(p99) => {
+            let first = over(each && p50.blocks != p99.blocks, p50);
+            let (p99_ns, last) = (time(p99.median), over(each, p99));
+            format!("{median}{first} and {p99_ns} at p99{last}")
+        }
+        None => median + &over(each, p50),
+    };
+    let mut rows = scenario.rows.iter();
+    let Some(direct) = rows.find(|row| row.kind == Variant::Direct) else {
+        return Some(own);
+    };
+    if direct.variant == row.variant {
+        return Some(format!("{own}, which is the instrument's own"));
+    }
+    let direct: Vec<_> = [Some(Metric::AddedP50), p99.map(|_| Metric::AddedP99)]
+        .into_iter()
+        .flatten()
+        .filter_map(|metric| Some(time(estimate(direct, metric)?.median)))
+        .collect();
+    let reference = if direct.is_empty() {
+        String::new()
+    } else {
+        format!(" (direct: {})", listed(&direct))
+    };
+    Some(format!("{own}{reference}"))
+}
+
+fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
+    row.metric(PhaseKind::Open, metric)?.estimate.as_ref()
+}
+
+/// Throughput and CPU per request of the gateways, side by side.
+fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
+    let entries = |kind, metric, usable: fn(&MetricFindings) -> bool| -> Vec<Entry> {
+        let gateways = scenario
+            .rows
+            .iter()
+            .filter(|row| row.kind != Variant::Direct);
+        gateways
+            .filter_map(|row| {
+                let found = row.metric(kind, metric).filter(|found| usable(found))?;
+                Some(Entry {
+                    variant: &row.variant,
+                    estimate: found.estimate.as_ref()?,
+                })
+            })
+            .collect()
+    };
+    // A throughput that is limited is not the gateway's.
+    let valid = |found: &MetricFindings| found.validity == Validity::Valid;
+    let throughput = entries(PhaseKind::Closed, Metric::Throughput, valid);
+    let unit = Unit::RequestsPerSecond;
+    let throughput = unranked(&throughput, unit, |value| quantity(value, unit));
+    let kind = if open_load(scenario).is_some() {
+        PhaseKind::Open
+    } else {
+        PhaseKind::Closed
+    };
+    let usable = |found: &MetricFindings| found.validity != Validity::Invalid;
+    let cpu = entries(kind, Metric::GatewayCpuPerRequest, usable);
+    let cpu = unranked(&cpu, Unit::CpuNanosecondsPerRequest, cpu_time);
+    let at = open_load(scenario)
+        .map(|load| format!(" at {load}"))
+        .unwrap_or_default();
+    [
+        throughput.map(|text| format!("throughput: {text}")),
+        cpu.map(|text| format!("CPU per request{at}: {text}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// One sentence per scenario and variant with failed trials.
+fn failures(context: &Context) -> Vec<Sentence> {
+    let all = crate::trials::failures(context);
+    let mut failed: BTreeMap<(&str, &str), Vec<&Failure>> = BTreeMap::new();
+    for failure in &all {
+        let cell = (failure.scenario.as_str(), failure.variant.as_str());
+        failed.entry(cell).or_default().push(failure);
+    }
+    failed
+        .into_iter()
+        .filter_map(|((scenario, variant), failures)| {
+            let first = failures.first()?;
+            let times = counted(failures.len() as u64, "trial");
+            let reason = first.reason.lines().next().unwrap_or_default();
+            let text = format!(
+                "{scenario}: {variant} failed in {times} ({}): {}. {}.",
+                first.culprit,
+                reason.trim_end_matches('.'),
+                capitalised(first.remedy.trim_end_matches('.'))
+            );
+            Some(Sentence::new(
+                Tone::Alarm,
+                text,
+                Some(scenario),
+                Some(variant),
+            ))
+        })
+        .collect()
+}
+
+fn parity_sentence(parity: &[ParityFindings]) -> Option<Sentence> {
+    let held = !parity.is_empty() && parity.iter().all(|found| found.holds == Some(true));
+    held.then(|| {
+        let tried: u32 = parity
+            .iter()
+            .flat_map(|found| &found.cases)
+            .map(|case| case.tried)
+            .sum();
+        let text = format!(
+            "Parity held before and after every load: all {} got the responses that the scenarios require.",
+            counted(u64::from(tried), "case")
+        );
+        Sentence::new(Tone::Plain, text, None, None)
+    })
+}

@@ -1,0 +1,219 @@
+//! The first screen of a scenario: which figures it shows, what they mean, and how far to trust
+//! them.
+
+mod ranking;
+
+use gatebench_model::Variant;
+use gatebench_report::Validity;
+use gatebench_report::format::{counted, listed};
+use gatebench_stats::{Estimate, MIN_BLOCKS};
+
+use crate::common::context::Context;
+use crate::common::facts::{
+    Metric, PhaseKind, PhaseLine, Reason, RowStatus, ScenarioFindings, ScenarioSummary,
+    SummaryColumn, VariantRow,
+};
+use crate::common::gates::is_smoke;
+use crate::common::trials::blocks_complete;
+
+/// The gateways with invalid figures that are named; more are counted.
+const INVALID_MAX: usize = 2;
+
+/// The summary of a scenario. None for a run that was made for another study than measuring, whose
+/// own result comes first, for a smoke run, and if nothing was measured.
+pub(crate) fn of_scenario(
+    context: &Context,
+    scenario: &ScenarioFindings,
+) -> Option<ScenarioSummary> {
+    if !context.plan.study.only_measures() || is_smoke(context.plan) {
+        return None;
+    }
+    let columns = columns(scenario);
+    let is_measured = |row: &VariantRow| row.status == RowStatus::Measured;
+    if columns.is_empty() || !scenario.rows.iter().any(is_measured) {
+        return None;
+    }
+    let of_metric = |metric| columns.iter().find(|it| it.metric == metric);
+    let cost = of_metric(Metric::GatewayCpuPerRequest).or(of_metric(Metric::Throughput));
+    let ranked = cost.map_or_else(Vec::new, |column| ranked(scenario, column));
+    let order = order(scenario, &ranked);
+    let (meaning, tone) = match cost {
+        Some(column) => ranking::meaning(scenario, column, &ranked),
+        None => ranking::unknown(),
+    };
+    Some(ScenarioSummary {
+        meaning,
+        tone,
+        trust: trust(context, scenario, &columns),
+        order,
+        columns,
+    })
+}
+
+/// The gateways with their estimates in the column of the cost, the best first: the one that
+/// verdicts name, if they do, and then by medians.
+fn ranked<'f>(
+    scenario: &'f ScenarioFindings,
+    column: &SummaryColumn,
+) -> Vec<(&'f str, &'f Estimate)> {
+    let estimate = |row: &'f VariantRow| {
+        let found = row.metric_in(&column.phase, column.metric)?;
+        Some((row.variant.as_str(), found.estimate.as_ref()?))
+    };
+    let mut ranked: Vec<_> = gateways(scenario).filter_map(estimate).collect();
+    let cost = |median: f64| match column.metric {
+        Metric::Throughput => -median,
+        _ => median,
+    };
+    ranked.sort_by(|(_, one), (_, other)| cost(one.median).total_cmp(&cost(other.median)));
+    ranked.sort_by_key(|(name, _)| column.best.as_deref() != Some(name));
+    ranked
+}
+
+/// All variants: the ranked ones, other gateways, and last the direct variant.
+fn order(scenario: &ScenarioFindings, ranked: &[(&str, &Estimate)]) -> Vec<String> {
+    let mut rows: Vec<&VariantRow> = scenario.rows.iter().collect();
+    rows.sort_by_key(|row| {
+        let rank = ranked.iter().position(|(name, _)| *name == row.variant);
+        (row.kind == Variant::Direct, rank.unwrap_or(ranked.len()))
+    });
+    rows.iter().map(|row| row.variant.clone()).collect()
+}
+
+/// Throughput under a closed load, CPU time and latency at a fixed rate if there is one, and memory
+/// after all loads.
+fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
+    use PhaseKind::{Closed, Open, Paced, SideBySide};
+    let first = |kinds: &[PhaseKind]| kinds.iter().find_map(|kind| scenario.phase(*kind));
+    let cpu = Metric::GatewayCpuPerRequest;
+    let has_cpu = |kind: &PhaseKind| {
+        let phase = scenario.phase(*kind)?;
+        has(scenario, phase, cpu).then_some(phase)
+    };
+    let latency = first(&[Open, Paced, Closed]);
+    let latencies = match scenario.phase(Open) {
+        Some(_) => [Metric::AddedP99, Metric::AddedP50],
+        None => [Metric::ResponseP99, Metric::ResponseP50],
+    };
+    // A short load has too few requests for the 99th percentile.
+    let found = latencies
+        .into_iter()
+        .find(|it| latency.is_some_and(|phase| has(scenario, phase, *it)));
+    let wanted = [
+        (first(&[Closed]), Metric::Throughput),
+        (
+            [SideBySide, Open, Closed, Paced].iter().find_map(has_cpu),
+            cpu,
+        ),
+        (latency, found.unwrap_or(latencies[0])),
+        (scenario.phases.last(), Metric::GatewayRssAnonMax),
+    ];
+    let column = |(phase, metric): (Option<&PhaseLine>, Metric)| {
+        let phase = phase.filter(|it| has(scenario, it, metric))?;
+        Some(SummaryColumn {
+            metric,
+            phase: phase.name.clone(),
+            best: best(scenario, &phase.name, metric),
+        })
+    };
+    wanted.into_iter().filter_map(column).collect()
+}
+
+/// Reports whether any variant has a value of a metric in a phase.
+fn has(scenario: &ScenarioFindings, phase: &PhaseLine, metric: Metric) -> bool {
+    let mut rows = scenario.rows.iter();
+    rows.any(|row| row.median_in(&phase.name, metric).is_some())
+}
+
+fn gateways(scenario: &ScenarioFindings) -> impl Iterator<Item = &VariantRow> {
+    let rows = scenario.rows.iter();
+    rows.filter(|row| row.kind != Variant::Direct && row.status == RowStatus::Measured)
+}
+
+fn best(scenario: &ScenarioFindings, phase: &str, metric: Metric) -> Option<String> {
+    let names: Vec<&str> = gateways(scenario).map(|row| row.variant.as_str()).collect();
+    let leads = |leader: &&str| {
+        let mut others = names.iter().filter(|other| *other != leader);
+        others.all(|other| ranking::lead(scenario, (phase, metric), leader, other).is_some())
+    };
+    let leader = names.iter().copied().find(leads)?;
+    (names.len() > 1).then(|| leader.to_owned())
+}
+
+/// On how many blocks the figures rest, whether they carry verdicts, and what limits them.
+fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> String {
+    let blocks = blocks_complete(context) as usize;
+    let compared = gateways(scenario).count() > 1;
+    let counted_blocks = counted(blocks as u64, "block");
+    let figures = match blocks {
+        0 | 1 => format!("figures of {counted_blocks}"),
+        _ => format!("median and range of {counted_blocks}"),
+    };
+    let invalid: Vec<String> = gateways(scenario)
+        .filter(|row| has_reason(row, Validity::Invalid))
+        .map(|row| row.variant.clone())
+        .collect();
+    let mut parts = vec![match (compared, blocks >= MIN_BLOCKS) {
+        (false, _) => figures,
+        (true, true) if scenario.comparisons.is_empty() => {
+            format!("{figures}; limited figures are not compared")
+        }
+        (true, true) if columns.iter().any(|it| it.best.is_some()) => {
+            format!("{figures}; ✓ is best by verdicts")
+        }
+        (true, true) => format!("{figures}; verdicts name no best gateway"),
+        (true, false) if invalid.is_empty() => {
+            format!("{figures}, too few for a verdict ({MIN_BLOCKS} blocks give one)")
+        }
+        (true, false) => format!("{figures}, too few for a verdict"),
+    }];
+    match invalid.len() {
+        0 => {}
+        1..=INVALID_MAX => parts.push(format!("invalid figures of {}", listed(&invalid))),
+        many => parts.push(format!("invalid figures of {many} gateways")),
+    }
+    match &limits(scenario, columns)[..] {
+        [] => {}
+        [reason] => parts.push(format!("* limited by: {reason}")),
+        [reason, more @ ..] => {
+            let more = more.len();
+            parts.push(format!("* limited by: {reason} and {more} more"));
+        }
+    }
+    format!("Trust: {}.", parts.join("; "))
+}
+
+fn has_reason(row: &VariantRow, validity: Validity) -> bool {
+    row.reasons.iter().any(|reason| reason.validity == validity)
+}
+
+/// Reports whether a reason limits the figure of a gateway in a column.
+fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool {
+    let found = row.metric_in(&column.phase, column.metric);
+    let is_of_phase = reason.phase.as_ref().is_none_or(|it| *it == column.phase);
+    let aspect = column.metric.aspect();
+    found.is_some_and(|it| it.validity == Validity::Limited)
+        && is_of_phase
+        && aspect.is_some_and(|it| reason.spoils.contains(&it))
+}
+
+/// The reasons that limit figures of the columns, those of most gateways first.
+fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
+    let mut found: Vec<(&'static str, usize)> = Vec::new();
+    for row in gateways(scenario) {
+        let limits_a_column = |reason: &&Reason| {
+            reason.validity == Validity::Limited
+                && columns.iter().any(|it| does_limit(reason, row, it))
+        };
+        for reason in row.reasons.iter().filter(limits_a_column) {
+            let why = reason.gate.in_short();
+            match found.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, count)) => *count += 1,
+                None => found.push((why, 1)),
+            }
+        }
+    }
+    // The sort is stable: equal counts keep the order of the gateways.
+    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    found.into_iter().map(|(why, _)| why).collect()
+}

@@ -1,0 +1,61 @@
+//! All comparisons of a run in two families, each of which holds together (Holm): the primary
+//! metric of gateways in every scenario, so that no other metric widens its intervals; and
+//! everything else, between gateways and of a policy with the plain proxy. The deciding metric of a
+//! run has its own error rate.
+
+use gatebench_stats::{Comparison, Pair, Rule, Spoiled, compare_all_weighed};
+
+use crate::ab;
+use crate::common::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
+use crate::common::context::Context;
+use crate::common::facts::ScenarioFindings;
+use crate::policy_cost::Costing;
+use crate::policy_cost::facts::CostFindings;
+
+/// Adds the comparisons of gateways to each scenario, and returns the costs of policies.
+pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Option<CostFindings> {
+    let (deciding, compared): (Vec<_>, Vec<_>) = cells_of_run(context, scenarios)
+        .into_iter()
+        .partition(|(_, cell)| cell.decides());
+    let seed = context.plan.seed;
+    let found: Vec<Option<Comparison>> = match context.plan.study.ab() {
+        Some(ab_test) => deciding
+            .iter()
+            .map(|(_, cell)| ab::look(context.plan, ab_test, cell))
+            .collect(),
+        None => judged(deciding.iter().map(|(_, cell)| member(cell)), seed),
+    };
+    let costing = Costing::of(context, scenarios);
+    let costed = costing.iter().flat_map(Costing::members);
+    let others = compared.iter().map(|(_, cell)| member(cell)).chain(costed);
+    // Resamples of one family say nothing about those of the other.
+    let mut results = judged(others, seed.wrapping_add(1 << 32)).into_iter();
+    for ((index, cell), result) in deciding.into_iter().zip(found) {
+        add_to(&mut scenarios[index], cell, result);
+    }
+    for ((index, cell), result) in compared.into_iter().zip(results.by_ref()) {
+        add_to(&mut scenarios[index], cell, result);
+    }
+    costing.map(|costing| costing.findings(results, seed, scenarios))
+}
+
+fn member(cell: &Cell) -> (Pair, Spoiled) {
+    (cell.pair.clone(), cell.spoiled())
+}
+
+/// The results of a family, in its order.
+fn judged(family: impl Iterator<Item = (Pair, Spoiled)>, seed: u64) -> Vec<Option<Comparison>> {
+    let (pairs, spoiled): (Vec<Pair>, Vec<Spoiled>) = family.unzip();
+    let rule = Rule {
+        smallest_effect: SMALLEST_EFFECT,
+        seed,
+    };
+    compare_all_weighed(&pairs, &spoiled, rule)
+}
+
+fn add_to(scenario: &mut ScenarioFindings, cell: Cell, result: Option<Comparison>) {
+    if let Some(result) = result {
+        let found = cell.findings(scenario, result);
+        scenario.comparisons.push(found);
+    }
+}

@@ -1,0 +1,107 @@
+//! The result of an endurance test.
+
+use gatebench_report::Unit;
+use gatebench_stats::leak::Growth;
+use gatebench_store::Timestamp;
+use serde::Serialize;
+
+use crate::common::facts::Decision;
+
+/// An endurance test.
+#[derive(Clone, Debug, Serialize)]
+pub struct SoakFindings {
+    /// Label of the gateway.
+    pub variant: String,
+    pub scenario: String,
+    /// The load, in words.
+    pub load: String,
+    /// The planned length of the measurement, in seconds.
+    pub planned_seconds: f64,
+    /// The measured time over all segments.
+    pub measured_seconds: f64,
+    /// The decision. It is open if a leak of memory is undetermined.
+    pub decision: Decision,
+    /// Why, in a sentence or more.
+    pub text: String,
+    /// Each process that was measured, judged by itself.
+    pub segments: Vec<SoakSegment>,
+}
+
+/// The result of one process.
+#[derive(Clone, Debug, Serialize)]
+pub struct SoakSegment {
+    pub trial: u32,
+    /// When it began.
+    pub started: Timestamp,
+    /// The length of its measurement.
+    pub measured_seconds: f64,
+    /// The outcome of its trial, in a word or two.
+    pub outcome: String,
+    /// Requests with a response.
+    #[serde(rename = "answers")]
+    pub responses: u64,
+    /// Requests without a response.
+    pub errors: u64,
+    /// Responses that failed a check.
+    pub checks_failed: u64,
+    /// Arrivals that were never sent.
+    pub dropped: u64,
+    /// Processes of the gateway that ended: crashes, restarts of workers.
+    pub processes_ended: u32,
+    /// Proportional set size of the gateway before the load, in bytes.
+    pub pss_before_bytes: Option<u64>,
+    /// The same after it.
+    pub pss_after_bytes: Option<u64>,
+    /// The watched quantities, memory first.
+    pub quantities: Vec<SoakQuantity>,
+}
+
+/// Something that should not grow.
+#[derive(Clone, Debug, Serialize)]
+pub struct SoakQuantity {
+    /// A description.
+    pub what: SoakWhat,
+    /// Its name.
+    pub title: String,
+    pub unit: Unit,
+    /// Growth that does not matter, in the unit per hour.
+    pub bound_per_hour: f64,
+    /// Its lower envelope, slope and verdict.
+    pub growth: Growth,
+    /// Growth for each 1,000 responses, where it grows with the requests.
+    #[serde(rename = "per_thousand_answers")]
+    pub per_thousand_responses: Option<f64>,
+    /// Both ends of the fitted line; none if there is no slope.
+    pub line: Option<[(f64, f64); 2]>,
+    /// Seconds with the least and the most of each stretch of the series, at most 240 of them.
+    pub stretches: Vec<SoakStretch>,
+    /// The conclusion, in a sentence.
+    pub text: String,
+}
+
+/// The values of a stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SoakStretch {
+    /// Its end, in seconds from the begin of the measurement.
+    pub at_seconds: f64,
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+/// A quantity that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SoakWhat {
+    /// Anonymous resident memory of the gateway.
+    Memory,
+    /// Open descriptors of the gateway.
+    Descriptors,
+    /// Descriptors of the upstream: the gateway's connections and a few others.
+    UpstreamConnections,
+    /// Median response time of each second.
+    ResponseP50,
+    /// A pool of the gateway, as its own metrics report it.
+    Pool,
+}

@@ -1,0 +1,145 @@
+//! An endurance test: the quantities that should not grow, process by process.
+
+mod chapter;
+pub mod facts;
+pub mod plan;
+mod quantity;
+mod text;
+
+use gatebench_model::{Plan, Shape, Soak};
+use gatebench_stats::LeakVerdict;
+use gatebench_stats::leak::Because;
+use gatebench_store::{PhaseRecord, StoreError, StoredTrial, TrialRecord};
+
+use crate::common::context::Context;
+use crate::common::facts::{Decision, Sentence};
+use crate::common::loads;
+use crate::common::trials::outcome_words;
+use crate::kind::{Analysed, StudyFindings, StudyKind};
+use facts::{SoakFindings, SoakQuantity, SoakSegment, SoakWhat};
+
+impl StudyKind for Soak {
+    fn resume(&self, plan: &mut Plan, records: &[&TrialRecord]) {
+        plan::resume(self, plan, records);
+    }
+
+    fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
+        let found = findings(of.context, self)?.map(|found| {
+            let tone = found.decision.tone();
+            let headline = Sentence::new(tone, &found.text, None, Some(&found.variant));
+            StudyFindings::new(found, vec![headline])
+        });
+        Ok(found.unwrap_or_default())
+    }
+}
+
+/// Returns the result of the endurance test; none if nothing was measured yet.
+fn findings(context: &Context, soak: &Soak) -> Result<Option<SoakFindings>, StoreError> {
+    let mut segments = Vec::new();
+    let mut load = None;
+    for trial in context.trials() {
+        if let Some(phase) = trial.record.phases.first() {
+            segments.push(segment(context, soak, trial, phase)?);
+            load.get_or_insert_with(|| loads::in_words(&phase.shape));
+        }
+    }
+    let (Some(load), Some(first)) = (load, context.trials().first()) else {
+        return Ok(None);
+    };
+    let mut found = SoakFindings {
+        variant: first.record.trial.variant.clone(),
+        scenario: first.record.trial.scenario.clone(),
+        load,
+        planned_seconds: soak.duration.as_secs_f64(),
+        measured_seconds: segments.iter().map(|it| it.measured_seconds).sum(),
+        decision: decide(&segments),
+        text: String::new(),
+        segments,
+    };
+    found.text = text::summary(&found);
+    Ok(Some(found))
+}
+
+fn segment(
+    context: &Context,
+    soak: &Soak,
+    trial: &StoredTrial,
+    phase: &PhaseRecord,
+) -> Result<SoakSegment, StoreError> {
+    let record = &trial.record;
+    let usage = phase.usage.get("gateway");
+    let series = trial.series()?;
+    let watched = quantity::Watched {
+        variant: &record.trial.variant,
+        rows: series
+            .iter()
+            .filter(|row| row.phase == phase.name)
+            .collect(),
+        responses: phase.counts.completed_in_window,
+        measured_seconds: phase.measure_ns as f64 / 1e9,
+        is_closed: matches!(phase.shape, Shape::Closed(_)),
+        growth_bytes_per_hour: soak.growth_bytes_per_hour as f64,
+        seed: context.plan.seed,
+    };
+    Ok(SoakSegment {
+        trial: record.trial.number,
+        started: record.started,
+        measured_seconds: watched.measured_seconds,
+        outcome: outcome_words(&record.outcome).to_owned(),
+        responses: phase.counts.completed,
+        errors: phase.counts.errors.values().sum(),
+        checks_failed: phase.counts.responses_failing_checks(),
+        dropped: phase.counts.dropped,
+        processes_ended: usage.map_or(0, |usage| usage.processes_ended),
+        pss_before_bytes: usage.and_then(|usage| usage.pss_before_bytes),
+        pss_after_bytes: usage.and_then(|usage| usage.pss_after_bytes),
+        quantities: watched.quantities(),
+    })
+}
+
+/// A leak, a restart or a failure in any process is one; whether memory leaks is asked of the
+/// longest.
+fn decide(segments: &[SoakSegment]) -> Decision {
+    if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
+        return Decision::Worse;
+    }
+    if segments.iter().any(grows_lately) {
+        return Decision::Open;
+    }
+    let longest = segments
+        .iter()
+        .max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds));
+    let memory = longest.and_then(|it| {
+        let mut quantities = it.quantities.iter();
+        quantities.find(|quantity| quantity.what == SoakWhat::Memory)
+    });
+    match memory.map(|quantity| quantity.growth.verdict) {
+        Some(LeakVerdict::NoLeak) => Decision::Fine,
+        _ => Decision::Open,
+    }
+}
+
+fn has_failed(segment: &SoakSegment) -> bool {
+    segment.errors + segment.checks_failed + segment.dropped > 0
+        || segment.processes_ended > 0
+        || segment.outcome == "failed"
+}
+
+/// Something other than latency grows at the end of a process.
+fn grows_lately(segment: &SoakSegment) -> bool {
+    segment.quantities.iter().any(is_growing_lately)
+}
+
+fn is_growing_lately(found: &SoakQuantity) -> bool {
+    let because = Because::GrowingLately;
+    found.what != SoakWhat::ResponseP50
+        && matches!(found.growth.verdict, LeakVerdict::Undetermined { because: why, .. } if why == because)
+}
+
+/// Growing latency is reported but decides nothing: the machine contributes to it.
+fn has_leak(segment: &SoakSegment) -> bool {
+    let leaks = |it: &&SoakQuantity| {
+        it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak
+    };
+    segment.quantities.iter().any(|it| leaks(&it))
+}

@@ -1,0 +1,53 @@
+//! Figures that no instrument can have measured are found in the program's own runs, as in others'
+//! tables.
+
+use gatebench_report::{Tone, Validity};
+use gatebench_studies::Findings;
+use gatebench_studies::common::facts::{Gate, Reason};
+
+use crate::common::gates::changed;
+use crate::common::{Made, SECOND_NS, SECONDS, trial};
+
+fn found(findings: &Findings) -> Option<&Reason> {
+    let reasons = &trial(findings, "nginx").reasons;
+    reasons.iter().find(|it| it.gate == Gate::CannotBeTrue)
+}
+
+fn assert_found(words: &str, change: impl Fn(&mut Made)) {
+    let findings = changed(change);
+    let reason = found(&findings).unwrap_or_else(|| panic!("{words}: nothing found"));
+    assert!(reason.message.contains(words), "{}", reason.message);
+    assert_eq!(reason.validity, Validity::Invalid);
+    let alarm = |it: &&gatebench_studies::common::facts::Sentence| it.tone == Tone::Alarm;
+    let said = findings.headlines.iter().filter(alarm);
+    assert!(
+        said.into_iter()
+            .any(|it| it.text.contains("cannot be true")),
+        "it stands at the head"
+    );
+}
+
+#[test]
+fn a_run_that_was_left_alone_is_clean() {
+    let findings = changed(|_| ());
+    assert!(found(&findings).is_none(), "{:?}", found(&findings));
+}
+
+#[test]
+fn more_in_flight_than_connections() {
+    assert_found(
+        "are 80 in flight (Little's law), on 64 connections",
+        |made| {
+            let requests = made.closed().counts.completed;
+            made.record_values("saturate", "response", &[(2_000_000, requests)]);
+            made.closed().counts.completed_in_window = requests;
+        },
+    );
+}
+
+#[test]
+fn more_cpu_time_than_cores() {
+    assert_found("keep 1.2 cores busy, and there are 1", |made| {
+        made.used("saturate", "gateway").cpu_ns = 12 * SECONDS * SECOND_NS / 10;
+    });
+}

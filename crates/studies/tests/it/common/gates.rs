@@ -1,0 +1,54 @@
+//! A test of a gate: a change that trips it, and one that spares it.
+
+use gatebench_report::Validity;
+use gatebench_studies::Findings;
+use gatebench_studies::common::facts::{Aspect, Gate, Reason};
+
+use super::{Made, three_blocks, trial};
+
+/// The reasons of nginx's first trial when all its trials are changed.
+pub fn reasons(change: impl Fn(&mut Made)) -> Vec<Reason> {
+    trial(&changed(change), "nginx").reasons.clone()
+}
+
+pub fn changed(change: impl Fn(&mut Made)) -> Findings {
+    three_blocks(|made| {
+        if made.is("nginx") {
+            change(made);
+        }
+    })
+}
+
+/// Asserts that `trips` trips exactly this gate, that `spares` trips none, and that the reason says
+/// what it saw and what to do.
+pub fn check(
+    gate: Gate,
+    validity: Validity,
+    spoils: &[Aspect],
+    trips: impl Fn(&mut Made),
+    spares: impl Fn(&mut Made),
+) {
+    let found = reasons(trips);
+    let [reason] = found.as_slice() else {
+        panic!("{gate:?}: {found:#?}")
+    };
+    assert_eq!(
+        (reason.gate, reason.validity),
+        (gate, validity),
+        "{reason:?}"
+    );
+    assert_eq!(reason.spoils, spoils, "{reason:?}");
+    assert!(
+        reason.message.ends_with('.') && reason.remedy.ends_with('.'),
+        "{reason:?}"
+    );
+    let spared = reasons(spares);
+    assert!(spared.is_empty(), "{gate:?}: {spared:#?}");
+}
+
+pub const ALL: [Aspect; 4] = [
+    Aspect::Throughput,
+    Aspect::Latency,
+    Aspect::CpuPerRequest,
+    Aspect::Memory,
+];

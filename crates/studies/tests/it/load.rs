@@ -1,0 +1,114 @@
+//! The gates of a load that belongs to no run.
+
+use gatebench_model::Shape;
+use gatebench_model::load::{Closed, Open};
+use gatebench_store::{Counts, EngineFacts, Histogram, MachineFacts, PhaseRecord};
+use gatebench_studies::common::facts::{CurveMetric, Gate, Reason};
+use gatebench_studies::judge_load;
+
+use crate::common::SECOND_NS;
+
+const REQUESTS: u64 = 1_000;
+
+/// A second at 1,000 requests/s, sent by two workers that had enough time.
+fn phase(shape: &Shape) -> PhaseRecord {
+    PhaseRecord {
+        name: "load".into(),
+        shape: shape.clone(),
+        measure_ns: SECOND_NS,
+        counts: Counts {
+            intended: REQUESTS,
+            sent: REQUESTS,
+            completed: REQUESTS,
+            completed_in_window: REQUESTS,
+            ..Counts::default()
+        },
+        engine: EngineFacts {
+            workers: 2,
+            cpu_ns: SECOND_NS / 2,
+            ..EngineFacts::default()
+        },
+        machine: MachineFacts {
+            window_ns: SECOND_NS,
+            cores: 2,
+            ..MachineFacts::default()
+        },
+        ..PhaseRecord::default()
+    }
+}
+
+fn judged(phase: &PhaseRecord, lateness_ns: u64) -> Vec<Reason> {
+    let mut lateness = Histogram::new(3).unwrap();
+    lateness.auto(true);
+    lateness.record_n(lateness_ns, REQUESTS).unwrap();
+    judge_load(phase, [(CurveMetric::Lateness, lateness)])
+}
+
+fn open(change: impl Fn(&mut PhaseRecord)) -> Vec<Gate> {
+    let mut phase = phase(&Shape::Open(Open::new(REQUESTS as f64)));
+    change(&mut phase);
+    let reasons = judged(&phase, 1_000);
+    reasons.into_iter().map(|reason| reason.gate).collect()
+}
+
+#[test]
+fn a_load_without_a_run_is_judged_by_the_same_gates() {
+    assert_eq!(open(|_| {}), []);
+    let dropped = |phase: &mut PhaseRecord| phase.counts.dropped = 1;
+    assert_eq!(open(dropped), [Gate::ArrivalsDropped]);
+    let slow = |phase: &mut PhaseRecord| phase.counts.completed_in_window = 980;
+    assert_eq!(open(slow), [Gate::RateNotAchieved]);
+    let waited = |phase: &mut PhaseRecord| phase.engine.run_queue_wait_ns = SECOND_NS / 2;
+    assert_eq!(open(waited), [Gate::EngineWaited]);
+    let throttled = |phase: &mut PhaseRecord| phase.machine.throttled_ns = 1;
+    assert_eq!(open(throttled), [Gate::Throttled]);
+    let stolen = |phase: &mut PhaseRecord| phase.machine.steal_ns = SECOND_NS / 20;
+    assert_eq!(open(stolen), [Gate::Steal]);
+}
+
+#[test]
+fn a_busy_engine_is_named_with_what_it_means() {
+    let busy = |phase: &mut PhaseRecord| phase.engine.cpu_ns = SECOND_NS * 9 / 5;
+    assert_eq!(open(busy), [Gate::EngineSaturated]);
+    let brief = |phase: &mut PhaseRecord| {
+        phase.measure_ns = SECOND_NS / 10;
+        phase.engine.cpu_ns = SECOND_NS / 5;
+    };
+    assert_eq!(open(brief), [], "a share of a tenth of a second is chance");
+    for (shape, meaning) in [
+        (
+            Shape::Open(Open::new(REQUESTS as f64)),
+            "response times include that",
+        ),
+        (
+            Shape::Closed(Closed::new(8)),
+            "the target may take more than this",
+        ),
+    ] {
+        let mut phase = phase(&shape);
+        busy(&mut phase);
+        let reasons = judged(&phase, 1_000);
+        let expected = format!("The load generator kept its cores 90 % busy; {meaning}.");
+        assert_eq!(reasons[0].message, expected);
+    }
+}
+
+#[test]
+fn requests_that_leave_late_blame_no_gateway() {
+    let mut phase = phase(&Shape::Open(Open::new(REQUESTS as f64)));
+    phase.counts.queued_max = 5;
+    let reasons = judged(&phase, 5_000_000);
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
+    assert_eq!(reasons[0].gate, Gate::EngineLate);
+}
+
+#[test]
+fn few_requests_tell_only_whether_it_works() {
+    let few = |phase: &mut PhaseRecord| {
+        phase.counts.sent = 20;
+        phase.counts.completed = 20;
+        phase.counts.dropped = 1;
+        phase.machine.throttled_ns = 1;
+    };
+    assert_eq!(open(few), [Gate::ArrivalsDropped]);
+}

@@ -1,0 +1,129 @@
+//! The page: well-formed, self-contained, and the same each time.
+
+use gatebench_report::html;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::{fixture, verdicts};
+
+/// Reads the page as XML and fails on anything that a browser would fetch or run, and on an id that
+/// is given twice or pointed at in vain.
+pub fn check(text: &str) {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().check_end_names = true;
+    let mut ids = Vec::new();
+    let mut targets = Vec::new();
+    let mut depth = 0_usize;
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(element) => {
+                depth += 1;
+                attributes(&element, &mut ids, &mut targets);
+            }
+            Event::Empty(element) => attributes(&element, &mut ids, &mut targets),
+            Event::End(_) => depth -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(depth, 0);
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "an id is given twice");
+    for target in targets {
+        assert!(ids.contains(&target), "#{target} leads nowhere");
+    }
+}
+
+fn attributes(element: &BytesStart<'_>, ids: &mut Vec<String>, targets: &mut Vec<String>) {
+    let name = element.name().as_ref().to_owned();
+    assert!(
+        !["script", "link", "img", "iframe", "object"].contains(&name.as_str()),
+        "{name}"
+    );
+    for attribute in element.attributes() {
+        let attribute = attribute.unwrap();
+        let value = attribute.value.to_string();
+        let key = attribute.key.as_ref();
+        assert!(
+            !key.starts_with("on") && key != "src" && key != "style",
+            "{name}"
+        );
+        match key {
+            "id" => ids.push(value),
+            "href" => targets.push(value.strip_prefix('#').unwrap().into()),
+            "aria-labelledby" => targets.extend(value.split(' ').map(Into::into)),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_page_is_well_formed_and_fetches_nothing() {
+    let text = html::render(&fixture::findings());
+    check(&text);
+    let style = text.split("<style>").nth(1).unwrap();
+    let style = style.split("</style>").next().unwrap();
+    for fetch in ["url(", "@import", "@font-face", "http:", "https:"] {
+        assert!(!style.contains(fetch), "{fetch}");
+    }
+    // To be looked at in a browser.
+    std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/report.html"), &text).unwrap();
+}
+
+#[test]
+fn verdicts_are_shown_where_there_are_some() {
+    let text = html::render(&verdicts::with_verdicts());
+    check(&text);
+    for chip in [
+        "better\">better",
+        "worse\">worse",
+        "same\">no change",
+        "open\">inconclusive",
+    ] {
+        assert!(text.contains(chip), "{chip}");
+    }
+    // Two scenarios with seven comparisons each, one of which has no interval.
+    assert_eq!(text.matches("class=\"mean\"").count(), 12);
+    assert!(!html::render(&fixture::findings()).contains("Verdicts:"));
+    std::fs::write(
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/verdicts.html"),
+        &text,
+    )
+    .unwrap();
+}
+
+#[test]
+fn memory_and_start_stand_in_the_table() {
+    let text = html::render(&fixture::findings());
+    assert!(text.contains(">memory<span class=\"unit\">MiB<"));
+    assert!(text.contains(">start<span class=\"unit\">ms<"));
+}
+
+#[test]
+fn the_same_findings_give_the_same_bytes() {
+    let findings = fixture::findings();
+    assert!(html::render(&findings) == html::render(&findings));
+}
+
+#[test]
+fn a_variant_has_one_colour_everywhere() {
+    let text = html::render(&fixture::findings());
+    let rows: Vec<&str> = text
+        .match_indices("<span class=\"name\">nginx<")
+        .map(|(at, _)| text[..at].rsplit("<tr class=\"").next().unwrap())
+        .collect();
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row.starts_with("v2\"")), "{rows:?}");
+}
+
+#[test]
+fn points_beyond_the_last_trustworthy_percentile_are_not_drawn() {
+    let mut findings = fixture::findings();
+    for curve in findings.scenarios.iter_mut().flat_map(|s| &mut s.curves) {
+        curve.trusted_percentile = 99.0;
+    }
+    let text = html::render(&findings);
+    assert!(text.contains(">p99<") && !text.contains(">p99.9<"));
+}

@@ -1,0 +1,119 @@
+//! The first screen of a scenario.
+
+use gatebench_report::Tone;
+use gatebench_studies::Findings;
+use gatebench_studies::common::facts::{Metric, ScenarioSummary};
+
+use crate::common::{Made, RATE, SECONDS, analysed_run, manifest, three_blocks};
+
+/// Ten blocks in which the CPU time of nginx is that of haproxy times `ratio`.
+pub fn ten_blocks(ratio: f64) -> Findings {
+    let changed = |mut made: Made| {
+        if made.is("nginx") {
+            let haproxy_ns = f64::from(18_000 + 100 * made.record.trial.block);
+            let requests = (RATE * SECONDS) as f64;
+            made.used("steady", "gateway").cpu_ns = (haproxy_ns * ratio * requests) as u64;
+        }
+        Some(made)
+    };
+    analysed_run(manifest(10), changed).1
+}
+
+fn summary(findings: &Findings) -> &ScenarioSummary {
+    findings.scenarios[0].summary.as_ref().unwrap()
+}
+
+fn best(findings: &Findings, metric: Metric) -> Option<&str> {
+    let mut columns = summary(findings).columns.iter();
+    columns
+        .find(|it| it.metric == metric)
+        .unwrap()
+        .best
+        .as_deref()
+}
+
+#[test]
+fn three_blocks_show_medians_and_have_no_verdict() {
+    let findings = three_blocks(|_| ());
+    let found = summary(&findings);
+    assert!(
+        found.columns.iter().all(|it| it.best.is_none()),
+        "{found:?}"
+    );
+    assert!(found.meaning.starts_with("By medians, "), "{found:?}");
+    assert_eq!(found.tone, Tone::Caution);
+    let expected =
+        "Trust: median and range of 3 blocks, too few for a verdict (10 blocks give one)";
+    assert!(found.trust.starts_with(expected), "{}", found.trust);
+    let metrics: Vec<Metric> = found.columns.iter().map(|it| it.metric).collect();
+    let expected = [
+        Metric::Throughput,
+        Metric::GatewayCpuPerRequest,
+        Metric::AddedP99,
+        Metric::GatewayRssAnonMax,
+    ];
+    assert_eq!(metrics, expected);
+}
+
+#[test]
+fn the_best_gateway_is_named_with_its_lead_only_if_verdicts_agree() {
+    let findings = ten_blocks(1.1);
+    assert_eq!(
+        best(&findings, Metric::GatewayCpuPerRequest),
+        Some("haproxy")
+    );
+    let found = summary(&findings);
+    let starts = "haproxy costs least at ";
+    assert!(found.meaning.starts_with(starts), "{found:?}");
+    let lead = "9.1 % less than nginx (9.1–9.1 %)";
+    assert!(found.meaning.contains(lead), "{found:?}");
+    assert_eq!(found.tone, Tone::Plain);
+    assert_eq!(found.order, ["haproxy", "nginx", "direct"]);
+    assert!(found.trust.contains("✓ is best by verdicts"), "{found:?}");
+    let findings = ten_blocks(1.0);
+    assert_eq!(best(&findings, Metric::GatewayCpuPerRequest), None);
+    let found = summary(&findings);
+    assert!(
+        found.meaning.contains("but no difference from "),
+        "{found:?}"
+    );
+    assert_eq!(found.tone, Tone::Caution);
+}
+
+#[test]
+fn the_leader_may_be_the_candidate_or_the_baseline() {
+    let findings = ten_blocks(0.8);
+    assert_eq!(best(&findings, Metric::GatewayCpuPerRequest), Some("nginx"));
+    let meaning = &summary(&findings).meaning;
+    let lead = "20 % less than haproxy (20–20 %)";
+    assert!(meaning.contains(lead), "{meaning}");
+    assert_eq!(summary(&findings).order[0], "nginx");
+}
+
+#[test]
+fn ranges_that_overlap_show_no_difference() {
+    // The first block of nginx costs as much as the last one of haproxy, and the others more.
+    let findings = three_blocks(|made| {
+        let cpu_ns = match (made.is("nginx"), made.record.trial.block) {
+            (true, block) => 20_000 + 1_000 * block,
+            (false, block) => 18_000 + 1_000 * block,
+        };
+        if !made.is("direct") {
+            made.used("steady", "gateway").cpu_ns = u64::from(cpu_ns) * RATE * SECONDS;
+        }
+    });
+    let meaning = &summary(&findings).meaning;
+    let expected = "haproxy has the lowest median at 5,000 requests/s, 20.0 µs of CPU per request, \
+                    but no difference from nginx can be shown.";
+    assert_eq!(meaning, expected);
+}
+
+#[test]
+fn limited_figures_are_named_with_their_reasons() {
+    let findings = three_blocks(|made| {
+        let cpu_ns = made.used("saturate", "engine").cpu_ns;
+        made.used("saturate", "engine").cpu_ns = cpu_ns.max(1) * 1_000;
+    });
+    let trust = &summary(&findings).trust;
+    assert!(trust.contains("* limited by: "), "{trust}");
+}

@@ -1,0 +1,116 @@
+//! The means that hold a gateway to its limits.
+
+use std::process;
+
+use gatebench_model::Limits;
+use gatebench_model::setup::MILLIS_PER_CPU;
+use serde::{Deserialize, Serialize};
+
+use crate::probe::control_groups;
+use crate::system::limit::{Amount, Limit};
+
+/// The means that hold a gateway to its limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Limiter {
+    /// It has no limits.
+    Unlimited,
+    /// It has as many cores as CPUs, because no control group can be created for this reason.
+    Cores(String),
+    /// Control groups.
+    Groups(Vec<Limit>),
+    /// Its container engine.
+    Container(Vec<Amount>),
+}
+
+impl Limiter {
+    /// Finds the means for a process of this machine that has this many cores, or returns the
+    /// reason why there are none.
+    pub(crate) fn of_process(limits: Limits, cores: Option<usize>) -> Result<Self, String> {
+        if limits.is_none() {
+            return Ok(Self::Unlimited);
+        }
+        let groups = |controller: &str| control_groups(process::id(), controller);
+        match Limit::find_all(&amounts(limits), groups) {
+            Ok(groups) => Ok(Self::Groups(groups)),
+            Err(why) if cores_do(limits, cores) => Ok(Self::Cores(why)),
+            Err(why) => Err(why),
+        }
+    }
+
+    pub(crate) fn of_container(limits: Limits) -> Self {
+        match limits.is_none() {
+            true => Self::Unlimited,
+            false => Self::Container(amounts(limits)),
+        }
+    }
+
+    /// Describes the means; none without limits.
+    pub fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Unlimited => None,
+            Self::Cores(_) => Some("cores"),
+            Self::Groups(groups) if groups.first().is_some_and(|it| it.unified) => {
+                Some("cgroup v2")
+            }
+            Self::Groups(_) => Some("cgroup v1"),
+            Self::Container(_) => Some("its container"),
+        }
+    }
+
+    /// The limits in control groups.
+    pub(crate) fn groups(&self) -> &[Limit] {
+        match self {
+            Self::Groups(groups) => groups,
+            _ => &[],
+        }
+    }
+
+    /// The limits that the container engine sets.
+    pub(crate) fn amounts(&self) -> &[Amount] {
+        match self {
+            Self::Container(amounts) => amounts,
+            _ => &[],
+        }
+    }
+}
+
+/// Reports whether gateways of this machine can be held to a size.
+pub(crate) fn can_hold(limits: Limits) -> bool {
+    Limiter::of_process(limits, limits.whole_cpus()).is_ok()
+}
+
+fn amounts(limits: Limits) -> Vec<Amount> {
+    let cpu = limits.cpu_millis.map(Amount::CpuMillis);
+    let memory = limits.memory_bytes.map(Amount::MemoryBytes);
+    cpu.into_iter().chain(memory).collect()
+}
+
+/// Reports whether this many cores enforce the limits.
+fn cores_do(limits: Limits, cores: Option<usize>) -> bool {
+    let whole = |millis: u32| millis.is_multiple_of(MILLIS_PER_CPU);
+    limits.cpu_millis.is_some_and(whole)
+        && limits.memory_bytes.is_none()
+        && cores == limits.whole_cpus()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_stand_in_for_whole_cpus_only() {
+        let does = |cpu_millis, memory_bytes, cores| {
+            let limits = Limits {
+                cpu_millis,
+                memory_bytes,
+            };
+            cores_do(limits, cores)
+        };
+        assert!(does(Some(2_000), None, Some(2)));
+        assert!(!does(Some(500), None, Some(1)));
+        assert!(!does(Some(1_000), None, Some(2)), "more cores than CPUs");
+        assert!(!does(Some(1_000), None, None));
+        assert!(!does(Some(1_000), Some(1 << 20), Some(1)));
+        assert!(!does(None, Some(1 << 20), None));
+    }
+}

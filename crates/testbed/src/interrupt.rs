@@ -1,0 +1,91 @@
+//! The interrupt of a run: the first stops it in order, the second at once.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use crate::process::end_supervisors;
+
+/// The interval between checks for an interrupt, and between signals: a supervisor kills its
+/// processes on the second signal.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// The urgency of the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// The run continues.
+    None,
+    /// The load ends, the trial is recorded as interrupted, and everything is stopped in order.
+    Stop,
+    /// As [`Urgency::Stop`], but all processes are killed.
+    Now,
+}
+
+/// The run was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// Set by a signal handler, read by the run. Raising it is safe in a signal handler, because it
+/// only changes one atomic.
+#[derive(Debug, Default)]
+pub struct Interrupt(AtomicU8);
+
+impl Interrupt {
+    /// Returns an interrupt that is not raised.
+    pub const fn new() -> Self {
+        Self(AtomicU8::new(0))
+    }
+
+    /// Ends the run; the second call ends it at once.
+    pub fn raise(&self) {
+        let next = |level: u8| Some(level.saturating_add(1).min(2));
+        // The closure always returns a value, so this cannot fail.
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    }
+
+    /// The urgency of the end of a run.
+    pub fn urgency(&self) -> Urgency {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Urgency::None,
+            1 => Urgency::Stop,
+            _ => Urgency::Now,
+        }
+    }
+
+    /// Reports whether the run must end.
+    pub fn is_raised(&self) -> bool {
+        self.urgency() > Urgency::None
+    }
+
+    /// Returns an error if the run must end.
+    ///
+    /// # Errors
+    /// The interrupt was raised.
+    pub fn check(&self) -> Result<(), Interrupted> {
+        match self.is_raised() {
+            true => Err(Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// Does work that blocks while processes start or stop. Meanwhile, an interrupt of this urgency
+    /// ends all processes.
+    pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
+        let (working, is_over) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while is_over.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                    if self.urgency() >= urgency {
+                        end_supervisors();
+                    }
+                }
+            });
+            // Dropped at the end of the work, also if it panics.
+            let _working = working;
+            work()
+        })
+    }
+}

@@ -1,0 +1,224 @@
+//! The remote end: responds to requests, one after the other, until the connection ends.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io::{self, BufRead as _, Write as _};
+use std::net::{IpAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::folder::WorkFolder;
+use super::kept;
+use super::link::LIFE_SIGN;
+use super::protocol::{Ask, CANCEL, Hello, RemoteError, Response, Start, Stopped, Tried};
+use super::script::READY;
+use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Ports, Started, can_hold};
+use crate::probe::{Sampler, allowed_cores};
+use crate::process::{Launcher, end_supervisors};
+
+/// The other end is considered lost after this time without a sign of life.
+const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
+
+/// The timeout of a connection to the upstream.
+const REACH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The variable in which sshd names the connection: `CLIENT PORT SERVER PORT` (sshd(8),
+/// ENVIRONMENT).
+const CONNECTION: &str = "SSH_CONNECTION";
+
+/// Responds on standard output to requests on standard input, until that ends. It leaves no process
+/// and no file.
+///
+/// # Errors
+/// No folder for temporary files; a closed standard output.
+pub fn serve(launcher: Launcher) -> io::Result<()> {
+    let hello = hello()?;
+    let folder = WorkFolder::make(&env::temp_dir())?;
+    say(&format!("{READY}{}", serde_json::to_string(&hello)?))?;
+    let questions = questions();
+    let mut end = End {
+        launcher,
+        trials: 0,
+        gateway: None,
+        samplers: BTreeMap::new(),
+        folder,
+    };
+    while let Ok(line) = questions.recv_timeout(SILENCE) {
+        if line.is_empty() {
+            continue;
+        }
+        let response: Response = match serde_json::from_str(&line) {
+            Ok(ask) => end.response(ask),
+            Err(error) => Err(error.into()),
+        };
+        say(&serde_json::to_string(&response)?)?;
+    }
+    Ok(())
+}
+
+fn say(line: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{line}")?;
+    stdout.flush()
+}
+
+/// Receives the lines of standard input. At its end, and on request, all starting processes are
+/// ended.
+fn questions() -> Receiver<String> {
+    let (sender, questions) = mpsc::channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            if line == CANCEL {
+                end_supervisors();
+            } else if sender.send(line).is_err() {
+                return;
+            }
+        }
+        end_supervisors();
+    });
+    questions
+}
+
+fn hello() -> io::Result<Hello> {
+    let connection = env::var(CONNECTION).unwrap_or_default();
+    let words: Vec<&str> = connection.split(' ').collect();
+    let address = |at: usize| {
+        let address: Option<IpAddr> = words.get(at).and_then(|word| word.parse().ok());
+        address.map(|address| address.to_canonical())
+    };
+    let (Some(here), Some(there)) = (address(0), address(2)) else {
+        let what = format!("{CONNECTION} does not name the client; sshd must start this command");
+        return Err(io::Error::other(what));
+    };
+    Ok(Hello {
+        here,
+        there,
+        cores: allowed_cores(),
+    })
+}
+
+/// Fields drop in this order: the gateway ends before its folder is removed.
+struct End {
+    launcher: Launcher,
+    trials: u32,
+    gateway: Option<LocalGateway>,
+    samplers: BTreeMap<u32, Sampler>,
+    folder: WorkFolder,
+}
+
+impl End {
+    fn response(&mut self, ask: Ask) -> Response {
+        match ask {
+            Ask::Find { folder, setup } => {
+                json(&FoundGateway::find(*folder, &setup, &self.launcher)?)
+            }
+            Ask::CanHold { limits } => json(&can_hold(limits)),
+            Ask::Reach { address } => match TcpStream::connect_timeout(&address, REACH_TIMEOUT) {
+                Ok(_) => json(&()),
+                Err(error) => Err(RemoteError::environment(
+                    format!("cannot reach the upstream at {address}: {error}"),
+                    "allow connections to it in the firewall, or name another address at which this host reaches the upstream: --upstream-address ADDRESS",
+                )),
+            },
+            Ask::Start(start) => json(&self.try_to_start(&start)),
+            Ask::Exit => json(&self.gateway()?.process.exit_status()),
+            Ask::Stderr => json(&self.gateway()?.process.stderr_tail()),
+            Ask::Act { action } => json(&self.gateway()?.act(&action)?),
+            Ask::Sample { sampler } => json(&self.sampler(sampler)?.sample()),
+            Ask::Outside { sampler } => json(&self.sampler(sampler)?.outside()),
+            Ask::Pss { sampler } => json(&self.sampler(sampler)?.pss_bytes()),
+            Ask::Stop => json(&self.stop()?),
+        }
+    }
+
+    fn try_to_start(&mut self, start: &Start) -> Tried {
+        // A gateway that was not stopped belongs to a trial that failed.
+        self.gateway = None;
+        self.samplers.clear();
+        self.trials += 1;
+        let started = self.start(start);
+        let kept = match &started {
+            Ok(_) => Vec::new(),
+            Err(_) => kept::texts_of(&self.work()),
+        };
+        Tried { started, kept }
+    }
+
+    /// The working folder of the trial.
+    fn work(&self) -> PathBuf {
+        self.folder.path().join(self.trials.to_string())
+    }
+
+    fn start(&mut self, start: &Start) -> Result<Started, RemoteError> {
+        let work = self.work();
+        kept::put(&work, &start.files).map_err(|error| {
+            RemoteError::environment(
+                format!("{} cannot be written: {error}", work.display()),
+                "free space for temporary files, or set TMPDIR",
+            )
+        })?;
+        let gateway = GatewayStart {
+            gateway: &start.gateway,
+            scenario: &start.scenario,
+            work: &work,
+            cores: &some_cores(start.cores)?,
+            listen: start.listen,
+            targets: &[start.target],
+            more_upstreams: &[],
+            connections: start.connections,
+            ports: Ports::default(),
+            launcher: &self.launcher,
+        }
+        .start(None)?;
+        Ok(self.gateway.insert(gateway).started.clone())
+    }
+
+    fn gateway(&mut self) -> Result<&mut LocalGateway, RemoteError> {
+        self.gateway.as_mut().ok_or_else(none_runs)
+    }
+
+    fn sampler(&mut self, number: u32) -> Result<&mut Sampler, RemoteError> {
+        let gateway = self.gateway.as_ref().ok_or_else(none_runs)?;
+        let new = || gateway.process.sampler();
+        Ok(self.samplers.entry(number).or_insert_with(new))
+    }
+
+    fn stop(&mut self) -> Result<Stopped, RemoteError> {
+        let mut gateway = self.gateway.take().ok_or_else(none_runs)?;
+        let ended = gateway.process.stop();
+        drop(gateway);
+        let kept = kept::texts_of(&self.work());
+        // The logs of a soak are removed before the end of the run.
+        let _ = fs::remove_dir_all(self.work());
+        Ok(Stopped { ended, kept })
+    }
+}
+
+fn json(value: &impl Serialize) -> Response {
+    Ok(serde_json::to_value(value)?)
+}
+
+fn none_runs() -> RemoteError {
+    RemoteError::environment(
+        "no gateway is running on this host".into(),
+        "repeat the trial",
+    )
+}
+
+fn some_cores(count: usize) -> Result<Vec<usize>, RemoteError> {
+    let mut allowed = allowed_cores();
+    if allowed.len() < count {
+        let message = format!(
+            "the gateway needs {count} cores, but there are {}",
+            allowed.len()
+        );
+        let remedy = "use a host with more cores, or give the gateway fewer: --gateway-cores";
+        return Err(RemoteError::environment(message, remedy));
+    }
+    Ok(allowed.split_off(allowed.len() - count))
+}

@@ -1,0 +1,143 @@
+//! The local end: a connected host, and the requests to it.
+
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use gatebench_model::{Culprit, Elsewhere, Limits, Setup};
+use serde::de::DeserializeOwned;
+
+use super::link::Link;
+use super::protocol::{Ask, CANCEL, Hello, RemoteError, Response};
+use crate::error::DriverError;
+use crate::gateway::{Folder, FoundGateway};
+use crate::process::Launcher;
+
+/// The subcommand of the remote end.
+const SUBCOMMAND: &str = "remote-end";
+
+/// The interval between checks whether the response is still needed.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The timeout of a connection from here to a gateway there.
+const REACH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A host on which gateways run. Dropping it ends the connection, and all processes there.
+#[derive(Debug)]
+pub struct RemoteHost {
+    name: String,
+    link: Mutex<Link>,
+    /// The address of this machine that the host reaches.
+    pub(crate) here: IpAddr,
+    /// The address of the host that this machine reaches.
+    pub(super) there: IpAddr,
+    /// Cores available there, in ascending order.
+    pub cores: Vec<usize>,
+    samplers: AtomicU32,
+}
+
+impl RemoteHost {
+    /// Connects to a host, and copies gatebench to it.
+    ///
+    /// # Errors
+    /// The error of `ssh` or the host; no address at which the host reaches this machine.
+    pub(crate) fn connect(elsewhere: &Elsewhere, launcher: &Launcher) -> Result<Self, DriverError> {
+        let name = elsewhere.host.clone();
+        let (link, greeting) = Link::open(&name, launcher, &[SUBCOMMAND])?;
+        let hello: Hello =
+            serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
+        let here = elsewhere.upstream_address.unwrap_or(hello.here);
+        // The upstream will listen on this address.
+        TcpListener::bind((here, 0)).map_err(|error| DriverError::Remote {
+            culprit: Culprit::Environment,
+            message: format!(
+                "the upstream cannot listen at {here}, where {name} would reach it: {error}"
+            ),
+            remedy: format!(
+                "name an address of this machine that {name} reaches: --upstream-address ADDRESS"
+            ),
+            is_missing: false,
+        })?;
+        Ok(Self {
+            name,
+            link: Mutex::new(link),
+            here,
+            there: hello.there,
+            cores: hello.cores,
+            samplers: AtomicU32::new(0),
+        })
+    }
+
+    /// Returns the user's name for the host.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Finds the gateway of a setup there.
+    pub(crate) fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
+        let mut gateway: FoundGateway = self.ask(&Ask::Find {
+            folder: Box::new(folder),
+            setup: Box::new(setup.clone()),
+        })?;
+        gateway.binary.host = Some(self.name.clone());
+        Ok(gateway)
+    }
+
+    /// Reports whether gateways can be held to a size there.
+    pub(crate) fn can_hold(&self, limits: Limits) -> Result<bool, DriverError> {
+        self.ask(&Ask::CanHold { limits })
+    }
+
+    /// Returns a number for a new sampler.
+    pub(super) fn next_sampler(&self) -> u32 {
+        self.samplers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn ask<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, DriverError> {
+        self.ask_unless(ask, || false)
+    }
+
+    /// Sends a request and waits for its response. If the response is not needed any more, it
+    /// cancels once, and the response arrives soon.
+    pub(super) fn ask_unless<T: DeserializeOwned>(
+        &self,
+        ask: &Ask,
+        is_unwanted: impl Fn() -> bool,
+    ) -> Result<T, DriverError> {
+        let failed = |error| RemoteError::from(error).on(&self.name);
+        let question = serde_json::to_string(ask).map_err(failed)?;
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        link.say(&question)?;
+        let mut is_cancelled = false;
+        let line = loop {
+            if let Some(line) = link.hear(LOOK_EVERY)? {
+                break line;
+            }
+            if !is_cancelled && is_unwanted() {
+                link.say(CANCEL)?;
+                is_cancelled = true;
+            }
+        };
+        let response: Response = serde_json::from_str(&line).map_err(failed)?;
+        let response = response.map_err(|error| error.on(&self.name))?;
+        serde_json::from_value(response).map_err(failed)
+    }
+
+    /// Checks that a gateway that responds there is reachable from here.
+    pub(super) fn must_be_reached(&self, address: SocketAddr) -> Result<(), DriverError> {
+        let reached = TcpStream::connect_timeout(&address, REACH_TIMEOUT);
+        reached.map(drop).map_err(|error| DriverError::Remote {
+            culprit: Culprit::Environment,
+            message: format!(
+                "the gateway responds on {} at {address}, but cannot be reached from here: {error}",
+                self.name
+            ),
+            remedy: format!(
+                "in the firewall of {}, allow connections from this machine to the ports of /proc/sys/net/ipv4/ip_local_port_range",
+                self.name
+            ),
+            is_missing: false,
+        })
+    }
+}

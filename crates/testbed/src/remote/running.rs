@@ -1,0 +1,145 @@
+//! A gateway that runs there, and the usage of its processes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::host::RemoteHost;
+use super::kept::{self, Texts};
+use super::protocol::{Ask, Start, Stopped, Tried};
+use crate::error::DriverError;
+use crate::gateway::{CERTIFICATE_FILE, GatewayStart, KEY_FILE, Started};
+use crate::interrupt::Interrupt;
+use crate::probe::{Outside, Sample};
+use crate::system::exit::{Ended, Exit};
+
+/// A gateway on another host. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct RemoteGateway {
+    host: Arc<RemoteHost>,
+    pub(crate) started: Started,
+    /// The trial's folder for it on this machine.
+    work: PathBuf,
+    has_stopped: bool,
+}
+
+impl RemoteGateway {
+    /// Renders, checks and starts it there, in front of the first target.
+    pub(crate) fn start(
+        host: &Arc<RemoteHost>,
+        start: &GatewayStart<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, DriverError> {
+        let target = start.targets[0];
+        host.ask::<()>(&Ask::Reach { address: target })?;
+        let request = Start {
+            gateway: start.gateway.clone(),
+            scenario: start.scenario.clone(),
+            files: certificate(start.work),
+            cores: start.cores.len(),
+            listen: host.there,
+            target,
+            connections: start.connections,
+        };
+        let is_unwanted = || interrupt.is_raised();
+        let tried: Tried = host.ask_unless(&Ask::Start(Box::new(request)), is_unwanted)?;
+        keep(start.work, &tried.kept);
+        let started = tried.started.map_err(|error| error.on(host.name()))?;
+        let gateway = Self {
+            host: Arc::clone(host),
+            started,
+            work: start.work.to_owned(),
+            has_stopped: false,
+        };
+        host.must_be_reached(gateway.started.address)?;
+        Ok(gateway)
+    }
+
+    /// Returns its exit status, if it has ended.
+    pub(crate) fn exit_status(&self) -> Result<Option<Exit>, DriverError> {
+        self.host.ask(&Ask::Exit)
+    }
+
+    /// Returns the end of its standard error; empty if the connection is lost.
+    pub(crate) fn stderr_tail(&self) -> String {
+        self.host.ask(&Ask::Stderr).unwrap_or_default()
+    }
+
+    pub(crate) fn act(&self, action: &str) -> Result<(), DriverError> {
+        let action = action.to_owned();
+        self.host.ask(&Ask::Act { action })
+    }
+
+    /// Ends it, and keeps its files.
+    pub(crate) fn stop(&mut self) -> Result<Ended, DriverError> {
+        self.has_stopped = true;
+        let stopped: Stopped = self.host.ask(&Ask::Stop)?;
+        keep(&self.work, &stopped.kept);
+        Ok(stopped.ended)
+    }
+
+    pub(crate) fn sampler(&self) -> RemoteSampler {
+        RemoteSampler {
+            host: Arc::clone(&self.host),
+            number: self.host.next_sampler(),
+            last: Sample::default(),
+        }
+    }
+}
+
+impl Drop for RemoteGateway {
+    fn drop(&mut self) {
+        if !self.has_stopped {
+            // If the connection is lost, it ends by itself.
+            let _ = self.stop();
+        }
+    }
+}
+
+/// Keeps rendered files and logs. A failure to keep them does not end the trial.
+fn keep(work: &Path, texts: &Texts) {
+    let _ = kept::put(work, texts);
+}
+
+/// Returns the trial's certificate and key, if it has them.
+fn certificate(work: &Path) -> Texts {
+    let text = |name: &str| {
+        let text = fs::read_to_string(work.join(name)).ok()?;
+        Some((name.into(), text))
+    };
+    [CERTIFICATE_FILE, KEY_FILE]
+        .into_iter()
+        .filter_map(text)
+        .collect()
+}
+
+/// Samples the processes there. Times are of that host's clock, so only their differences are
+/// meaningful here.
+#[derive(Debug)]
+pub(crate) struct RemoteSampler {
+    host: Arc<RemoteHost>,
+    number: u32,
+    last: Sample,
+}
+
+impl RemoteSampler {
+    /// Samples the processes. If the connection is lost, it returns the last sample; the trial then
+    /// ends.
+    pub(crate) fn sample(&mut self) -> Sample {
+        let sampler = self.number;
+        if let Ok(sample) = self.host.ask(&Ask::Sample { sampler }) {
+            self.last = sample;
+        }
+        self.last
+    }
+
+    pub(crate) fn pss_bytes(&self) -> Option<u64> {
+        let sampler = self.number;
+        self.host.ask(&Ask::Pss { sampler }).ok().flatten()
+    }
+
+    pub(crate) fn outside(&self) -> Outside {
+        let sampler = self.number;
+        self.host.ask(&Ask::Outside { sampler }).unwrap_or_default()
+    }
+}

@@ -1,0 +1,63 @@
+//! The ends of parts that were not stopped.
+
+use gatebench_model::Culprit;
+
+use crate::error::DriverError;
+use crate::system::exit::Exit;
+
+/// Describes the end of a process.
+pub(super) fn exit_words(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("it ended with exit code {code}"),
+        Exit::Signal(_) => format!("it was killed by {exit}"),
+    }
+}
+
+pub(super) fn of_gateway(label: &str, exit: Exit, stderr: &str) -> DriverError {
+    let culprit = Culprit::Gateway(label.into());
+    let remedy = "read its logs in the trial's folder";
+    died(culprit, "gateway", exit, stderr, remedy)
+}
+
+pub(super) fn of_upstream(exit: Exit, stderr: &str) -> DriverError {
+    let remedy = "repeat the trial with `gatebench run --resume DIR`";
+    died(Culprit::Upstream, "upstream", exit, stderr, remedy)
+}
+
+pub(super) fn of_redis() -> DriverError {
+    DriverError::Died {
+        culprit: Culprit::Environment,
+        message: "the Redis server that counts the limits has ended".into(),
+        remedy: "read its log in the trial's folder, and repeat the trial with `gatebench run --resume DIR`"
+            .into(),
+    }
+}
+
+fn died(culprit: Culprit, name: &str, exit: Exit, stderr: &str, remedy: &str) -> DriverError {
+    let message = format!("the {name} died: {}\n{stderr}", exit_words(exit));
+    DriverError::Died {
+        culprit,
+        message: message.trim_end().to_owned(),
+        remedy: format!(
+            "{remedy}; if it was killed unexpectedly, look for the out-of-memory killer in the kernel's log"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_death_names_its_signal_and_its_last_words() {
+        let died = of_gateway("nginx", Exit::Signal(9), "boom");
+        assert_eq!(
+            died.to_string(),
+            "the gateway died: it was killed by signal KILL\nboom"
+        );
+        assert_eq!(
+            of_upstream(Exit::Code(3), "").to_string(),
+            "the upstream died: it ended with exit code 3"
+        );
+    }
+}

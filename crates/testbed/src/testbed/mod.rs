@@ -1,0 +1,177 @@
+//! The places where the parts of trials run, and their start.
+//!
+//! [`Testbed::start`] is the one entry point. It knows the order of the parts and the place of
+//! each; it must not know loads, plans or records.
+
+mod certificate;
+mod death;
+mod parts;
+mod placed;
+mod running;
+mod sampler;
+mod shutdown;
+mod upstreams;
+
+use std::sync::Arc;
+
+use gatebench_model::{Elsewhere, Limits, Scenario, Setup, Variant};
+use gatebench_net::tls::Identity;
+
+pub use parts::{Part, TrialParts};
+pub use running::Running;
+pub use sampler::GatewaySampler;
+pub use shutdown::Shutdown;
+
+use crate::error::DriverError;
+use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart, Ports};
+use crate::interrupt::{Interrupt, Urgency};
+use crate::process::{Launcher, Supervised};
+use crate::remote::{RemoteGateway, RemoteHost};
+use crate::services::GeneratorStart;
+use crate::wire::Wire;
+use parts::HERE;
+use placed::PlacedGateway;
+use upstreams::Upstreams;
+
+/// The places where the parts of trials run: this machine, and for gateways another host. Dropping
+/// the last copy ends the connection to the host.
+#[derive(Clone, Debug)]
+pub struct Testbed {
+    launcher: Launcher,
+    host: Option<Arc<RemoteHost>>,
+}
+
+impl Testbed {
+    /// Connects to the host of the gateways, if it is not this machine, and copies gatebench to it.
+    ///
+    /// # Errors
+    /// The error of `ssh` or the host.
+    pub fn open(launcher: &Launcher, gateways_on: Option<&Elsewhere>) -> Result<Self, DriverError> {
+        let host = gateways_on.map(|host| RemoteHost::connect(host, launcher));
+        Ok(Self {
+            launcher: launcher.clone(),
+            host: host.transpose()?.map(Arc::new),
+        })
+    }
+
+    /// The host of the gateways; none for this machine.
+    pub fn host(&self) -> Option<&RemoteHost> {
+        self.host.as_deref()
+    }
+
+    /// Finds a gateway and the means for its limits, at its place.
+    ///
+    /// # Errors
+    /// Its program is missing, has another version, or cannot be limited.
+    pub fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
+        match self.host().filter(|_| setup.elsewhere.is_some()) {
+            None => FoundGateway::find(folder, setup, &self.launcher),
+            Some(host) => host.find(folder, setup),
+        }
+    }
+
+    /// Reports whether gateways can be held to a size.
+    ///
+    /// # Errors
+    /// The connection to the host is lost.
+    pub fn can_hold(&self, limits: Limits) -> Result<bool, DriverError> {
+        match self.host() {
+            None => Ok(gateway::can_hold(limits)),
+            Some(host) => host.can_hold(limits),
+        }
+    }
+
+    /// Renders a gateway with a scenario as for a start, with placeholders for ports and folders.
+    ///
+    /// # Errors
+    /// Unsupported policies, a template that does not render.
+    pub fn rehearse(
+        &self,
+        gateway: &FoundGateway,
+        scenario: &Scenario,
+        cores: &[usize],
+    ) -> Result<(), DriverError> {
+        gateway::rehearse(gateway, scenario, cores, &self.launcher)
+    }
+
+    /// Starts the upstreams, Redis and the gateway of a trial, each ready before the next; or
+    /// checks the attached gateway. `begin` is called before each part, and its error ends the
+    /// start. After an error, an interrupt or a panic no process is left.
+    ///
+    /// # Errors
+    /// That of `begin`, or of a part.
+    pub fn start<E: From<DriverError>>(
+        &self,
+        trial: &TrialParts<'_>,
+        interrupt: &Interrupt,
+        begin: impl Fn(Part) -> Result<(), E>,
+    ) -> Result<Running, E> {
+        interrupt.cuts_short(Urgency::Stop, || {
+            if let Variant::Attached { name, url, pid } = trial.variant {
+                begin(Part::Gateway)?;
+                return Ok(Running::attached(name, Attached::new(url, *pid)?));
+            }
+            begin(Part::Upstream)?;
+            let identity = certificate::create(trial.scenario)?;
+            let listen = self.host_of(trial.gateway).map_or(HERE, |host| host.here);
+            let upstreams = Upstreams::start(trial, listen, identity.as_ref(), &self.launcher)?;
+            let Some(gateway) = trial.gateway else {
+                return Ok(Running::direct(upstreams));
+            };
+            begin(Part::Gateway)?;
+            let placed =
+                self.start_gateway(trial, gateway, &upstreams, identity.as_ref(), interrupt)?;
+            let certificate = identity.filter(|_| trial.scenario.transport.tls);
+            let target = Wire::new(placed.started().address, certificate.map(|it| it.chain))
+                .explained_by(placed.here().map(|it| it.process.stderr.clone()));
+            Ok(Running::with_gateway(
+                trial, gateway, placed, target, upstreams,
+            ))
+        })
+    }
+
+    fn start_gateway(
+        &self,
+        trial: &TrialParts<'_>,
+        gateway: &FoundGateway,
+        upstreams: &Upstreams,
+        identity: Option<&Identity>,
+        interrupt: &Interrupt,
+    ) -> Result<PlacedGateway, DriverError> {
+        let work = trial.gateway_work();
+        identity.map_or(Ok(()), |identity| certificate::put(identity, &work))?;
+        let start = GatewayStart {
+            gateway,
+            scenario: &upstreams.with_redis(trial.scenario),
+            work: &work,
+            cores: trial.gateway_cores(),
+            listen: HERE,
+            targets: &upstreams.addresses(),
+            more_upstreams: &upstreams.named(),
+            connections: trial.connections,
+            ports: Ports::default(),
+            launcher: &self.launcher,
+        };
+        Ok(match self.host_of(Some(gateway)) {
+            None => PlacedGateway::Here(Box::new(start.start(trial.opening)?)),
+            Some(host) => {
+                let started = RemoteGateway::start(host, &start, interrupt)?;
+                PlacedGateway::There(Box::new(started))
+            }
+        })
+    }
+
+    /// The host of a gateway; none for this machine.
+    fn host_of(&self, gateway: Option<&FoundGateway>) -> Option<&Arc<RemoteHost>> {
+        let is_elsewhere = gateway?.binary.host.is_some();
+        self.host.as_ref().filter(|_| is_elsewhere)
+    }
+
+    /// Starts an external load generator.
+    ///
+    /// # Errors
+    /// Its folder cannot be made, or the supervisor cannot be started.
+    pub fn start_generator(&self, start: GeneratorStart<'_>) -> Result<Supervised, DriverError> {
+        start.start(&self.launcher)
+    }
+}

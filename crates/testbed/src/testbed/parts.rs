@@ -1,0 +1,48 @@
+//! The parts of a trial.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+
+use gatebench_model::{Placement, Scenario, Variant};
+
+use crate::gateway::{FoundGateway, Opening};
+
+/// The address of parts on this machine.
+pub(super) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// A part of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The upstreams, and Redis.
+    Upstream,
+    Gateway,
+}
+
+/// The parts of a trial that are started.
+#[derive(Clone, Copy)]
+pub struct TrialParts<'a> {
+    pub scenario: &'a Scenario,
+    pub variant: &'a Variant,
+    /// The gateway of the variant; none for the direct variant and an attached gateway.
+    pub gateway: Option<&'a FoundGateway>,
+    /// Its folder, with a folder for the files and logs of each part.
+    pub folder: &'a Path,
+    /// The cores of the parts.
+    pub placement: &'a Placement,
+    /// The most connections that a load opens.
+    pub connections: u32,
+    /// Decides when the gateway is ready, in place of its folder.
+    pub opening: Option<Opening<'a>>,
+}
+
+impl TrialParts<'_> {
+    /// The working folder of the gateway.
+    pub(super) fn gateway_work(&self) -> PathBuf {
+        self.folder.join("gateway")
+    }
+
+    pub(super) fn gateway_cores(&self) -> &[usize] {
+        let setup = self.variant.setup();
+        setup.map_or(&[], |setup| setup.gateway_cores(self.placement))
+    }
+}

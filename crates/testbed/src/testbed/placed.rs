@@ -1,0 +1,72 @@
+//! A gateway that was started for a trial: on this machine, or on another.
+
+use super::sampler::GatewaySampler;
+use crate::error::DriverError;
+use crate::gateway::{LocalGateway, Started};
+use crate::remote::RemoteGateway;
+use crate::system::exit::{Ended, Exit};
+
+/// Dropping it ends the gateway.
+#[derive(Debug)]
+pub(super) enum PlacedGateway {
+    Here(Box<LocalGateway>),
+    There(Box<RemoteGateway>),
+}
+
+impl PlacedGateway {
+    /// Returns the gateway, if it is on this machine.
+    pub(super) fn here(&self) -> Option<&LocalGateway> {
+        match self {
+            Self::Here(local) => Some(local),
+            Self::There(_) => None,
+        }
+    }
+
+    /// Returns the result of its start.
+    pub(super) fn started(&self) -> &Started {
+        match self {
+            Self::Here(local) => &local.started,
+            Self::There(remote) => &remote.started,
+        }
+    }
+
+    /// Returns its exit status, if it has ended; an error if the connection is lost.
+    pub(super) fn exit_status(&mut self) -> Result<Option<Exit>, DriverError> {
+        match self {
+            Self::Here(local) => Ok(local.process.exit_status()),
+            Self::There(remote) => remote.exit_status(),
+        }
+    }
+
+    /// Returns the end of its standard error.
+    pub(super) fn stderr_tail(&self) -> String {
+        match self {
+            Self::Here(local) => local.process.stderr_tail(),
+            Self::There(remote) => remote.stderr_tail(),
+        }
+    }
+
+    /// Runs an action of its folder.
+    pub(super) fn act(&mut self, action: &str) -> Result<(), DriverError> {
+        match self {
+            Self::Here(local) => local.act(action),
+            Self::There(remote) => remote.act(action),
+        }
+    }
+
+    /// Ends it; an error if the connection is lost, which ends it too.
+    pub(super) fn stop(&mut self) -> Result<Ended, DriverError> {
+        match self {
+            Self::Here(local) => Ok(local.process.stop()),
+            Self::There(remote) => remote.stop(),
+        }
+    }
+
+    /// Returns a sampler of its processes.
+    pub(super) fn sampler(&self) -> GatewaySampler {
+        match self {
+            Self::Here(local) => GatewaySampler::here(local.process.sampler()),
+            Self::There(remote) => GatewaySampler::there(remote.sampler()),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The running parts of a trial.
+
+use std::path::Path;
+
+use gatebench_model::Culprit;
+
+use super::death;
+use super::parts::TrialParts;
+use super::placed::PlacedGateway;
+use super::sampler::GatewaySampler;
+use super::shutdown::{Shutdown, StartedGateway};
+use super::upstreams::Upstreams;
+use crate::error::DriverError;
+use crate::gateway::{Attached, FoundGateway, Started};
+use crate::interrupt::{Interrupt, Urgency};
+use crate::probe::{Sampler, Scope};
+use crate::wire::Wire;
+
+/// The word for standard output in a gateway's folder.
+const STDOUT: &str = "stdout";
+
+/// The running parts of a trial. Dropping it ends the gateway first, then the upstreams and Redis:
+/// fields drop in this order.
+#[derive(Debug)]
+pub struct Running {
+    front: Front,
+    upstreams: Upstreams,
+    target: Wire,
+}
+
+/// The target of the load.
+#[derive(Debug)]
+enum Front {
+    /// The upstream itself.
+    Upstream,
+    Gateway(StartedGateway),
+    /// A gateway that someone else started, with its label and the root of its processes.
+    Attached {
+        label: String,
+        pid: Option<u32>,
+    },
+}
+
+impl Running {
+    pub(super) fn direct(upstreams: Upstreams) -> Self {
+        Self {
+            front: Front::Upstream,
+            // There is one target, which runs.
+            target: upstreams.up().remove(0),
+            upstreams,
+        }
+    }
+
+    pub(super) fn attached(label: &str, attached: Attached) -> Self {
+        Self {
+            front: Front::Attached {
+                label: label.to_owned(),
+                pid: attached.pid,
+            },
+            target: Wire::plain(attached.addr),
+            upstreams: Upstreams::default(),
+        }
+    }
+
+    pub(super) fn with_gateway(
+        trial: &TrialParts<'_>,
+        found: &FoundGateway,
+        gateway: PlacedGateway,
+        target: Wire,
+        upstreams: Upstreams,
+    ) -> Self {
+        let (spec, work) = (&found.folder.spec, trial.gateway_work());
+        let access_log = spec.access_log.as_ref().zip(gateway.here());
+        let access_log = access_log.map(|(said, local)| match said.as_str() {
+            STDOUT => local.process.stdout.clone(),
+            file => work.join(file),
+        });
+        Self {
+            front: Front::Gateway(StartedGateway {
+                label: trial.variant.label().to_owned(),
+                gateway,
+                stop: spec.stop.clone(),
+                stderr_log: work.join("gateway.stderr.log"),
+                access_log,
+            }),
+            upstreams,
+            target,
+        }
+    }
+
+    fn gateway(&self) -> Option<&PlacedGateway> {
+        match &self.front {
+            Front::Gateway(started) => Some(&started.gateway),
+            _ => None,
+        }
+    }
+
+    /// Returns the target of the load: the gateway, or without one the upstream.
+    pub fn target(&self) -> &Wire {
+        &self.target
+    }
+
+    /// Returns the running targets of the upstream; none if it is not ours.
+    pub fn upstream(&self) -> Vec<Wire> {
+        self.upstreams.up()
+    }
+
+    /// Returns the result of the start of the gateway, if gatebench started one.
+    pub fn started(&self) -> Option<&Started> {
+        self.gateway().map(PlacedGateway::started)
+    }
+
+    /// Runs an action of the gateway's folder.
+    ///
+    /// # Errors
+    /// There is no such action, or it failed.
+    pub fn change(&mut self, action: &str) -> Result<(), DriverError> {
+        match &mut self.front {
+            Front::Gateway(started) => started.gateway.act(action),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns a sampler of the gateway's processes, if they are known.
+    pub fn gateway_sampler(&self) -> Option<GatewaySampler> {
+        match &self.front {
+            Front::Upstream => None,
+            Front::Gateway(started) => Some(started.gateway.sampler()),
+            Front::Attached { pid, .. } => {
+                Some(GatewaySampler::here(Sampler::new((*pid)?, Scope::Tree)))
+            }
+        }
+    }
+
+    /// Returns the parent process of the upstream; none if it has several targets.
+    pub fn upstream_root(&self) -> Option<u32> {
+        self.upstreams.only_root()
+    }
+
+    /// Returns the end of the gateway's standard error.
+    pub fn gateway_stderr(&self) -> String {
+        let tail = self.gateway().map(PlacedGateway::stderr_tail);
+        tail.unwrap_or_default()
+    }
+
+    /// Returns the death of a part, or the loss of the connection to the gateway's host.
+    pub fn death(&mut self) -> Option<DriverError> {
+        self.front
+            .death()
+            .or_else(|| self.upstreams.redis_has_ended().then(death::of_redis))
+            .or_else(|| {
+                self.upstreams
+                    .death()
+                    .map(|(exit, stderr)| death::of_upstream(exit, &stderr))
+            })
+    }
+
+    /// Kills the first target of the upstream.
+    pub fn kill_first_target(&mut self) {
+        self.upstreams.kill_first();
+    }
+
+    /// Restarts the first target of the upstream at its address.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start_first_target_again(&mut self) -> Result<(), DriverError> {
+        self.upstreams.start_first_again()
+    }
+
+    /// Ends everything, the gateway first; meanwhile an urgent interrupt kills it. Returns the end
+    /// of the gateway, if gatebench started one.
+    pub fn stop(self, interrupt: &Interrupt) -> Option<Shutdown> {
+        interrupt.cuts_short(Urgency::Now, || {
+            // The upstreams end after the gateway, at the end of this function.
+            let _upstreams = self.upstreams;
+            match self.front {
+                Front::Gateway(started) => Some(started.stop()),
+                _ => None,
+            }
+        })
+    }
+}
+
+impl Front {
+    fn death(&mut self) -> Option<DriverError> {
+        match self {
+            Self::Upstream => None,
+            Self::Gateway(started) => match started.gateway.exit_status() {
+                Ok(None) => None,
+                Ok(Some(exit)) => {
+                    let stderr = started.gateway.stderr_tail();
+                    Some(death::of_gateway(&started.label, exit, &stderr))
+                }
+                Err(error) => Some(error),
+            },
+            Self::Attached { label, pid } => {
+                let pid = pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists())?;
+                Some(DriverError::Died {
+                    culprit: Culprit::Gateway(label.clone()),
+                    message: format!("process {pid} has ended"),
+                    remedy: "start it again and repeat the run".into(),
+                })
+            }
+        }
+    }
+}

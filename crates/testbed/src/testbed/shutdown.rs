@@ -1,0 +1,109 @@
+//! A started gateway, and its end.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use gatebench_model::gateway::Stop;
+
+use super::death;
+use super::placed::PlacedGateway;
+use crate::error::DriverError;
+use crate::system::exit::Ended;
+
+/// A gateway, and what its end needs.
+#[derive(Debug)]
+pub(super) struct StartedGateway {
+    pub(super) label: String,
+    pub(super) gateway: PlacedGateway,
+    pub(super) stop: Stop,
+    pub(super) stderr_log: PathBuf,
+    /// None if its folder names none, and on another host.
+    pub(super) access_log: Option<PathBuf>,
+}
+
+/// The end of a gateway.
+#[derive(Debug)]
+pub struct Shutdown {
+    /// A description for the record.
+    pub words: String,
+    /// Warnings for the reader.
+    pub warning: Option<String>,
+    /// The error, if it had ended before the stop.
+    pub crashed: Option<DriverError>,
+    /// The lines of its access log, if its path is known.
+    pub access_log_lines: Option<u64>,
+    /// The lines of its standard error.
+    pub stderr_lines: u64,
+}
+
+impl StartedGateway {
+    pub(super) fn stop(mut self) -> Shutdown {
+        let Stop { signal, timeout } = &self.stop;
+        let begun = Instant::now();
+        let ended = self.gateway.stop();
+        let took_ms = begun.elapsed().as_millis();
+        let (mut warning, mut crashed) = (None, None);
+        let words = match ended {
+            Ok(Ended::Stopped) => format!("on SIG{signal} after {took_ms} ms"),
+            Ok(Ended::Killed) => {
+                warning = Some(format!(
+                    "the gateway did not end on SIG{signal} within {:?} and was killed; \
+                     if it needs longer, raise stop.timeout in its gateway.yaml",
+                    timeout.0
+                ));
+                format!("killed after {took_ms} ms")
+            }
+            Ok(Ended::Crashed(exit)) => {
+                crashed = Some(death::of_gateway(&self.label, exit, ""));
+                format!("by itself, {}", death::exit_words(exit))
+            }
+            Err(error) => {
+                warning = Some(error.to_string());
+                format!("by itself: {error}")
+            }
+        };
+        Shutdown {
+            words,
+            warning,
+            crashed,
+            access_log_lines: self.access_log.and_then(|path| lines(&path).ok()),
+            stderr_lines: lines(&self.stderr_log).unwrap_or(0),
+        }
+    }
+}
+
+/// Counts the lines of a file without loading it; 0 if it does not exist.
+fn lines(path: &Path) -> io::Result<u64> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        file => file?,
+    };
+    let mut reader = BufReader::new(file);
+    let mut count = 0;
+    loop {
+        let bytes = reader.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(count);
+        }
+        count += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let length = bytes.len();
+        reader.consume(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_and_what_is_not_there_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        assert_eq!(lines(&path).unwrap(), 0);
+        std::fs::write(&path, "one\n".repeat(5_000) + "half").unwrap();
+        assert_eq!(lines(&path).unwrap(), 5_000);
+    }
+}

@@ -1,0 +1,169 @@
+//! The upstreams of a trial, and the Redis in which its limits are counted.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+
+use gatebench_model::{Scenario, UpstreamKind};
+use gatebench_net::tls::{Identity, Pem};
+
+use super::certificate;
+use super::parts::{HERE, TrialParts};
+use crate::error::DriverError;
+use crate::gateway::{CERTIFICATE_FILE, KEY_FILE};
+use crate::process::{Launcher, Supervised};
+use crate::services::{RedisStart, Service, UpstreamStart};
+use crate::system::exit::Exit;
+use crate::wire::Wire;
+
+/// A target of the scenario's own upstream, or a further upstream.
+#[derive(Debug)]
+struct Target {
+    /// The name of the further upstream; none for the scenario's own.
+    name: Option<String>,
+    start: UpstreamStart,
+    address: SocketAddr,
+    /// None during its deliberate failure.
+    process: Option<Supervised>,
+}
+
+/// The running upstreams. Dropping them ends them. They hold no data to keep, so their exit does
+/// not matter.
+#[derive(Debug, Default)]
+pub(super) struct Upstreams {
+    all: Vec<Target>,
+    redis: Option<Service>,
+    certificate: Option<Pem>,
+}
+
+impl Upstreams {
+    /// Starts the targets of the scenario's own upstream; for a gateway also the further upstreams
+    /// and Redis. Without a gateway, there is one target with the gateway's protocol.
+    pub(super) fn start(
+        trial: &TrialParts<'_>,
+        listen: IpAddr,
+        identity: Option<&Identity>,
+        launcher: &Launcher,
+    ) -> Result<Self, DriverError> {
+        let (scenario, is_direct) = (trial.scenario, trial.gateway.is_none());
+        let (has_tls, targets) = match is_direct {
+            true => (scenario.transport.tls, 1),
+            false => (scenario.transport.upstream_tls, scenario.targets),
+        };
+        let identity = identity.filter(|_| has_tls);
+        let mut upstreams = Self {
+            certificate: identity.map(|it| it.chain.clone()),
+            ..Self::default()
+        };
+        let cores = &trial.placement.upstream;
+        let mut start = |name: Option<&str>, kind: UpstreamKind, folder: &str, listen| {
+            let work = trial.folder.join(folder);
+            let mut start = UpstreamStart::of(kind, work, cores, launcher);
+            if let Some(identity) = identity {
+                certificate::put(identity, &start.work)?;
+                let words = ["--tls", "--cert", CERTIFICATE_FILE, "--key", KEY_FILE];
+                start.command.extend(words.map(OsString::from));
+            }
+            let Service { process, addr } = start.start(SocketAddr::new(listen, 0))?;
+            upstreams.all.push(Target {
+                name: name.map(str::to_owned),
+                start,
+                address: addr,
+                process: Some(process),
+            });
+            Ok::<(), DriverError>(())
+        };
+        start(None, scenario.upstream, "upstream", listen)?;
+        for number in 2..=targets {
+            start(
+                None,
+                scenario.upstream,
+                &format!("upstream-{number}"),
+                listen,
+            )?;
+        }
+        if is_direct {
+            return Ok(upstreams);
+        }
+        for (name, kind) in &scenario.more_upstreams {
+            start(Some(name), *kind, &format!("upstream-{name}"), HERE)?;
+        }
+        if scenario.needs_redis() {
+            let work = &trial.folder.join("redis");
+            let redis = RedisStart {
+                work,
+                cores,
+                launcher,
+            };
+            upstreams.redis = Some(redis.start()?);
+        }
+        Ok(upstreams)
+    }
+
+    /// Returns the scenario with the address of its Redis.
+    pub(super) fn with_redis(&self, scenario: &Scenario) -> Scenario {
+        let scenario = scenario.clone();
+        match &self.redis {
+            Some(redis) => scenario.with_redis(redis.addr),
+            None => scenario,
+        }
+    }
+
+    /// Returns the addresses of the scenario's own upstream in order, including those that are
+    /// down.
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+        let own = self.all.iter().filter(|target| target.name.is_none());
+        own.map(|target| target.address).collect()
+    }
+
+    /// Returns the further upstreams by name.
+    pub(super) fn named(&self) -> Vec<(String, SocketAddr)> {
+        let named = |target: &Target| Some((target.name.clone()?, target.address));
+        self.all.iter().filter_map(named).collect()
+    }
+
+    /// Returns the running targets.
+    pub(super) fn up(&self) -> Vec<Wire> {
+        let up = self.all.iter().filter(|target| target.process.is_some());
+        up.map(|target| Wire::new(target.address, self.certificate.clone()))
+            .collect()
+    }
+
+    /// Returns the parent process of the upstream, if there is only one target.
+    pub(super) fn only_root(&self) -> Option<u32> {
+        match &self.all[..] {
+            [target] => target.process.as_ref().map(Supervised::supervisor_pid),
+            _ => None,
+        }
+    }
+
+    /// Kills the first target.
+    pub(super) fn kill_first(&mut self) {
+        let first = self.all.first_mut();
+        if let Some(mut process) = first.and_then(|target| target.process.take()) {
+            process.kill();
+        }
+    }
+
+    /// Restarts the first target at its address.
+    pub(super) fn start_first_again(&mut self) -> Result<(), DriverError> {
+        if let Some(target) = self.all.first_mut() {
+            target.process = Some(target.start.start(target.address)?.process);
+        }
+        Ok(())
+    }
+
+    /// Returns the exit status of a target that died, with the end of its standard error.
+    pub(super) fn death(&mut self) -> Option<(Exit, String)> {
+        self.all.iter_mut().find_map(|target| {
+            let process = target.process.as_mut()?;
+            let exit = process.exit_status()?;
+            Some((exit, process.stderr_tail()))
+        })
+    }
+
+    /// Reports whether Redis was started and has ended.
+    pub(super) fn redis_has_ended(&mut self) -> bool {
+        let redis = self.redis.as_mut();
+        redis.is_some_and(|redis| !redis.process.is_alive())
+    }
+}

@@ -1,0 +1,218 @@
+//! The address of a gateway or an upstream, and a connection to it: plain, or over TLS.
+
+mod fatal;
+mod status;
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Session, SettingsError, Verify};
+
+pub(crate) use fatal::fatal_line;
+
+/// The server name in a trial's certificate.
+pub(crate) const SERVER_NAME: &str = "localhost";
+
+/// The size of a read from the socket.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// The address and the protocol of a gateway or an upstream.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// The address that it listens on.
+    pub address: SocketAddr,
+    /// The standard error of the process that listens, which may explain a request that hangs; none
+    /// for a process that is not ours or is on another host.
+    stderr: Option<PathBuf>,
+    /// For TLS: a certificate that is its own authority.
+    certificate: Option<Pem>,
+}
+
+impl Wire {
+    /// Plain HTTP.
+    pub fn plain(address: SocketAddr) -> Self {
+        Self::new(address, None)
+    }
+
+    /// HTTP, over TLS if there is a certificate.
+    pub(crate) fn new(address: SocketAddr, certificate: Option<Pem>) -> Self {
+        Self {
+            address,
+            stderr: None,
+            certificate,
+        }
+    }
+
+    /// The same, with the file of the listening process's standard error.
+    pub fn explained_by(self, stderr: Option<PathBuf>) -> Self {
+        Self { stderr, ..self }
+    }
+
+    /// Returns the line in which the listening process reports that it will not respond, if it has
+    /// written one.
+    pub fn fatal_line(&self) -> Option<String> {
+        let log = fs::read(self.stderr.as_ref()?).ok()?;
+        fatal_line(&String::from_utf8_lossy(&log)).map(str::to_owned)
+    }
+
+    /// Returns the settings of TLS, which offer this protocol; none for plain HTTP.
+    ///
+    /// # Errors
+    /// The certificate cannot be used.
+    pub fn tls(&self, alpn: &str) -> Result<Option<ClientContext>, SettingsError> {
+        let Some(certificate) = &self.certificate else {
+            return Ok(None);
+        };
+        let settings = ClientSettings {
+            verify: Verify::Ca(certificate.clone()),
+            alpn: vec![alpn.into()],
+            ..ClientSettings::default()
+        };
+        ClientContext::new(&settings, SERVER_NAME).map(Some)
+    }
+
+    /// Connects, and completes the handshake of TLS. Reads without data for `read_slice` fail with
+    /// [`io::ErrorKind::WouldBlock`].
+    ///
+    /// # Errors
+    /// The system's error, or that of TLS.
+    pub fn connect(&self, timeout: Duration, read_slice: Duration) -> io::Result<Line> {
+        self.connect_offering("http/1.1", timeout, read_slice)
+    }
+
+    /// Reports whether the server chooses HTTP/2 if a client offers nothing else (RFC 7301).
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub fn agrees_on_http2(&self, timeout: Duration) -> io::Result<bool> {
+        let line = self.connect_offering("h2", timeout, timeout)?;
+        let agreed = line.tls.as_ref().and_then(|tls| tls.session.alpn());
+        Ok(agreed == Some(b"h2"))
+    }
+
+    fn connect_offering(
+        &self,
+        alpn: &str,
+        timeout: Duration,
+        read_slice: Duration,
+    ) -> io::Result<Line> {
+        let context = self.tls(alpn).map_err(io::Error::other)?;
+        Line::open(self.address, context.as_ref(), timeout, read_slice)
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Line {
+    stream: TcpStream,
+    tls: Option<Secured>,
+}
+
+#[derive(Debug)]
+struct Secured {
+    session: Box<Session>,
+    /// Decrypted bytes that were not read yet.
+    plain: Vec<u8>,
+}
+
+impl Line {
+    /// Connects, and with a context completes the handshake of TLS. Reads without data for
+    /// `read_slice` fail with [`io::ErrorKind::WouldBlock`].
+    ///
+    /// # Errors
+    /// The system's error, or that of TLS.
+    pub fn open(
+        address: SocketAddr,
+        context: Option<&ClientContext>,
+        timeout: Duration,
+        read_slice: Duration,
+    ) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, timeout)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(timeout))?;
+        let Some(context) = context else {
+            stream.set_read_timeout(Some(read_slice))?;
+            return Ok(Self { stream, tls: None });
+        };
+        stream.set_read_timeout(Some(timeout))?;
+        let mut out = Vec::new();
+        let session = Session::client(context, &mut out).map_err(io::Error::other)?;
+        let mut line = Self {
+            stream,
+            tls: Some(Secured {
+                session: Box::new(session),
+                plain: Vec::new(),
+            }),
+        };
+        line.stream.write_all(&out)?;
+        line.shake_hands()?;
+        line.stream.set_read_timeout(Some(read_slice))?;
+        Ok(line)
+    }
+
+    fn shake_hands(&mut self) -> io::Result<()> {
+        while let Some(tls) = self.tls.as_mut().filter(|tls| tls.session.is_handshaking()) {
+            if tls.receive(&mut self.stream)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(timeout))
+    }
+}
+
+impl Secured {
+    /// Receives the next records and sends the replies. Returns the number of received bytes.
+    fn receive(&mut self, stream: &mut TcpStream) -> io::Result<usize> {
+        let mut chunk = [0; CHUNK_BYTES];
+        let count = stream.read(&mut chunk)?;
+        let mut out = Vec::new();
+        let received = self.session.receive(&chunk[..count], &mut out, |plain| {
+            self.plain.extend_from_slice(plain);
+        });
+        stream.write_all(&out)?;
+        received.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(count)
+    }
+}
+
+impl Read for Line {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else {
+            return self.stream.read(buffer);
+        };
+        while tls.plain.is_empty() && !tls.session.is_closed_by_peer() {
+            if tls.receive(&mut self.stream)? == 0 {
+                return Ok(0);
+            }
+        }
+        let count = tls.plain.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&tls.plain[..count]);
+        tls.plain.drain(..count);
+        Ok(count)
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else {
+            return self.stream.write(bytes);
+        };
+        let mut out = Vec::new();
+        tls.session
+            .send(bytes, &mut out)
+            .map_err(io::Error::other)?;
+        self.stream.write_all(&out)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

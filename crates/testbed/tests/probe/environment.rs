@@ -1,0 +1,17 @@
+//! The facts about the machine that the tests run on.
+
+use gatebench_testbed::probe::EnvironmentFacts;
+
+#[test]
+fn this_machine_is_described_and_the_description_survives() {
+    let facts = EnvironmentFacts::read();
+    assert!(facts.kernel.release.is_some());
+    assert!(facts.memory.total_bytes.unwrap() > 0);
+    assert!(facts.cpu.online.is_some());
+    assert!(facts.sysctls.contains_key("net.core.somaxconn"));
+    let text = serde_json::to_string(&facts).unwrap();
+    assert_eq!(
+        serde_json::from_str::<EnvironmentFacts>(&text).unwrap(),
+        facts
+    );
+}

@@ -1,0 +1,80 @@
+//! The thread that replaces helpers which have ended, and makes all helpers forget stylesheets that
+//! are not used any more. No message waits for this work.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{JoinHandle, sleep};
+use std::time::Duration;
+
+use super::helper::{Helper, Trouble};
+use super::{Shared, locked, wire};
+
+/// Rest after each start, because messages that crash helpers must not keep a core busy with
+/// starting them.
+const REST: Duration = Duration::from_millis(50);
+
+/// A task of the maintenance thread.
+#[derive(Debug)]
+pub(super) enum Chore {
+    /// The slot of that number has lost its helper.
+    Replace(usize),
+    /// The stylesheet of that number is not used any more.
+    Forget(u64),
+}
+
+/// Starts the thread; it ends when the sender is dropped.
+pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<(Sender<Chore>, JoinHandle<()>)> {
+    let (sender, chores) = mpsc::channel();
+    let shared = Arc::clone(shared);
+    let thread = std::thread::Builder::new()
+        .name("saxon-maintenance".into())
+        .spawn(move || {
+            for chore in chores {
+                match chore {
+                    _ if shared.is_over.load(Ordering::Acquire) => return,
+                    Chore::Replace(at) => replace(&shared, at),
+                    Chore::Forget(number) => forget(&shared, number),
+                }
+            }
+        })?;
+    Ok((sender, thread))
+}
+
+fn replace(shared: &Shared, at: usize) {
+    // A helper that hangs is ended.
+    *locked(&shared.slots[at].helper) = None;
+    while !shared.is_over.load(Ordering::Acquire) && !is_replaced(shared, at) {
+        sleep(REST);
+    }
+    sleep(REST);
+}
+
+/// Puts a helper that knows all stylesheets in use into a slot.
+fn is_replaced(shared: &Shared, at: usize) -> bool {
+    let Ok(mut helper) = Helper::start(&shared.package, &shared.folder, &shared.bounds) else {
+        return false;
+    };
+    // Locked to the end, so that a thread that compiles meanwhile finds the helper in its slot.
+    let used = locked(&shared.used);
+    for order in used.values() {
+        if let Err(Trouble::Gone) = helper.ask(order) {
+            return false;
+        }
+    }
+    shared.slots[at].take(helper);
+    true
+}
+
+fn forget(shared: &Shared, number: u64) {
+    locked(&shared.used).remove(&number);
+    let Ok(order) = wire::order(b'f', 0, number, b"") else {
+        return;
+    };
+    for slot in &shared.slots {
+        if let Some(helper) = locked(&slot.helper).as_mut() {
+            // If it has ended, the next caller that needs it will notice.
+            let _ = helper.ask(&order);
+        }
+    }
+}

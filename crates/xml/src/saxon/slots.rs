@@ -1,0 +1,61 @@
+//! Places for helpers, which may end and be replaced.
+
+use std::sync::{Arc, Mutex};
+
+use super::engine::Engine;
+use super::helper::Helper;
+use super::locked;
+
+/// A place for a helper.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// Locked by the thread that waits for the helper's result.
+    pub helper: Mutex<Option<Helper>>,
+    /// The same helper, for callers that do not wait. Its end is noted here first.
+    engine: Mutex<Option<Arc<Engine>>>,
+}
+
+impl Slot {
+    pub fn new(helper: Helper) -> Self {
+        let engine = Arc::clone(&helper.engine);
+        Self {
+            helper: Mutex::new(Some(helper)),
+            engine: Mutex::new(Some(engine)),
+        }
+    }
+
+    /// Its helper.
+    pub fn engine(&self) -> Option<Arc<Engine>> {
+        locked(&self.engine).clone()
+    }
+
+    /// Its helper, unless a thread waits for it, because then the helper compiles.
+    pub fn free_engine(&self) -> Option<Arc<Engine>> {
+        let is_free = self.helper.try_lock().is_ok_and(|helper| helper.is_some());
+        is_free.then(|| self.engine()).flatten()
+    }
+
+    /// Removes the engine if it is this one. Reports whether it was.
+    pub fn lose(&self, gone: &Engine) -> bool {
+        let mut engine = locked(&self.engine);
+        let is_it = engine
+            .as_ref()
+            .is_some_and(|engine| std::ptr::eq(&**engine, gone));
+        if is_it {
+            *engine = None;
+        }
+        is_it
+    }
+
+    /// Takes a new helper.
+    pub fn take(&self, helper: Helper) {
+        *locked(&self.engine) = Some(Arc::clone(&helper.engine));
+        *locked(&self.helper) = Some(helper);
+    }
+}
+
+/// All slots, from one of them on.
+pub(super) fn from(slots: &[Slot], first: usize) -> impl Iterator<Item = &Slot> {
+    let (before, after) = slots.split_at(first % slots.len());
+    after.iter().chain(before)
+}

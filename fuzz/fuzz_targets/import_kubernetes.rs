@@ -1,0 +1,5 @@
+#![no_main]
+
+use gatebench_import::TextKind;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| gatebench_fuzz::import::text(TextKind::Kubernetes, data));

@@ -1,0 +1,63 @@
+//! Imports: no input makes a parser panic, and mistakes and notes point into the input.
+
+use gatebench_import::{AccessLog, ImportError, Options, TextKind, import, wire};
+
+use crate::model::mistakes_of;
+
+/// The name of the input.
+const FILE: &str = "any";
+
+/// A text as a configuration, an archive or a script.
+pub fn text(kind: TextKind, data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match import(kind, text, &Options::new(FILE, "mine")) {
+        Err(error) => refused(&error, text),
+        Ok(folder) => {
+            assert!(folder.files.iter().any(|file| file.path == "suite.yaml"));
+            let lines = text.split('\n').count();
+            for note in &folder.notes {
+                assert!((1..=lines).contains(&note.line), "{note:?}");
+            }
+        }
+    }
+}
+
+/// A text as a gateway's own configuration, in the language that it is recognized as. Lines that
+/// are not listed as changed are those of the user.
+pub fn own_config(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match wire(FILE, text, &|_| Ok(Vec::new())) {
+        Err(error) => refused(&error, text),
+        Ok(None) => {}
+        Ok(Some(own)) => {
+            let lines = text.split('\n').count();
+            for change in &own.changes {
+                assert!((1..=lines).contains(&change.line), "{change:?}");
+            }
+        }
+    }
+}
+
+/// Bytes as an access log, plain or compressed.
+pub fn access_log(data: &[u8]) {
+    let options = Options::new(FILE, "mine");
+    let mut log = AccessLog::new(&options);
+    let read = log.read(FILE, data, &mut |_| {});
+    match read.and_then(|()| log.finish(&options)) {
+        Err(error) => assert!(!error.remedy().is_empty()),
+        Ok(folder) => assert!(folder.files.iter().any(|file| file.path == "load.yaml")),
+    }
+}
+
+fn refused(error: &ImportError, text: &str) {
+    match error {
+        ImportError::Mistakes(mistakes) if mistakes.all()[0].file == FILE => {
+            mistakes_of(mistakes, text);
+        }
+        error => assert!(!error.remedy().is_empty()),
+    }
+}

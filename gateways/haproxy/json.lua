@@ -1,1 +1,0 @@
-{% include "../nginx-lua/json.lua" %}

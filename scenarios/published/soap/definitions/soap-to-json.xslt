@@ -1,0 +1,15 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!-- The response to an addition becomes its result in JSON. -->
+<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
+    xmlns:j="http://www.w3.org/2005/xpath-functions" exclude-result-prefixes="j c"
+    xmlns:c="http://tempuri.org/">
+  <xsl:output method="text" encoding="utf-8"/>
+  <xsl:template match="/">
+    <xsl:variable name="result">
+      <j:map>
+        <j:number key="result"><xsl:value-of select="//c:AddResult"/></j:number>
+      </j:map>
+    </xsl:variable>
+    <xsl:value-of select="xml-to-json($result)"/>
+  </xsl:template>
+</xsl:stylesheet>
