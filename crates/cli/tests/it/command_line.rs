@@ -199,9 +199,17 @@ fn lists_say_what_there_is_and_where_it_comes_from() {
         "api-key",
         "tour",
         "embedded",
+        "single-route",
     ] {
         assert!(all.contains(word), "{word} is not in\n{all}");
     }
+    let specifications = bench.gatebench("list specifications --json");
+    let json: serde_json::Value = serde_json::from_str(&specifications.assert_code(0).stdout).unwrap();
+    let first = &json["specifications"][0];
+    assert!(
+        ["name", "title", "path"].iter().all(|it| first[it].is_string()),
+        "{json}"
+    );
     std::fs::create_dir_all(bench.path("over/gateways/mine")).unwrap();
     let spec = include_str!("faulty/gateway.yaml")
         .replace("READY_TIMEOUT", "2s")

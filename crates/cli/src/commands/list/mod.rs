@@ -6,7 +6,7 @@ mod markdown;
 use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
-use gatebench_model::{LoadProfile, Published, Scenario, Suite};
+use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 use gatebench_runner::{Listed, Source};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// List gateways, scenarios, suites, loads and published documents
+/// List gateways, scenarios, suites, loads, specifications and published documents
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench list gateways\n  gatebench list --paths\n  gatebench list scenarios --json"
@@ -47,6 +47,8 @@ enum ListedKind {
     Suites,
     /// Load profiles
     Loads,
+    /// Specifications, for `gatebench spec run`
+    Specifications,
     /// Published documents, in whose format `gatebench report --as` prints a run
     Published,
 }
@@ -166,6 +168,13 @@ impl List {
                     Entry::new(&one.document.profile, &one.document.title, &one.source)
                 };
                 library.loads()?.iter().map(entry).collect()
+            }
+            ListedKind::Specifications => {
+                let entry = |one: &Listed<Specification>| {
+                    let it = &one.document;
+                    Entry::new(&it.specification, &it.title, &one.source)
+                };
+                library.specifications()?.iter().map(entry).collect()
             }
             ListedKind::Published => library.published()?.iter().map(published).collect(),
         })
