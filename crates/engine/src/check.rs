@@ -31,7 +31,7 @@ impl Head for http2::Head<'_> {
     }
 }
 
-/// The checks that one response fails, in words, as [`crate::Outcome::checks`] has them: for
+/// The checks that one response fails, as text, as [`crate::Outcome::checks`] has them: for
 /// responses outside a load. `body_bytes` is the length of the body as it came.
 pub fn failed_checks(
     checks: &[Check],

@@ -34,7 +34,7 @@ impl Metric {
         Self::Receiving,
     ];
 
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Response => "response",
@@ -85,7 +85,7 @@ impl Class {
         }
     }
 
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "2xx",
@@ -125,7 +125,7 @@ impl ErrorKind {
         Self::Tls,
     ];
 
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Connect => "connect",

@@ -87,7 +87,7 @@ impl AdminVerb {
     /// All of them, in their order.
     pub const ALL: [Self; 4] = [Self::Create, Self::Read, Self::Update, Self::Delete];
 
-    /// The word in files and tables.
+    /// The name in files and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use gatebench_config::HumanDuration;
 use thiserror::Error;
 
-/// The words of the quantities.
+/// The names of the quantities.
 const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. \
      or lateness.) nor rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
 

@@ -152,7 +152,7 @@ pub struct Install {
     /// Java libraries that make up the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maven: Option<MavenProject>,
-    /// Anything else, in words or as a command.
+    /// Anything else, as text or as a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
 }

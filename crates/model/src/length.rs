@@ -41,7 +41,7 @@ pub enum Length {
 }
 
 impl Length {
-    /// The word on the command line, without its dashes.
+    /// The name on the command line, without its dashes.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",

@@ -110,7 +110,7 @@ pub enum Ill {
 }
 
 impl Ill {
-    /// The word used in files.
+    /// The name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Slow => "slow",

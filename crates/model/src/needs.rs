@@ -43,17 +43,17 @@ pub(crate) const OTHER_FEATURES: [&str; 8] = [
 /// Those of them that a section of their own describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
-/// The word of processing compressed responses.
+/// Processes compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
-/// The word of the access log.
+/// Writes an access log.
 pub(crate) const ACCESS_LOG: &str = "access_log";
-/// The word of trying another target.
+/// Tries another target.
 const FAILOVER: &str = "failover";
-/// The word of a gateway's own metrics.
+/// Has metrics of its own.
 const METRICS: &str = "metrics";
-/// The word of an admin interface.
+/// Has an admin interface.
 const ADMIN: &str = "admin";
-/// The word of reading the files again.
+/// Reads its files again.
 pub const RELOAD: &str = "reload";
 
 impl Scenario {
@@ -179,7 +179,7 @@ impl Policy {
     }
 }
 
-/// The words of the conditions that hold.
+/// The names of the conditions that hold.
 fn words_of<const N: usize>(words: [(bool, &'static str); N]) -> Vec<&'static str> {
     let held = words.into_iter().filter(|(holds, _)| *holds);
     held.map(|(_, word)| word).collect()

@@ -52,7 +52,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// The words of all policies.
+    /// The names of all policies.
     pub const KINDS: [&str; 16] = [
         "api_key",
         "api_key_query",
@@ -72,7 +72,7 @@ impl Policy {
         "mock",
     ];
 
-    /// The word used in files and in the list of what a gateway supports.
+    /// The name used in files and in the list of what a gateway supports.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ApiKey(_) => "api_key",

@@ -155,7 +155,7 @@ pub struct PublishedRow {
 pub struct ColumnGroup {
     /// The subject of the columns in a word: `document`, `ours`, `ratio`.
     pub group: String,
-    /// A line below it; the loads in words if there is none.
+    /// A line below it; the loads as text if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// True if there is a group for each target.

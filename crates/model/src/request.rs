@@ -176,7 +176,7 @@ pub enum Check {
 /// Characters of a text that an error shows.
 const SHOWN_CHARS: usize = 40;
 
-/// In words, for reports: `status is 200`.
+/// As text, for reports: `status is 200`.
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

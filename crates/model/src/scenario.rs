@@ -93,7 +93,7 @@ pub struct Scenario {
     /// The calls of the gateway's admin interface, after the loads and during them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
-    /// Effects of an imported configuration for which gatebench has no policy, in words. Only a
+    /// Effects of an imported configuration for which gatebench has no policy, as text. Only a
     /// gateway with that configuration supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_understood: Vec<String>,
@@ -135,7 +135,7 @@ fn is_one(count: &u32) -> bool {
 }
 
 impl Scenario {
-    /// The words of the policies that any route uses.
+    /// The names of the policies that any route uses.
     pub fn policies(&self) -> BTreeSet<&'static str> {
         self.all_routes()
             .flat_map(|route| &route.policies)
@@ -280,7 +280,7 @@ pub enum UpstreamKind {
 }
 
 impl UpstreamKind {
-    /// The word used in files and on the command line.
+    /// The name used in files and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ping => "ping",
@@ -314,7 +314,7 @@ pub struct Consumer {
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct ParityCase {
-    /// The property that the case proves, in words.
+    /// The property that the case proves, as text.
     pub name: String,
     /// The request, with the checks that its response must pass. It is sent as written, without
     /// values of `data`, because its response must be known.

@@ -129,7 +129,7 @@ pub enum XsltLibrary {
 }
 
 impl XsltLibrary {
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Libxslt => "libxslt",

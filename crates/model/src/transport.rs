@@ -22,7 +22,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// The words of transports in a gateway's features.
+    /// The names of transports in a gateway's features.
     pub const KINDS: [&str; 3] = ["tls", "http2", "upstream_tls"];
 
     /// Reports whether it is plain HTTP/1.1 on both sides.
@@ -30,7 +30,7 @@ impl Transport {
         *self == Self::default()
     }
 
-    /// Returns the needs of the transport, by the words of [`Transport::KINDS`].
+    /// Returns the needs of the transport, by the names in [`Transport::KINDS`].
     pub(crate) fn needs(self) -> impl Iterator<Item = &'static str> {
         let wanted = [self.tls, self.http2_streams.is_some(), self.upstream_tls];
         let words = Self::KINDS.into_iter().zip(wanted);

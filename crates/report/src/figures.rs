@@ -27,7 +27,7 @@ pub struct FigureTable {
 pub struct FigureGroup {
     /// Their common part.
     pub title: String,
-    /// The load in words, or the base of the ratios.
+    /// The load as text, or the base of the ratios.
     pub label: String,
     pub columns: Vec<FigureColumn>,
 }

@@ -5,7 +5,7 @@ use crate::terminal::TerminalOptions;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::style::Style;
 
-/// The results of a load, in words.
+/// The results of a load, as text.
 #[derive(Clone, Debug, Default)]
 pub struct LoadPage {
     pub target: String,

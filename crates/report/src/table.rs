@@ -22,7 +22,7 @@ pub struct Table {
 pub struct Group {
     /// Name of the phase, or another common part of the columns.
     pub phase: String,
-    /// The load in words.
+    /// The load as text.
     pub label: String,
     /// The columns, never none.
     pub columns: Vec<Column>,
@@ -48,7 +48,7 @@ pub struct Lane {
 pub struct Lanes {
     /// Name of the phase, or another common part.
     pub phase: String,
-    /// The load in words.
+    /// The load as text.
     pub label: String,
     pub lanes: Vec<Lane>,
 }
@@ -75,7 +75,7 @@ pub enum Cell {
     Empty,
     /// It was measured in no block that may be used.
     Invalid,
-    /// Why there is nothing, in a word or two.
+    /// The reason for an empty cell, in short.
     Absent(&'static str),
     /// Median and range of the blocks.
     Value {

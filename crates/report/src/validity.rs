@@ -22,7 +22,7 @@ impl Validity {
         usable.max().or_else(|| all.max())
     }
 
-    /// The word for it, which is also its class in the style sheet.
+    /// Its name, which is also its class in the style sheet.
     pub fn word(self) -> &'static str {
         match self {
             Self::Valid => "valid",

@@ -6,7 +6,7 @@ use crate::Validity;
 use crate::chapter::Text;
 use crate::format::ratio_and_interval;
 
-/// A verdict in a word or two.
+/// A verdict in short.
 pub fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",

@@ -17,7 +17,7 @@ pub enum RunnerError {
     /// Several errors: templates that do not render, scenarios that cannot be requested.
     #[error("{}", .0.iter().map(RunnerError::one_line).collect::<Vec<_>>().join("\n"))]
     Several(Vec<RunnerError>),
-    /// A word of the command line is unknown, or contradicts another.
+    /// An argument of the command line is unknown, or contradicts another.
     #[error("{message}")]
     Words {
         /// The error.
@@ -87,7 +87,7 @@ impl RunnerError {
         format!("{culprit}{self} → {}", self.remedy())
     }
 
-    /// Returns the culprit; none for words of the command line.
+    /// Returns the culprit; none for arguments of the command line.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } | Self::Study(_) => None,

@@ -49,7 +49,7 @@ pub struct RunRequest {
     pub out: PathBuf,
     /// True if `out` holds a run to resume.
     pub resume: bool,
-    /// The words of the command line, for the manifest.
+    /// The arguments of the command line, for the manifest.
     pub command_line: Vec<String>,
     /// The engine's event loop; [default: the event loop with which a resumed run began, else the
     /// best that the kernel permits].

@@ -79,7 +79,7 @@ pub enum Warning {
     )]
     ConfigChanged {
         file: String,
-        /// The number of lines in words.
+        /// The number of lines as text.
         lines: String,
     },
     /// The gateway of a resumed run has changed.
@@ -133,7 +133,7 @@ pub enum Warning {
     Output {
         /// The target, without secrets.
         target: String,
-        /// The server's words or the system's error.
+        /// The server's message or the system's error.
         what: String,
         remedy: String,
     },

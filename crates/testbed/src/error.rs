@@ -29,7 +29,7 @@ pub enum DriverError {
     /// No folder of this name.
     #[error("there is no gateway '{word}'")]
     UnknownGateway {
-        /// The word that the user wrote.
+        /// The name that the user wrote.
         word: String,
         /// The known names.
         known: Vec<String>,
@@ -80,7 +80,7 @@ pub enum DriverError {
         binary: PathBuf,
         /// The version that it prints.
         version: String,
-        /// The versions that fit, in words.
+        /// The versions that fit, as text.
         wanted: String,
         /// The way to install a version that fits.
         remedy: String,

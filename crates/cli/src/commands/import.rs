@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The word for standard input.
+/// The name of standard input.
 const STDIN: &str = "-";
 
 /// The largest text that is read as a whole.

@@ -77,7 +77,7 @@ impl OutputArgs {
     /// The run directory, for which `--out DIR` is an earlier form of `--dir DIR`.
     ///
     /// # Errors
-    /// The word is the name of an output.
+    /// The argument is the name of an output.
     pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
         let mut dirs = self.outs.iter().filter(|word| !word.contains('='));
         let dir = dirs.next();
@@ -92,20 +92,20 @@ impl OutputArgs {
     }
 }
 
-/// The target of a word after `--out`.
+/// The target of an argument of `--out`.
 ///
 /// # Errors
-/// The word or a variable is not valid.
+/// The argument or a variable is not valid.
 pub fn out(word: &str) -> Result<Target, Failure> {
-    // The rest of the word may hold a secret.
+    // The rest of the argument may hold a secret.
     let kind = word.split_once('=').map_or(word, |(kind, _)| kind);
     target(word, format!("--out {kind}"))
 }
 
-/// The target of a word of this option, with the settings of the environment.
+/// The target of an argument of this option, with the settings of the environment.
 ///
 /// # Errors
-/// The word or a variable is not valid.
+/// The argument or a variable is not valid.
 pub fn target(word: &str, option: String) -> Result<Target, Failure> {
     let target = Target::parse(word, &|name| std::env::var(name).ok());
     target.map_err(|error| Failure::words(option, error.to_string(), error.remedy()))

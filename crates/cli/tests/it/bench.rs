@@ -144,13 +144,13 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Runs `gatebench` with words, separated by spaces, to its end.
+    /// Runs `gatebench` with arguments, separated by spaces, to its end.
     #[track_caller]
     pub fn gatebench(&self, words: &str) -> Finished {
         self.start(words).wait()
     }
 
-    /// Starts `gatebench` with words, separated by spaces.
+    /// Starts `gatebench` with arguments, separated by spaces.
     pub fn start(&self, words: &str) -> Session<'_> {
         let mut command = self.command();
         command.args(words.split_whitespace());
@@ -358,7 +358,7 @@ impl Finished {
         self
     }
 
-    /// It printed all these words, besides errors.
+    /// It printed all these texts, besides errors.
     #[track_caller]
     pub fn assert_prints(&self, words: &[&str]) -> &Self {
         for word in words {

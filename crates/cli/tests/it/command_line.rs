@@ -1,4 +1,4 @@
-//! Words in, words out: nothing here starts a gateway.
+//! Arguments in, text out: nothing here starts a gateway.
 
 use std::process::{Command, Stdio};
 

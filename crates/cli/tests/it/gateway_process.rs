@@ -18,7 +18,7 @@ impl Gateway {
         Self::run([OsStr::new("gateway"), file.as_os_str()])
     }
 
-    /// `gatebench` with these words, which make it serve, listening.
+    /// A `gatebench` that these arguments make a server, once it listens.
     pub fn run<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
             .args(words)

@@ -1,4 +1,4 @@
-//! The command as a user has it: real processes, real files, exit codes and words.
+//! The command as a user has it: real processes, real files, exit codes and texts.
 // A table of cases is as long as it has cases.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]

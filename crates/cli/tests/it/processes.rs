@@ -8,7 +8,7 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Process {
     pub pid: u32,
-    /// Its command line, word by word.
+    /// The arguments of its command line.
     pub command: Vec<String>,
 }
 

@@ -29,7 +29,7 @@ fn keyed(bench: &Bench, gateways: &str) {
     bench.write("suite.yaml", &suite);
 }
 
-/// A gateway that ends at once, with these words of Python on standard error.
+/// A gateway that ends at once, with this text of Python on standard error.
 fn ends_with(bench: &Bench, words: &str) {
     bench.faulty("honest");
     let spec = bench.read("faulty/gateway.yaml") + "policies: {api_key: native}\n";

@@ -73,7 +73,7 @@ fn disturbed(suite: &Suite) -> Vec<String> {
         .collect()
 }
 
-/// Runs these words in the shortest length, and returns the outcome of each trial. Everything that
+/// Runs a command in the shortest length, and returns the outcome of each trial. Everything that
 /// was measured must be as its scenario says. On a busy machine a response may come
 /// too late: what did not hold is run once more, alone.
 fn smoke(words: &str, gateways: &[&str]) -> Outcomes {

@@ -31,7 +31,7 @@ pub enum NotIsolable {
         scenario: String,
         /// The requested name.
         group: String,
-        /// The groups it has, in words.
+        /// The groups it has, as text.
         known: String,
     },
 }

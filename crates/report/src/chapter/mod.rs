@@ -50,7 +50,7 @@ pub trait Report {
 /// A report.
 #[derive(Default, Serialize)]
 pub struct Document {
-    /// The words after the name of the program at the head of the page.
+    /// The text after the name of the program at the head of the page.
     pub brand: String,
     /// The title of the page.
     pub title: String,
@@ -77,7 +77,7 @@ pub struct Document {
 pub struct Chapter {
     /// Its anchor on the page.
     pub id: &'static str,
-    /// The words of links to it.
+    /// The text of links to it.
     pub link: &'static str,
     /// Its heading, or nothing. A terminal shows the headings among the blocks instead, and
     /// Markdown if the first block is one.
@@ -124,7 +124,7 @@ pub enum Part {
     },
     /// A table of medians and ranges.
     Table(Box<TableBlock>),
-    /// A table of words.
+    /// A table of text.
     Lines(Lines),
     /// Drawings, for the page alone.
     Charts {

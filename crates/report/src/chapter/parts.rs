@@ -10,7 +10,7 @@ use crate::table_view::{TableView, table_view};
 /// A line in bold above the blocks that follow.
 #[derive(Serialize)]
 pub struct Heading {
-    /// The words.
+    /// The text.
     pub text: Text,
     /// True if the colour of its card is shown before it.
     pub key: bool,
@@ -31,7 +31,7 @@ pub enum Tone {
 /// A separate sentence.
 #[derive(Serialize)]
 pub struct Fact {
-    /// The words.
+    /// The text.
     pub text: Text,
     /// The kind of statement; none for a remark.
     pub tone: Option<Tone>,
@@ -64,7 +64,7 @@ pub struct Place {
 /// A text as it is in a file.
 #[derive(Serialize)]
 pub struct Code {
-    /// The words above it, or nothing.
+    /// The caption, or nothing.
     pub caption: Text,
     pub text: String,
     /// True if it is a command, which is wrapped.

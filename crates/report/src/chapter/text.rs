@@ -7,7 +7,7 @@ use crate::method::anchor;
 /// Words, some of them with a style.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Text {
-    /// The words, in order.
+    /// The parts, in order.
     pub spans: Vec<Span>,
     /// The anchor of the method on the page, or empty.
     method: String,
@@ -16,7 +16,7 @@ pub struct Text {
 /// Words of one style.
 #[derive(Clone, Debug, Serialize)]
 pub struct Span {
-    /// The words.
+    /// The text.
     pub text: String,
     /// True if they are strong.
     pub is_strong: bool,
@@ -24,7 +24,7 @@ pub struct Span {
     pub class: String,
 }
 
-/// A table of words.
+/// A table of text.
 #[derive(Default, Serialize)]
 pub struct Lines {
     /// Its name for a screen reader.
@@ -42,13 +42,13 @@ pub struct Lines {
 #[derive(Serialize)]
 pub struct Head {
     pub words: String,
-    /// True if the column has words, and false if it has numbers.
+    /// True if the column has text, and false if it has numbers.
     pub is_text: bool,
     /// The class of the colour that is shown before it, or empty.
     pub class: String,
 }
 
-/// A line of a table of words.
+/// A line of a table of text.
 #[derive(Default, Serialize)]
 pub struct Line {
     /// The words over this line and those that follow, or nothing. A terminal and Markdown have no
@@ -72,17 +72,17 @@ pub struct Line {
     pub more: Vec<String>,
 }
 
-/// A cell of a table of words.
+/// A cell of a table of text.
 #[derive(Default, Serialize)]
 pub struct Entry {
-    /// The words: a paragraph each.
+    /// The text, a paragraph each.
     pub words: Vec<Text>,
     /// The drawing in their place, or empty.
     pub svg: String,
 }
 
 impl Head {
-    /// The head of a column of words.
+    /// The head of a column of text.
     pub fn text(words: impl Into<String>) -> Self {
         let (words, class) = (words.into(), String::new());
         Self {
@@ -175,7 +175,7 @@ impl Entry {
         Self { words, svg }
     }
 
-    /// The words of all paragraphs.
+    /// The text of all paragraphs.
     pub fn plain(&self) -> String {
         let words: Vec<String> = self.words.iter().map(Text::plain).collect();
         words.join(" ")
@@ -191,7 +191,7 @@ impl<T: Into<Text>> From<T> for Entry {
 }
 
 impl Text {
-    /// Strong words.
+    /// Strong text.
     pub fn strong(words: &str) -> Self {
         Self::default().and_strong(words)
     }
@@ -206,17 +206,17 @@ impl Text {
         Self::styled(&format!("chip {class}"), words)
     }
 
-    /// The same words, followed by others.
+    /// The same text, followed by more.
     pub fn and(self, words: &str) -> Self {
         self.with(words, false, "")
     }
 
-    /// The same words, followed by strong ones.
+    /// The same text, followed by strong text.
     pub fn and_strong(self, words: &str) -> Self {
         self.with(words, true, "")
     }
 
-    /// The same words, followed by some in the style of a class.
+    /// The same text, followed by text in the style of a class.
     pub fn and_styled(self, class: &str, words: &str) -> Self {
         self.with(words, false, class)
     }
@@ -238,7 +238,7 @@ impl Text {
         Self::from(before).and_strong(strong).and(after)
     }
 
-    /// The same words, all of them strong if `is_strong`.
+    /// The same text, all of it strong if `is_strong`.
     pub fn strong_if(mut self, is_strong: bool) -> Self {
         self.spans
             .iter_mut()
@@ -246,7 +246,7 @@ impl Text {
         self
     }
 
-    /// The same words with a link to a section of docs/METHOD.md.
+    /// The same text with a link to a section of docs/METHOD.md.
     pub fn computed_as(mut self, method: &str) -> Self {
         if !method.is_empty() {
             self.method = anchor(method);
@@ -254,7 +254,7 @@ impl Text {
         self
     }
 
-    /// The words in no style.
+    /// The text without style.
     pub fn plain(&self) -> String {
         self.spans.iter().map(|it| it.text.as_str()).collect()
     }

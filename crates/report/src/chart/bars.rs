@@ -31,7 +31,7 @@ pub struct Bar {
     pub span: Option<(f64, f64)>,
     /// The ends of its interval or range.
     pub ends: (f64, f64),
-    /// The value in words.
+    /// The value as text.
     pub value: String,
     /// The text that appears when it is pointed at.
     pub tip: String,

@@ -25,7 +25,7 @@ pub struct Row {
     /// The points: place, style and the text that appears when one is pointed at.
     pub dots: Vec<(f64, &'static str, String)>,
     pub median: Option<f64>,
-    /// The median in words, or why there is none.
+    /// The median as text, or why there is none.
     pub value: String,
 }
 

@@ -33,7 +33,7 @@ pub struct Lines<'a> {
 
 /// A panel with a separate vertical axis.
 pub struct Panel {
-    /// The words above it, or empty.
+    /// The caption, or empty.
     pub title: &'static str,
     /// The least height.
     pub height: f64,

@@ -31,7 +31,7 @@ const BAR: f64 = 12.0;
 /// The most characters of the name of a row.
 const NAME_COLUMNS: usize = 30;
 
-/// The names of a chart: one that is unique in the page, and the words for a screen reader.
+/// The names of a chart: one that is unique in the page, and the text for a screen reader.
 pub struct Names {
     id: String,
     title: String,

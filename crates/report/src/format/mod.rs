@@ -1,4 +1,4 @@
-//! Numbers and words as people read them, the same in every form of a report.
+//! Numbers and names as people read them, the same in every form of a report.
 
 mod unit;
 

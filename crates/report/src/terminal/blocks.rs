@@ -5,7 +5,7 @@ use super::style::Style;
 use crate::chapter::{Block, Entry, Fact, Fold, Line, Lines, Note, Part, Text};
 use crate::{Tone, text};
 
-/// The fewest columns for words behind their name.
+/// The fewest columns for text behind its name.
 const WORDS_MIN: usize = 20;
 
 /// The most places of one note that are listed; the page has them all.

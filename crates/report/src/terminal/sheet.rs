@@ -9,7 +9,7 @@ use crate::text;
 /// Blanks between two columns of a table.
 const GAP: &str = "  ";
 
-/// The words of a cell and their style.
+/// The text of a cell and its style.
 pub type Cell = (String, Style);
 
 /// The lines so far, and how they are written.
@@ -47,7 +47,7 @@ impl Sheet {
         }
     }
 
-    /// Writes words that support the rest.
+    /// Writes secondary text.
     pub fn soft(&mut self, words: &str) {
         for line in text::wrap(words, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));

@@ -18,7 +18,7 @@ use gatebench_testbed::Line;
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which a wait for a response looks at its deadline.
 const READ_SLICE: Duration = Duration::from_millis(50);
-/// Bytes of a response that are kept for its words.
+/// Bytes of a response that are kept for its message.
 const WORDS_BYTES: usize = 200;
 /// The longest pause that a server may request.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);

@@ -379,7 +379,7 @@ pub(super) fn usage_of(second: u32, components: &[(&'static str, Option<SeriesUs
     }
 }
 
-/// The judgement with the words of its reasons, as they are in report.json.
+/// The judgement with its reasons, as they are in report.json.
 pub(super) fn validity_of(reasons: &[Reason]) -> Validity {
     let word = |reason: &Reason| {
         let gate = serde_json::to_value(reason.gate).unwrap_or_default();

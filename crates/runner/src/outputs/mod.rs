@@ -1,9 +1,9 @@
 //! Sends a run, second by second, to metrics servers and files, without waiting for any of them.
 //!
-//! A [`Target`] is a word of the command line with the environment's secrets. [`Outputs`] encodes
-//! the facts that the trials hand to its intake once a second and queues them for a sender per
-//! target. `feed` turns the records of a load into facts, and `replay` those of a run on disk. The
-//! workers of the engine take no part in this, and a server that fails changes nothing but a
+//! A [`Target`] is an argument of the command line with the environment's secrets. [`Outputs`]
+//! encodes the facts that the trials hand to its intake once a second and queues them for a sender
+//! per target. `feed` turns the records of a load into facts, and `replay` those of a run on disk.
+//! The workers of the engine take no part in this, and a server that fails changes nothing but a
 //! warning.
 
 mod client;

@@ -1,4 +1,4 @@
-//! The reason why an output was not taken, in the server's words, and the remedy.
+//! The reason why an output was not taken, in the server's message, and the remedy.
 
 use std::fmt;
 use std::io;

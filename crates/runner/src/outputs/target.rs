@@ -1,4 +1,4 @@
-//! The target of an output: a word of the command line, with the environment's settings.
+//! The target of an output: an argument of the command line, with the environment's settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ const INFLUXDB: &str = "http://localhost:8086";
 const INFLUXDB_PORT: u16 = 8086;
 const OTLP: &str = "http://localhost:4318";
 
-/// A word after `--out`, or a variable of the environment, that is not valid.
+/// An argument of `--out`, or a variable of the environment, that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// No such kind of output.
@@ -198,7 +198,7 @@ impl Target {
     /// that of the variables, or the default of k6.
     ///
     /// # Errors
-    /// The word or a variable is not valid.
+    /// The argument or a variable is not valid.
     pub fn parse(word: &str, variables: Variables<'_>) -> Result<Self, TargetError> {
         let (kind, target) = word
             .split_once('=')

@@ -15,7 +15,7 @@ use super::selection::Attach;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The word for all gateways that are found.
+/// The name for all gateways that are found.
 const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
@@ -79,7 +79,7 @@ pub(crate) struct GatewaySelection {
     pub(crate) variants: Vec<Variant>,
     pub(crate) gateways: BTreeMap<String, FoundGateway>,
     pub(crate) warnings: Vec<Warning>,
-    /// By word.
+    /// By argument.
     labels: BTreeMap<String, String>,
 }
 
@@ -95,7 +95,8 @@ impl GatewaySelection {
         }
     }
 
-    /// Adds the gateways of a word. A gateway that the user did not name may be missing.
+    /// Adds the gateways that an argument names. A gateway that the user did not name may be
+    /// missing.
     pub(crate) fn add_word(
         &mut self,
         word: &str,

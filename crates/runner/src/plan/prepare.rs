@@ -1,4 +1,4 @@
-//! Resolves the words of a user to a plan with available gateways.
+//! Resolves the arguments of a user to a plan with available gateways.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::external::{self, PreparedGenerator};
 use crate::warning::Warning;
 use crate::workload;
 
-/// The same words always result in the same plan, so that `--dry-run` shows the run.
+/// The same arguments always result in the same plan, so that `--dry-run` shows the run.
 const DEFAULT_SEED: u64 = 1;
 
 /// Resolves a user's request before anything starts.
@@ -36,7 +36,7 @@ const DEFAULT_SEED: u64 = 1;
 /// omitted with a warning.
 ///
 /// # Errors
-/// Unknown words, files with mistakes, named gateways that are not installed, templates that do not
+/// Unknown names, files with mistakes, named gateways that are not installed, templates that do not
 /// render, too few cores.
 pub fn prepare(
     selection: &Selection,

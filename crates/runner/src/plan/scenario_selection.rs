@@ -1,4 +1,4 @@
-//! Selects one scenario and one load by the words of a user, without a run.
+//! Selects one scenario and one load by the arguments of a user, without a run.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::error::RunnerError;
 /// sweep. The default load is that of the tour.
 ///
 /// # Errors
-/// A word that names nothing, or a file with mistakes.
+/// A name that nothing has, or a file with mistakes.
 pub fn scenario_and_load(
     scenario: &str,
     load: Option<&str>,

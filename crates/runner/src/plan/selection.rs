@@ -57,7 +57,7 @@ pub struct Selection {
     pub cores: Vec<usize>,
     /// The shape of every phase, in place of the load profile's.
     pub shape: Option<Shape>,
-    /// Labels of the gateways by word, if their folders have the same name.
+    /// Labels of the gateways by argument, if their folders have the same name.
     pub labels: BTreeMap<String, String>,
 }
 

@@ -13,8 +13,8 @@ const TOUR: &str = "tour";
 /// The most scenarios in the name of a run.
 const NAMES_MAX: usize = 3;
 
-/// Returns the suite that the words name, or one of the scenarios that they name, and the folder to
-/// which its paths are relative.
+/// Returns the suite that the arguments name, or one of the scenarios that they name, and the
+/// folder to which its paths are relative.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
@@ -119,7 +119,7 @@ fn base_of(source: &Source) -> PathBuf {
     }
 }
 
-/// Finds the scenarios of these words. Returns the mistakes of all files together.
+/// Finds the scenarios that these arguments name. Returns the mistakes of all files together.
 pub(crate) fn scenarios_of<'w>(
     words: impl IntoIterator<Item = &'w str>,
     base: &Path,

@@ -1,4 +1,4 @@
-//! Plans made from the words of a user.
+//! Plans made from the arguments of a user.
 
 use std::path::Path;
 

@@ -28,7 +28,7 @@ const ACCOUNTING: [&str; 2] = [
     "kernel.accounting.softirq",
 ];
 
-/// The word for accounting that the run does not record.
+/// The text for accounting that the run does not record.
 const UNKNOWN: &str = "unknown";
 
 /// The fact that is compared if neither of two runs records its accounting.

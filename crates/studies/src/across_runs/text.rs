@@ -166,7 +166,7 @@ pub(super) fn machine_changed(control: &CellFindings) -> String {
     )
 }
 
-/// The decision in words.
+/// The decision as text.
 pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     let wanted = |it: &&&CellFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,

@@ -1,4 +1,4 @@
-//! The results in words.
+//! The results as text.
 
 use gatebench_model::Capacity;
 use gatebench_model::load::Spread;

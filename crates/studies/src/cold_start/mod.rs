@@ -322,7 +322,7 @@ fn settled(cell: &Cell<'_>) -> Vec<Settled> {
     courses.map(|it| it.settled).collect()
 }
 
-/// The requests until the steady state. The cell has words if some block never reached it, or if
+/// The requests until the steady state. The cell has text if some block never reached it, or if
 /// most blocks are inconclusive.
 fn requests(cell: &Cell<'_>) -> FigureCell {
     let all = settled(cell);

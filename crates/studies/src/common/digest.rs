@@ -101,7 +101,7 @@ fn curve_metric(word: &str) -> Option<CurveMetric> {
     }
 }
 
-/// The word of a metric in tags and sums.
+/// The name of a metric in tags and sums.
 pub(crate) fn metric_word(metric: CurveMetric) -> &'static str {
     match metric {
         CurveMetric::Added => "added",

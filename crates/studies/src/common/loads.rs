@@ -1,4 +1,4 @@
-//! A load in words, the same in plans, displays, reports and documents.
+//! A load as text, the same in plans, displays, reports and documents.
 
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, DrawnThink, Spread, Think};

@@ -98,7 +98,7 @@ pub(crate) fn duration_ns(record: &TrialRecord) -> u64 {
     u64::try_from(elapsed.as_nanos()).unwrap_or(0)
 }
 
-/// An outcome in a word or two.
+/// An outcome in short.
 pub(crate) fn outcome_words(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",

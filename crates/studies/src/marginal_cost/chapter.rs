@@ -172,7 +172,7 @@ fn absence(gateway: &GatewayMarginalCosts) -> Option<String> {
     }
 }
 
-/// Why a number was not measured, in a word or two.
+/// Why a number was not measured, in short.
 fn why(status: &RowStatus) -> Option<&'static str> {
     match status {
         RowStatus::Measured => None,

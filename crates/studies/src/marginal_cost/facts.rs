@@ -32,7 +32,7 @@ pub enum MarginalUnit {
 }
 
 impl MarginalUnit {
-    /// The word for one of them.
+    /// The name of one of them.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Routes => "route",
@@ -51,7 +51,7 @@ pub struct MarginalCostMeasure {
     pub unit: Unit,
     /// The phase that it is measured in; none if each number is a separate phase.
     pub phase: Option<String>,
-    /// Its load in words; the time to readiness is that before the first load.
+    /// Its load as text; the time to readiness is that before the first load.
     pub load: Option<String>,
 }
 

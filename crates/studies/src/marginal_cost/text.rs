@@ -1,4 +1,4 @@
-//! Marginal costs in words.
+//! Marginal costs as text.
 
 use gatebench_report::format::{capitalised, counted, grouped, listed, quantity};
 use gatebench_report::{Tone, Unit};

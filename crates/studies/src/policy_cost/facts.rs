@@ -24,7 +24,7 @@ pub struct CostMeasure {
     /// The phase that it is measured in.
     pub phase: String,
     pub kind: PhaseKind,
-    /// Its load in words: `5,000 requests/s`.
+    /// Its load as text: `5,000 requests/s`.
     pub load: String,
     /// Which values are good.
     pub direction: Direction,

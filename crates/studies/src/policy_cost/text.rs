@@ -1,4 +1,4 @@
-//! Costs in words.
+//! Costs as text.
 
 use gatebench_report::format::{counted, listed, percent, short, signed, split_quantity};
 use gatebench_report::{Tone, Unit};
@@ -99,7 +99,7 @@ fn at(measure: &CostMeasure) -> String {
     format!(" at {}", measure.load)
 }
 
-/// `+1.24 µs (1.10–1.38)`, or the words of the verdict if the cost is small.
+/// `+1.24 µs (1.10–1.38)`, or the verdict if the cost is small.
 fn cost_words(cost: &Cost) -> String {
     let (effect, span) = signed(&cost.difference, |value| {
         split_quantity(value, Unit::CpuNanosecondsPerRequest).0

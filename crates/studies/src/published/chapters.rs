@@ -28,7 +28,7 @@ const EFFECT: &str = "The effect of each difference on figures of this run (of i
 /// The place of the reasons that limit cells.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
 
-/// The records of a spreadsheet: a cell of words, as `100 %` of checks, has them in the last column
+/// The records of a spreadsheet: a cell of text, as `100 %` of checks, has them in the last column
 /// and no numbers.
 const HEAD: &str = "table,row,variant,group,column,unit,median,min,max,blocks,validity,interval_low,\
      interval_high,words";

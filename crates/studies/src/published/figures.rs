@@ -39,7 +39,7 @@ fn aspect(figure: Figure) -> Option<Aspect> {
     }
 }
 
-/// The value of a figure. Checks are words and have none.
+/// The value of a figure. Checks are text and have none.
 fn value(figure: Figure, load: &Load<'_>) -> Result<Option<f64>, StoreError> {
     let counts = &load.phase.counts;
     let cores = |component| cores_busy(load.phase, component);

@@ -194,7 +194,7 @@ impl Load<'_> {
         }
     }
 
-    /// The load in words with its length: `64 connections, 10 s`.
+    /// The load as text with its length: `64 connections, 10 s`.
     pub(super) fn words(&self) -> String {
         let seconds = self.phase.measure_ns as f64 / 1e9;
         let length = if seconds < 1.0 {
@@ -206,7 +206,7 @@ impl Load<'_> {
     }
 }
 
-/// The distinct loads in words.
+/// The distinct loads as text.
 pub(super) fn loads_in_words<'s, 'a: 's>(loads: impl Iterator<Item = &'s Load<'a>>) -> String {
     distinct(loads.map(Load::words)).join("; ")
 }

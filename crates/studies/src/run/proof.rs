@@ -42,7 +42,7 @@ pub struct ParityMismatch {
     pub after_load: bool,
     /// The request.
     pub sent: String,
-    /// The decision in words.
+    /// The decision as text.
     pub received: String,
     /// The expected response.
     pub expected: String,

@@ -1,4 +1,4 @@
-//! The findings in words, one fact each, with its range and its limits.
+//! The findings as text, one fact each, with its range and its limits.
 
 use std::collections::BTreeMap;
 

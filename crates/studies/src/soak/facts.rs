@@ -13,7 +13,7 @@ pub struct SoakFindings {
     /// Label of the gateway.
     pub variant: String,
     pub scenario: String,
-    /// The load, in words.
+    /// The load, as text.
     pub load: String,
     /// The planned length of the measurement, in seconds.
     pub planned_seconds: f64,
@@ -35,7 +35,7 @@ pub struct SoakSegment {
     pub started: Timestamp,
     /// The length of its measurement.
     pub measured_seconds: f64,
-    /// The outcome of its trial, in a word or two.
+    /// The outcome of its trial, in short.
     pub outcome: String,
     /// Requests with a response.
     #[serde(rename = "answers")]

@@ -13,7 +13,7 @@ pub struct CombinedFindings {
     /// Its name.
     pub specification: String,
     pub tags: Vec<String>,
-    /// The load of each run, in words.
+    /// The load of each run, as text.
     pub load: String,
     /// Scenarios with the versions that were measured in them, in the plan's order.
     pub versions: Vec<VersionFindings>,

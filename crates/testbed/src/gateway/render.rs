@@ -150,7 +150,7 @@ impl<'a> Renderer<'a> {
             })
     }
 
-    /// Renders the words of a command; `field` is their place in gateway.yaml.
+    /// Renders the arguments of a command; `field` is their place in gateway.yaml.
     pub(crate) fn words(&self, field: &str, words: &[String]) -> Result<Vec<String>, DriverError> {
         words.iter().map(|word| self.inline(field, word)).collect()
     }

@@ -56,7 +56,7 @@ pub enum RevisionError {
     /// The repository has no such commit.
     #[error("there is no commit '{reference}' in {}", repository.display())]
     NoCommit {
-        /// The word that the user wrote.
+        /// The name that the user wrote.
         reference: String,
         /// Where it was looked for.
         repository: PathBuf,

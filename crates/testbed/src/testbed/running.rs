@@ -16,7 +16,7 @@ use crate::interrupt::{Interrupt, Urgency};
 use crate::probe::{Sampler, Scope};
 use crate::wire::Wire;
 
-/// The word for standard output in a gateway's folder.
+/// The name of standard output in a gateway's folder.
 const STDOUT: &str = "stdout";
 
 /// The running parts of a trial. Dropping it ends the gateway first, then the upstreams and Redis:

@@ -1,4 +1,4 @@
-//! Rates, steps and numbers of cores, as words.
+//! Rates, steps and numbers of cores, as text.
 
 use gatebench_model::HumanDuration;
 

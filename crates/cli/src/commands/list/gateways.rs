@@ -96,7 +96,7 @@ impl Listed {
         Vec::from_iter(words).join(", ")
     }
 
-    /// The versions that the project has run, in words; nothing if it has run the installed one.
+    /// The versions that the project has run, as text; nothing if it has run the installed one.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());

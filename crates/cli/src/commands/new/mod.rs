@@ -140,7 +140,7 @@ fn in_image(like: Like, image: &str) -> String {
     spec.replacen("files:", &container, 1)
 }
 
-/// Rejects a word that is not the name of an image in a line of YAML.
+/// Rejects a text that is not the name of an image in a line of YAML.
 fn image(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     let name = word.rsplit('/').next().unwrap_or_default();

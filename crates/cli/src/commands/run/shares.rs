@@ -1,4 +1,4 @@
-//! Shares of saturation, as words.
+//! Shares of saturation, as text.
 
 use gatebench_model::study::measure::CONNECTIONS;
 

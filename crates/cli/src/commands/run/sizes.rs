@@ -1,4 +1,4 @@
-//! Sizes of gateways, as words.
+//! Sizes of gateways, as text.
 
 use gatebench_model::Limits;
 use gatebench_model::setup::MILLIS_PER_CPU;

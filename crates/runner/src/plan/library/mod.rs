@@ -65,11 +65,11 @@ pub struct Listed<T> {
     pub document: T,
     /// Its origin.
     pub source: Source,
-    /// The word that named it: its name, that of its family, or a path.
+    /// The argument that named it: its name, that of its family, or a path.
     pub word: String,
 }
 
-/// The file that a word on the command line names.
+/// The file that an argument names.
 pub(crate) enum Named {
     Suite(Box<Listed<Suite>>),
     Scenarios(Vec<Listed<Scenario>>),
@@ -232,7 +232,7 @@ impl Library {
         named(&names, word)
     }
 
-    /// The documents of these words. Mistakes of all files are returned at once.
+    /// The documents that these arguments name. Mistakes of all files are returned at once.
     pub(crate) fn find_all<'w, T: Document>(
         &self,
         words: impl IntoIterator<Item = &'w str>,
@@ -253,7 +253,7 @@ impl Library {
         }
     }
 
-    /// The suite or the scenarios that a word on the command line names.
+    /// The suite or the scenarios that an argument names.
     pub(crate) fn find_suite_or_scenarios(&self, word: &str) -> Result<Named, RunnerError> {
         if is_path(word) {
             return open_suite_or_scenarios(Path::new(word));
@@ -289,7 +289,7 @@ impl Library {
     }
 }
 
-/// Reports whether a word is a path, not a name.
+/// Reports whether an argument is a path, not a name.
 pub(crate) fn is_path(word: &str) -> bool {
     word.contains('/') || word.starts_with('.') || word.ends_with(".yaml") || word.ends_with(".yml")
 }
@@ -351,7 +351,7 @@ fn open_place<T: Document>(place: &Place, name: &str) -> Result<Vec<Listed<T>>, 
     Ok(documents)
 }
 
-/// The documents of a file that `word` names.
+/// The documents of the file that `word` names.
 fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, RunnerError> {
     let documents = match source {
         Source::File(path) => read_all(path)?,

@@ -273,7 +273,7 @@ fn explanation(mode: CompareMode) -> &'static str {
     }
 }
 
-/// A cell in words.
+/// A cell as text.
 struct Row {
     gateway: String,
     metric: String,
@@ -310,7 +310,7 @@ impl Row {
     }
 }
 
-/// A verdict in a word or two; that of a control describes the machine.
+/// The verdict in short; that of a control describes the machine.
 fn verdict(found: &CellFindings, mode: CompareMode) -> &'static str {
     match (found.result.verdict, found.control, mode) {
         (Verdict::Better | Verdict::Worse, Some(_), _) => "moved",

@@ -16,7 +16,7 @@ pub struct GroupFindings {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// Its part of the phase's load in words: `16 connections`.
+    /// Its part of the phase's load as text: `16 connections`.
     pub load: String,
     /// Completed trials in which it was.
     pub trials: u32,

@@ -43,7 +43,7 @@ pub struct ScenarioFindings {
     pub sentences: Vec<Sentence>,
 }
 
-/// A load in words.
+/// A load as text.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseLine {
     /// Name of the phase.

@@ -20,7 +20,7 @@ pub struct TrialFindings {
     /// When it began.
     pub started: Timestamp,
     pub duration_ns: u64,
-    /// Its outcome in a word or two: `completed`, `not supported`, `failed`, `interrupted`.
+    /// Its outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
     pub outcome: String,
     /// Worst of its reasons.
     pub validity: Validity,
@@ -84,7 +84,7 @@ pub struct Failure {
     pub block: u32,
     pub scenario: String,
     pub variant: String,
-    /// Whose fault it is, in words.
+    /// Whose fault it is, as text.
     pub culprit: String,
     /// The cause of the failure.
     pub reason: String,

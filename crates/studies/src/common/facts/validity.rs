@@ -124,7 +124,7 @@ pub(crate) enum Blame {
 }
 
 impl Gate {
-    /// The gate in a few words, and the cause of the blocks that it makes unusable.
+    /// The gate in short, and the cause of the blocks that it makes unusable.
     fn facts(self) -> (&'static str, Blame) {
         use Blame::{Gateway, GatewayAlone, Other};
         match self {

@@ -20,7 +20,7 @@ pub struct WireFact {
     pub name: WireName,
     /// As a number, where it is one.
     pub value: Option<f64>,
-    /// In words.
+    /// As text.
     pub text: String,
     /// True if it differs from the other gateways, or from the expected value.
     pub differs: bool,

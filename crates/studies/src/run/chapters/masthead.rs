@@ -1,4 +1,4 @@
-//! The head of every report: the run in a few words.
+//! The head of every report: the run in short.
 
 use gatebench_model::Placement;
 use gatebench_report::chapter::{Block, Chapter, MARKDOWN, Part, TERMINAL};
@@ -42,7 +42,7 @@ pub fn measured(run: &RunFacts) -> String {
     )
 }
 
-/// The state of the run, in a word.
+/// The state of the run.
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Running => "not finished",

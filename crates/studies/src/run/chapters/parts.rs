@@ -9,7 +9,7 @@ use crate::common::facts::{
     Slowness,
 };
 
-/// A table with the words above it.
+/// A table with its caption.
 pub struct PartTable {
     /// The content, with the number of parts shown and the total.
     pub title: String,

@@ -43,7 +43,7 @@ struct State {
     ends: Option<Instant>,
     /// The trial's scenario.
     scenario: String,
-    /// The trial in words.
+    /// The trial as text.
     trial: String,
     /// Its current step.
     doing: String,

@@ -1,4 +1,4 @@
-//! Progress in words.
+//! Progress as text.
 
 use std::time::Duration;
 
