@@ -57,7 +57,7 @@ impl FileKind {
         }
     }
 
-    /// Its name in a sentence.
+    /// The name in a sentence.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
