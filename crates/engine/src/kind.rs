@@ -7,13 +7,13 @@ pub enum Metric {
     Response,
     /// From the actual send to the last byte of the response.
     Service,
-    /// From the intended to the actual send.
+    /// From the intended send to the actual send.
     Lateness,
-    /// Service time without the time the upstream had the request.
+    /// Service time minus the time during which the upstream had the request.
     Added,
-    /// From the actual send to the upstream having the request; only on one host.
+    /// From the actual send until the upstream has the request; only on one host.
     RequestHalf,
-    /// From the upstream sending to the last byte of the response; only on one host.
+    /// From the upstream's send to the last byte of the response; only on one host.
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
