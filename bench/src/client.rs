@@ -44,7 +44,7 @@ pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     })
 }
 
-/// Runs a command on these cores, after the words of `prefix`, and returns its output.
+/// Runs a command on these cores, after the arguments of `prefix`, and returns its output.
 pub fn pinned(
     cores: &str,
     prefix: &[String],

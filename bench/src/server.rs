@@ -20,7 +20,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// `gatebench upstream KIND`, with further words.
+    /// `gatebench upstream KIND`, with further arguments.
     pub fn upstream(programs: &Programs, words: &[&str]) -> Result<Self, String> {
         Self::upstream_on(SERVER_CORE, programs, words)
     }

@@ -1,6 +1,6 @@
 //! A table for people: aligned in a terminal, or Markdown for the documentation.
 
-/// Rows of cells under one head; the first `left` columns are words, the others numbers.
+/// Rows of cells under one head; the first `left` columns are text, the others numbers.
 pub struct Table {
     head: Vec<String>,
     left: usize,

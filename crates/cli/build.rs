@@ -4,7 +4,7 @@ use std::process::Command;
 
 fn main() {
     let version = env!("CARGO_PKG_VERSION");
-    // A source archive has no repository, and then no commit.
+    // A source archive has no repository and therefore no commit.
     let version = match git(&["log", "-1", "--format=%h %cs", "--abbrev=12"]) {
         Some(commit) => format!("{version} ({commit})"),
         None => version.to_owned(),
@@ -18,7 +18,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }
 
-/// Returns the output of a git command; none if there is no git or no repository.
+/// Returns the output of a git command, or none if there is no git or no repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

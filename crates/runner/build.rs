@@ -1,4 +1,4 @@
-//! Rebuilds when a scenario, a load or a suite changes: they are embedded.
+//! Rebuilds the crate if an embedded scenario, load or suite changes.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../scenarios");

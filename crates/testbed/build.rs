@@ -1,4 +1,4 @@
-//! Rebuilds when a gateway folder changes: the folders are embedded.
+//! Rebuilds the crate if an embedded gateway folder changes.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../gateways");

@@ -72,7 +72,7 @@ pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, S
     })
 }
 
-/// Returns a path as a word of a command line.
+/// Returns a path as an argument of a command.
 fn word(path: &Path) -> String {
     path.display().to_string()
 }

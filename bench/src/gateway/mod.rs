@@ -101,7 +101,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Cell>, String> {
     Ok(cells::CELLS.iter().filter(is_chosen).collect())
 }
 
-/// A path as a word of a command line.
+/// A path as an argument of a command.
 fn word(path: &Path) -> String {
     path.display().to_string()
 }

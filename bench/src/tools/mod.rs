@@ -21,7 +21,7 @@ pub struct Tool {
     pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
     /// Reads its result from its output; an error if the run does not count.
     pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
-    /// Program and words that print its version; none for the project's own.
+    /// Program and arguments that print its version; none for the project's own.
     pub version: Option<[&'static str; 2]>,
 }
 

@@ -18,12 +18,12 @@ pub enum Exit {
     Environment = 3,
     /// A verdict is inconclusive, or nothing valid was measured.
     Inconclusive = 4,
-    /// A signal stopped it.
+    /// A signal ended the command.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// All of them in the order of their codes, each with its meaning for `--help`.
+    /// All exit codes in ascending order, each with its meaning for `--help`.
     pub const ALL: [(Self, &'static str); 6] = [
         (Self::Fine, "success"),
         (
@@ -62,7 +62,7 @@ impl Exit {
         }
     }
 
-    /// The exit code of a fault of this culprit.
+    /// The exit code for a fault of this culprit.
     pub fn of(culprit: &Culprit) -> Self {
         match culprit {
             Culprit::Gateway(_) | Culprit::Upstream | Culprit::Engine => Self::CheckFailed,

@@ -1,4 +1,4 @@
-//! Errors as a user reads them: culprit, error and remedy.
+//! Errors as the user sees them: culprit, error and remedy.
 
 use gatebench_config::Diagnostics;
 use gatebench_import::ImportError;
@@ -24,14 +24,14 @@ pub enum Failure {
         /// The exit code.
         exit: Exit,
     },
-    /// All files with mistakes.
+    /// Mistakes in input files, grouped by file.
     Mistakes(Vec<Diagnostics>),
     /// The reader of standard output has closed it.
     PipeClosed,
 }
 
 impl Failure {
-    /// A failure of `culprit` with its exit code.
+    /// Returns a failure of `culprit` with the given exit code.
     pub fn said(
         exit: Exit,
         culprit: impl Into<String>,
@@ -46,12 +46,12 @@ impl Failure {
         }
     }
 
-    /// A failure whose exit code follows from the culprit.
+    /// Returns a failure whose exit code follows from the culprit.
     pub fn of(culprit: &Culprit, what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::said(Exit::of(culprit), culprit.to_string(), what, remedy)
     }
 
-    /// An argument or an input file that is not valid.
+    /// Returns a failure of an argument or an input file.
     pub fn words(
         word: impl Into<String>,
         what: impl Into<String>,
@@ -60,7 +60,7 @@ impl Failure {
         Self::said(Exit::WrongWords, word, what, remedy)
     }
 
-    /// A failure of the culprit that an error names.
+    /// Returns a failure of the culprit that an error names.
     pub fn blamed(error: &impl Blame) -> Self {
         Self::of(&error.culprit(), error.to_string(), error.remedy())
     }
@@ -79,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// The error without its culprit and its remedy.
+    /// The error without culprit and remedy.
     pub fn what(&self) -> String {
         match self {
             Self::Said { what, .. } => what.clone(),
@@ -89,7 +89,8 @@ impl Failure {
     }
 }
 
-/// The lines of a message without the name of its culprit, the second and later ones indented.
+/// Returns the lines of a message without the name of its culprit. All lines but the first are
+/// indented.
 pub fn indented_reason(message: &str, culprit: &str, indent: usize) -> String {
     let rest = message.strip_prefix(culprit);
     let message = rest.map_or(message, |rest| rest.trim_start_matches([' ', ':']));

@@ -1,5 +1,5 @@
-//! The message of a panic, which is a defect of gatebench. A panic unwinds, so that the guards end
-//! all processes that were started; the supervisors would also end them.
+//! Reports a panic as a defect of gatebench. A panic unwinds, so the guards end all processes that
+//! were started; if they did not, the supervisors would.
 
 use crate::terminal;
 

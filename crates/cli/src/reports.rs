@@ -1,4 +1,4 @@
-//! The report of a run in its forms, and the files of it in the run directory.
+//! Writes the report of a run in all formats to the run directory.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// Name of the HTML report in a run directory.
 pub const PAGE: &str = "report.html";
 
-/// A file of the run directory and how it is written.
+/// A file of the report, and the function that produces it.
 type Form = (&'static str, fn(&Findings) -> String);
 
 const FILES: [Form; 5] = [
@@ -30,7 +30,7 @@ const FILES: [Form; 5] = [
     }),
 ];
 
-/// The readers of the files of a report, before the umask applies.
+/// Who may read the files of a report, before the umask applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Everyone: secrets are masked.
@@ -80,7 +80,7 @@ pub fn write(dir: &Path, findings: &Findings, readers: Readers) -> Result<PathBu
     Ok(dir.join(PAGE))
 }
 
-/// The report for this terminal, or its first screen.
+/// The complete report for this terminal, or only its first screen.
 pub fn for_terminal(findings: &Findings, brief: bool) -> String {
     let options = TerminalOptions {
         brief,
@@ -98,11 +98,12 @@ pub fn terminal_options() -> TerminalOptions {
     }
 }
 
-/// Writes a temporary file and renames it, so that a page that is open in a browser is never half
-/// written. It follows no link, because the directory may come from another user.
+/// Writes a temporary file and renames it, so that a browser never reads a partly written page. It
+/// follows no link, because the directory may come from another user.
 fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
     let temporary = path.with_extension("tmp");
-    // A killed process may have left one. If it cannot be removed, creating it fails below.
+    // A killed process may have left a temporary file. If it cannot be removed, creating the new
+    // one fails below.
     let _ = fs::remove_file(&temporary);
     let mut options = File::options();
     let written = options
@@ -113,7 +114,7 @@ fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
-        // A partial file must not use the space that is left.
+        // A partial file must not keep using disk space.
         let _ = fs::remove_file(&temporary);
         Failure::environment(
             format!("cannot write {}: {error}", path.display()),

@@ -26,7 +26,7 @@ pub fn on_signal(mut on_signal: impl FnMut() + Send + 'static) -> Result<(), Fai
     })
 }
 
-/// A flag that the first signal sets.
+/// Returns a flag that the first signal sets.
 pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -34,12 +34,12 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// The time that a server has to see the flag before the process ends.
+/// How long a server has to notice the flag before the process ends.
 const FLAG_SEEN_MAX: Duration = Duration::from_millis(250);
 
-/// Returns a flag that the second SIGINT or SIGTERM sets; the process ends soon after. The first of
-/// them calls `on_first`. Each SIGHUP calls `on_hangup` on a separate thread, because a long call
-/// must not delay other signals. Hang-ups that arrive during a call lead to one more call.
+/// Returns a flag that the second SIGINT or SIGTERM sets; the process ends soon after. The first
+/// such signal calls `on_first`. Each SIGHUP calls `on_hangup` on a separate thread, because a long
+/// call must not delay other signals. All SIGHUPs that arrive during a call lead to one more call.
 pub fn second_stop_flag(
     mut on_first: impl FnMut() + Send + 'static,
     mut on_hangup: impl FnMut() + Send + 'static,
@@ -54,13 +54,13 @@ pub fn second_stop_flag(
     let handle = move || {
         let mut is_first = true;
         signals.forever().for_each(|signal| match signal {
-            // If the channel is full, a call that is already due also serves this signal.
+            // If the channel is full, the call that is already pending serves this signal as well.
             SIGHUP => drop(hangup.try_send(())),
             _ if std::mem::take(&mut is_first) => on_first(),
             _ => {
                 flag.store(true, Ordering::Relaxed);
                 thread::sleep(FLAG_SEEN_MAX);
-                // A worker may be busy for long, so the process does not wait for it.
+                // A worker may be busy for a long time, so the process does not wait for it.
                 signal_hook::low_level::exit(i32::from(Exit::Fine.code()));
             }
         });
@@ -74,8 +74,8 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure
     builder.spawn(body).map(drop).map_err(cannot)
 }
 
-/// Makes writing beyond the limit on file sizes an error like a full disk, instead of the end of
-/// the process.
+/// Turns a write beyond the file size limit into an error, like that of a full disk. By default, it
+/// would end the process.
 pub fn survive_file_size_limit() -> Result<(), Failure> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(cannot)?;
     Ok(())

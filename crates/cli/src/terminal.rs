@@ -1,6 +1,6 @@
-//! Printing. A closed standard output (`| head`) is neither an error nor a panic. All text for a
-//! terminal passes through here, which removes escape sequences that gateways, upstreams and files
-//! may contain.
+//! Prints to the terminal. A closed standard output (`| head`) is neither an error nor a panic. All
+//! text for a terminal passes through here, which removes escape sequences that gateways, upstreams
+//! and files may contain.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
@@ -10,15 +10,16 @@ use gatebench_report::text::{clean_lines, for_terminal};
 
 use crate::failure::{Failure, indented_reason};
 
-/// The width without a terminal, and the largest width on one.
+/// The width if there is no terminal, and the largest width on a terminal.
 pub const WIDTH: usize = 100;
 
-/// Prints text for people and a line end on standard output.
+/// Prints text for people and a newline on standard output.
 pub fn say(text: &str) -> Result<(), Failure> {
     write_out(&for_terminal(text, stdout_colors()))
 }
 
-/// Prints data and a line end on standard output: byte for byte, unless that is a terminal.
+/// Prints data and a newline on standard output. The data is unchanged unless standard output is a
+/// terminal.
 pub fn say_data(text: &str) -> Result<(), Failure> {
     let text = match stdout_is_terminal() {
         true => Cow::Owned(for_terminal(text, stdout_colors())),
@@ -39,13 +40,13 @@ fn write_out(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints text and a line end on standard error. If it is closed, the text is lost.
+/// Prints text and a newline on standard error. If it is closed, the text is lost.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", in_progress(text));
 }
 
 impl Failure {
-    /// Prints it on standard error.
+    /// Prints the failure on standard error.
     pub fn print(&self) {
         match self {
             Self::Said {
@@ -72,7 +73,7 @@ impl Failure {
     }
 }
 
-/// Returns the text in a form that a bar on standard error can show.
+/// Returns the text in a form that a progress bar on standard error can show.
 pub fn in_progress(text: &str) -> String {
     for_terminal(text, stderr_colors())
 }
@@ -82,7 +83,7 @@ pub fn stdout_colors() -> bool {
     wants_colors(&Term::stdout())
 }
 
-/// As [`stdout_colors`], of standard error.
+/// Like [`stdout_colors`], for standard error.
 pub fn stderr_colors() -> bool {
     wants_colors(&Term::stderr())
 }
@@ -122,8 +123,8 @@ fn width(term: &Term) -> usize {
         .map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH))
 }
 
-/// Text broken between words so that it fits `width` columns, of which colours take none; further
-/// lines begin with `indent` spaces.
+/// Wraps text between words at `width` columns. Colour sequences take no columns, and further lines
+/// begin with `indent` spaces.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;

@@ -22,7 +22,7 @@ pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 pub trait Document: DeserializeOwned {
     /// The name of the kind of file in a sentence.
     const TITLE: &'static str;
-    /// The word of the kind of file in `gatebench schema WORD`.
+    /// The name of the kind of file in `gatebench schema NAME`.
     const WORD: &'static str;
 
     /// Values that are read from other files and stay out of the tree.
@@ -63,7 +63,7 @@ pub enum ReadError {
     /// It cannot be read.
     #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Io {
-        /// The kind of file that was expected, in words.
+        /// The kind of file that was expected, as text.
         kind: &'static str,
         path: PathBuf,
         /// The system's reason.

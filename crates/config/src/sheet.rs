@@ -117,7 +117,7 @@ impl Sheet {
 /// A YAML document as JSON, without places.
 ///
 /// # Errors
-/// The first mistake, in words that end with what to do.
+/// The first mistake, as text that ends with what to do.
 pub fn yaml_value(text: &str) -> Result<Value, String> {
     let (root, problems) = yaml::load(text);
     let wrong = problems.first().map(|problem| {

@@ -13,7 +13,7 @@ use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
 
 use crate::load::nanos;
 
-/// The longest time for connecting.
+/// The longest time to wait for connections.
 const CONNECT_NS: u64 = 5_000_000_000;
 
 /// Messages over loopback TCP, by the event loops of engine and upstream: a client that sends a
@@ -21,13 +21,13 @@ const CONNECT_NS: u64 = 5_000_000_000;
 /// that counts and responds.
 #[derive(Clone, Debug)]
 pub struct Bare {
-    /// Bytes of a request message.
+    /// Size of a request message in bytes.
     pub asked_bytes: usize,
-    /// Bytes of a response message.
+    /// Size of a response message in bytes.
     pub answered_bytes: usize,
     /// Connections, over all cores of the client.
     pub connections: u32,
-    /// The discarded first part.
+    /// The first part, which is discarded.
     pub warm_up: Duration,
     /// The measured part.
     pub measure: Duration,
@@ -36,21 +36,21 @@ pub struct Bare {
     pub server_cores: Vec<usize>,
     /// True if the client polls for responses instead of sleeping until they come.
     pub spin: bool,
-    /// Kernel interface; `None` takes the best the kernel grants.
+    /// Kernel interface; `None` chooses the best that the kernel grants.
     pub backend: Option<Backend>,
 }
 
-/// The messages that were carried.
+/// The messages that were exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Messages that came back within the measurement.
+    /// Messages that came back during the measurement.
     pub exchanges: u64,
     /// The length of the measurement.
     pub measure_ns: u64,
 }
 
 impl Bare {
-    /// Carries messages for the warm-up and the measurement.
+    /// Exchanges messages for the warm-up and the measurement.
     ///
     /// # Errors
     /// The kernel refuses a core, an address, the event loop or a connection.
@@ -68,7 +68,7 @@ impl Bare {
                     stop: &stop,
                 };
                 let at = move |bound: &[SocketAddr]| {
-                    // Ignored where the client has failed meanwhile.
+                    // The client may have failed meanwhile; then nobody receives this.
                     let _ = heard.send(bound[0]);
                 };
                 workers.serve(&Echo(self), at).map_err(io::Error::other)
@@ -111,9 +111,9 @@ impl Bare {
 
 /// One side of a connection.
 struct Side {
-    /// Bytes of the message under way that have not come.
+    /// Bytes of the current message that have not arrived.
     missing: usize,
-    /// The message to send; with the loop while it is being sent.
+    /// The message to send; `None` while the loop is sending it.
     message: Option<Vec<u8>>,
     /// Messages that are still to be sent.
     owed: u64,
@@ -128,7 +128,7 @@ impl Side {
         }
     }
 
-    /// Takes bytes that came; the whole messages among them.
+    /// Counts received bytes; returns the number of messages that they complete.
     fn took(&mut self, mut bytes: usize, expects: usize) -> u64 {
         let mut whole = 0;
         while bytes >= self.missing {
@@ -140,7 +140,7 @@ impl Side {
         whole
     }
 
-    /// Sends the messages that are due, as far as the loop takes them.
+    /// Sends the owed messages until the loop accepts no more.
     fn send<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         while self.owed > 0
             && let Some(message) = self.message.take()
@@ -245,7 +245,7 @@ impl IoTask for Client<'_> {
 }
 
 impl Client<'_> {
-    /// Makes all its connections.
+    /// Opens all its connections.
     fn connected<I: Io>(&self, io: &mut I) -> io::Result<Vec<(ConnId, Side)>> {
         for _ in 0..self.connections {
             io.connect(self.server, None)?;

@@ -31,8 +31,8 @@ impl Head for http2::Head<'_> {
     }
 }
 
-/// The checks that one response fails, in words, as [`crate::Outcome::checks`] has them: for
-/// responses outside a load. `body_bytes` is the length of the body as it came.
+/// The checks that one response fails, as the texts in [`crate::Outcome::checks`]; for responses
+/// outside a load. `body_bytes` is the length of the body as received.
 pub fn failed_checks(
     checks: &[Check],
     head: &http1::Head<'_>,
@@ -71,7 +71,7 @@ enum BodyCheck {
 }
 
 impl Checks {
-    /// Compiles checks; `first` is the number of the first of them, in the counts of the load.
+    /// Compiles checks; `first` is the index of the first of them in the counts of the load.
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
         let mut compiled = Self {
             statuses: Vec::new(),
@@ -130,7 +130,7 @@ impl Checks {
         }
     }
 
-    /// Checks how many bytes the body had as it came, kept or not.
+    /// Checks the length of the body as received, whether it was kept or not.
     pub(crate) fn length(&self, body_bytes: u64, mut failed: impl FnMut(usize)) {
         for (number, bytes) in &self.lengths {
             if *bytes != body_bytes {
@@ -139,7 +139,7 @@ impl Checks {
         }
     }
 
-    /// No check of the body holds: there is more of it than is kept.
+    /// Fails all checks of the body, because it is longer than what may be kept.
     pub(crate) fn fail_body(&self, mut failed: impl FnMut(usize)) {
         self.bodies.iter().for_each(|(number, _)| failed(*number));
     }

@@ -1,4 +1,4 @@
-//! A load made ready for its workers: requests rendered, checks compiled, schedules computed.
+//! A load prepared for its workers: requests rendered, checks compiled, schedules computed.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,7 +29,8 @@ pub(crate) struct Compiled<'a> {
 /// One request of one group, ready to be sent.
 pub(crate) struct Route {
     pub(crate) rendered: Rendered,
-    /// The same for the last request of a connection, where connections end after a number of them.
+    /// The same for the last request of a connection, if connections end after a number of
+    /// requests.
     pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
 }
@@ -96,8 +97,8 @@ impl Route {
     }
 }
 
-/// The schedule of an open group. Each group sends a part of a gap after the one before, so that
-/// several groups at one rate do not send at the same instants.
+/// The schedule of an open group. Each group starts a fraction of a gap after the previous one, so
+/// that several groups at one rate do not send at the same instants.
 pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
     let Shape::Open(open) = &load.groups[number].shape else {
         return None;

@@ -9,13 +9,13 @@ use gatebench_net::tls::{SessionError, SettingsError};
 pub enum ConnectError {
     /// The kernel's reason.
     Kernel(String),
-    /// No further connection was made within this number of seconds.
+    /// No further connection was made within the limit.
     Late {
-        /// The connections that were made before.
+        /// The number of connections that were made until then.
         made: u32,
-        /// The connections that were to be made.
+        /// The number of connections that were to be made.
         wanted: u32,
-        /// Seconds.
+        /// The limit in seconds.
         limit_s: u64,
     },
     /// The server closed the connection during the TLS handshake.
@@ -33,7 +33,7 @@ pub enum ConnectError {
     Tls(SessionError),
     /// The server did not agree to HTTP/2 in the TLS handshake.
     NoHttp2,
-    /// The server broke HTTP/2, in these words.
+    /// The server violated HTTP/2; the reason as text.
     NotHttp2(String),
     /// The server ended the HTTP/2 connection before the first request.
     GoAway,

@@ -1,4 +1,4 @@
-//! One connection of the engine and the exchange under way on it.
+//! One connection of the engine and its current exchange.
 
 use std::net::IpAddr;
 
@@ -10,16 +10,16 @@ use crate::kept_body::Allowance;
 use crate::layer::Layer;
 use crate::response::{Exchange, Response};
 
-/// True if a request says that it is its connection's last.
+/// True if a request states that it is the last of its connection.
 pub(crate) type Last = bool;
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Until requests may be sent: TLS is part of it.
+    /// Requests may not be sent yet; the TLS handshake belongs to this state.
     Connecting,
     Idle,
-    /// A request is under way.
+    /// A request is in flight.
     Busy,
 }
 
@@ -27,14 +27,15 @@ pub(crate) struct Connection {
     pub(crate) group: usize,
     pub(crate) state: State,
     pub(crate) response: Response,
-    /// The request's bytes while they are not with the kernel, and which route they hold.
+    /// The request's bytes while the kernel does not have them, and the route they belong to.
     pub(crate) buffer: Option<Vec<u8>>,
     pub(crate) buffer_holds: Option<(usize, Last)>,
     /// The layer between HTTP and the socket; `None` if bytes pass unchanged.
     pub(crate) layer: Option<Box<Layer>>,
     /// The streams of an HTTP/2 connection; the other fields about requests are then unused.
     pub(crate) http2: Option<Box<Http2>>,
-    /// True if the response is complete and the request has not left whole: it is not idle before.
+    /// True if the response is complete but the request has not been sent completely; the
+    /// connection is not idle until then.
     pub(crate) waits_to_send: bool,
     /// True if it takes no further request, because there are too many connections.
     pub(crate) leaving: bool,
@@ -52,7 +53,7 @@ pub(crate) struct Connection {
 pub(crate) enum Progress {
     Incomplete,
     Complete,
-    /// Complete, and followed by bytes without a request.
+    /// Complete, but followed by bytes that belong to no request.
     Excess,
 }
 
@@ -88,7 +89,7 @@ impl Connection {
         self.decoder.expect(is_head);
     }
 
-    /// Takes bytes of the response.
+    /// Processes bytes of the response.
     pub(crate) fn receive(
         &mut self,
         mut input: &[u8],

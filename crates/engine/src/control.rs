@@ -1,8 +1,8 @@
-//! The means to stop a load and to watch it from another thread.
+//! Stops a load and watches it from another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Stops a load from another thread and shows how it is going.
+/// Stops a load from another thread and shows its progress.
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
@@ -26,7 +26,7 @@ pub struct Live {
 }
 
 impl Control {
-    /// A control for a load of this many workers.
+    /// A control for a load with this number of workers.
     pub fn new(workers: usize) -> Self {
         Self {
             stop: AtomicBool::new(false),

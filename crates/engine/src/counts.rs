@@ -7,9 +7,9 @@ use crate::kind::{Class, ErrorKind};
 pub struct Counts {
     /// Arrivals due in the measured window.
     pub intended: u64,
-    /// Of these, those that were sent.
+    /// Of these, requests that were sent.
     pub sent: u64,
-    /// Of these, those that got a response.
+    /// Of these, requests that got a response.
     pub completed: u64,
     /// Responses that arrived within the window, whenever their request was due: throughput is
     /// computed from them.
@@ -20,7 +20,7 @@ pub struct Counts {
     pub errors: [u64; ErrorKind::ALL.len()],
     /// Arrivals dropped because the queue was full.
     pub dropped: u64,
-    /// The longest the queue was.
+    /// The greatest length of the queue.
     pub queued_max: u64,
     /// Responses that failed a check, by the check's number.
     pub checks_failed: Vec<u64>,
@@ -32,11 +32,11 @@ pub struct Counts {
     /// made before a request is given to it. In a load of connections they are requests, and count
     /// in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
-    /// Bytes of requests, heads included.
+    /// Bytes of requests, including heads.
     pub bytes_sent: u64,
-    /// Bytes of responses, heads included.
+    /// Bytes of responses, including heads.
     pub bytes_received: u64,
-    /// Responses whose four times are known.
+    /// Responses for which all four times are known.
     pub traced: u64,
     /// Responses without the times, though the request carried a nonce.
     pub untimed: u64,

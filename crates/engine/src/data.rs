@@ -1,5 +1,5 @@
-//! The values that requests are filled with, resolved: names are numbers, and every law is ready to
-//! be drawn from. Shared by all workers, changed by none.
+//! The values for templates in requests, resolved: names are numbers, and every distribution is
+//! ready to be drawn from. Shared by all workers and never modified.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,7 @@ pub enum DataError {
         /// The columns of the source.
         columns: String,
     },
-    /// A law has parameters for which it is not defined.
+    /// A distribution has parameters for which it is not defined.
     Undefined {
         /// The source.
         name: String,
@@ -101,7 +101,7 @@ pub(crate) enum Values {
     Zipf(Zipf<f64>),
 }
 
-/// Rows, and the law by which they are chosen.
+/// Rows, and the distribution by which they are chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
@@ -126,10 +126,10 @@ pub(crate) struct Slot {
 }
 
 impl DataSet {
-    /// Makes the sources of a scenario ready.
+    /// Prepares the sources of a scenario.
     ///
     /// # Errors
-    /// A law is not defined for its numbers, or a list is empty.
+    /// A distribution is not defined for its parameters, or a list is empty.
     pub fn new(sources: &BTreeMap<String, Source>) -> Result<Self, DataError> {
         let sources = sources.iter().map(|(name, source)| {
             let values = values(source).map_err(|reason| DataError::Undefined {

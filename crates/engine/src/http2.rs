@@ -1,4 +1,4 @@
-//! HTTP/2 on one connection: many exchanges at a time.
+//! HTTP/2 on one connection: several exchanges at a time.
 
 use std::io::Write as _;
 
@@ -15,19 +15,19 @@ use crate::sampler::Sampler;
 /// One connection's streams.
 pub(crate) struct Http2 {
     client: Client,
-    /// By slot.
+    /// The streams by slot.
     streams: Vec<Stream>,
-    /// Frames to be sent; the layer below takes them.
+    /// Frames to be sent, for the layer below.
     pub(crate) frames: Vec<u8>,
     /// Slots whose streams have ended, and the way they ended.
     pub(crate) ended: Vec<(usize, End)>,
     /// Requests that could not be begun because the server allows fewer streams than the load has.
     pub(crate) parked: u32,
-    /// Of its worker, for bodies.
+    /// The worker's memory for bodies.
     allowance: Allowance,
 }
 
-/// A stream and its response; without an identity it is free.
+/// A stream and its response. A slot without a stream identifier is free.
 pub(crate) struct Stream {
     pub(crate) id: Option<StreamId>,
     pub(crate) response: Response,
@@ -80,7 +80,7 @@ impl Http2 {
         self.client.open_count() == 0 && self.ended.is_empty()
     }
 
-    /// Begins an exchange; returns false if the server allows no more of them.
+    /// Begins an exchange; returns false if the server allows no further stream.
     pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) -> bool {
         let Some(id) = self.client.request(block, body, &mut self.frames) else {
             return false;
@@ -97,7 +97,7 @@ impl Http2 {
         true
     }
 
-    /// Takes bytes that came at `now_ns`. Streams that end are listed in `ended`.
+    /// Processes bytes received at `now_ns`. Streams that end are listed in `ended`.
     pub(crate) fn receive(
         &mut self,
         mut input: &[u8],
@@ -137,7 +137,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// Frees a slot whose stream has ended, and hands out its response.
+    /// Frees a slot whose stream has ended, and returns its response.
     pub(crate) fn finish(&mut self, slot: usize) -> &Response {
         let stream = &mut self.streams[slot];
         stream.id = None;
@@ -151,7 +151,7 @@ impl Http2 {
             .map(|(slot, stream)| (slot, &stream.response.exchange))
     }
 
-    /// Gives a stream up.
+    /// Cancels a stream.
     pub(crate) fn cancel(&mut self, slot: usize) {
         if let Some(id) = self.streams[slot].id {
             self.client.reset(id, ErrorCode::CANCEL, &mut self.frames);
@@ -159,7 +159,7 @@ impl Http2 {
         }
     }
 
-    /// Refills the server's budgets of frames that do no work; once a second.
+    /// Refills the server's budgets of frames that do no work; called once per second.
     pub(crate) fn refill(&mut self) {
         self.client.refill_budgets();
     }
@@ -172,26 +172,26 @@ pub(crate) trait Responses {
     fn end(&self, response: &mut Response);
 }
 
-/// A stream that has not ended.
+/// The stream with this identifier, if it has not ended.
 fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Stream> {
     streams
         .get_mut(id.slot())
         .filter(|stream| stream.id == Some(id))
 }
 
-/// One worker's header block and body of one route, in memory that is used again and again.
+/// One worker's header block and body of one route, in memory that is reused.
 pub(crate) struct Message {
     block: Block,
     nonce: Option<Variable>,
     body: Vec<u8>,
-    /// Names of the user's fields in lower case, as HTTP/2 has them (RFC 9113 8.2.1).
+    /// Names of the user's fields in lower case, as HTTP/2 requires (RFC 9113 8.2.1).
     names: Vec<String>,
-    /// A value on its way into the block.
+    /// A value that is being written into the block.
     text: Vec<u8>,
 }
 
 impl Message {
-    /// A request of which only the nonce changes, or the first one of those that are drawn.
+    /// A message in which only the nonce changes, or the first of those whose values are drawn.
     pub(crate) fn new(
         rendered: &Rendered,
         scheme: &str,
@@ -214,7 +214,7 @@ impl Message {
         message
     }
 
-    /// Turns it into the next request that is drawn.
+    /// Changes it into the next request with drawn values.
     pub(crate) fn draw(
         &mut self,
         rendered: &Rendered,
@@ -252,7 +252,7 @@ impl Message {
         }
     }
 
-    /// The same with another nonce.
+    /// The same message with another nonce.
     pub(crate) fn with(&mut self, nonce: Nonce) -> (&Block, &[u8]) {
         if let Some(variable) = &self.nonce {
             self.block.set(variable, &nonce.to_hex());
@@ -261,7 +261,7 @@ impl Message {
     }
 }
 
-/// Fields that HTTP/2 does not have (RFC 9113 8.2.2); the name is in lower case.
+/// Reports whether HTTP/2 does not allow the field (RFC 9113 8.2.2); the name is in lower case.
 fn is_of_connection(name: &str) -> bool {
     const FIELDS: [&str; 5] = [
         "connection",

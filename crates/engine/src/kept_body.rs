@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A body longer than this, as it comes or decoded, is not kept.
+/// The greatest length of a body, as received or decoded, that is kept.
 pub(crate) const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The bytes that every response may keep, and keeps memory for.
+/// The bytes that every response may keep regardless of the others.
 const SPARED_BYTES: usize = 16 * 1024;
 
-/// The bytes beyond that which all responses under way of a worker may keep together. Vectors grow
-/// by doubling, so the memory is at most twice as much.
+/// The bytes beyond [`SPARED_BYTES`] that all responses in flight of a worker may keep together.
+/// Vectors grow by doubling, so the memory is at most twice as much.
 const LENT_MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// The bytes that a worker may still lend to bodies.
@@ -41,13 +41,13 @@ impl Allowance {
     }
 }
 
-/// The part of a body that has come.
+/// The part of a body that has been received.
 #[derive(Debug)]
 pub(crate) struct KeptBody {
     bytes: Vec<u8>,
     lent_bytes: usize,
     allowance: Allowance,
-    /// True if more has come than may be kept; then nothing is kept.
+    /// True if the body is longer than what may be kept; then nothing is kept.
     is_too_long: bool,
 }
 
@@ -84,7 +84,7 @@ impl KeptBody {
         }
     }
 
-    /// The body; `None` if it was longer than may be kept.
+    /// The body; `None` if it was longer than what may be kept.
     pub(crate) fn whole(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.bytes)
     }

@@ -7,13 +7,13 @@ pub enum Metric {
     Response,
     /// From the actual send to the last byte of the response.
     Service,
-    /// From the intended to the actual send.
+    /// From the intended send to the actual send.
     Lateness,
-    /// Service time without the time the upstream had the request.
+    /// Service time minus the time during which the upstream had the request.
     Added,
-    /// From the actual send to the upstream having the request; only on one host.
+    /// From the actual send until the upstream has the request; only on one host.
     RequestHalf,
-    /// From the upstream sending to the last byte of the response; only on one host.
+    /// From the upstream's send to the last byte of the response; only on one host.
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
@@ -34,7 +34,7 @@ impl Metric {
         Self::Receiving,
     ];
 
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Response => "response",
@@ -85,7 +85,7 @@ impl Class {
         }
     }
 
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "2xx",
@@ -125,7 +125,7 @@ impl ErrorKind {
         Self::Tls,
     ];
 
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Connect => "connect",

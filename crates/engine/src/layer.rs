@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 use gatebench_net::{ConnId, Io, Outbox};
 
-/// The layers of one connection, and the bytes that wait to be sent through them.
+/// The layers of one connection, and the bytes that are queued to be sent through them.
 pub(crate) struct Layer {
     session: Option<Session>,
     outbox: Outbox,
 }
 
 impl Layer {
-    /// Begins on a connection that has just been made: queues the first bytes.
+    /// Starts the layers of a new connection: queues the first bytes.
     pub(crate) fn begin(
         preamble: &[u8],
         tls: Option<&ClientContext>,
@@ -53,7 +53,7 @@ impl Layer {
         }
     }
 
-    /// Takes bytes that arrived; appends their plaintext to `plain`.
+    /// Processes received bytes; appends their plaintext to `plain`.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
@@ -70,7 +70,7 @@ impl Layer {
         }
     }
 
-    /// The server closed its side; an error where its last bytes may be missing.
+    /// Handles the end of the server's side; an error if its last bytes may be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
     }
@@ -85,13 +85,13 @@ impl Layer {
         self.outbox.pending_bytes() == 0
     }
 
-    /// Takes the vector of a finished send back.
+    /// Takes back the vector of a finished send.
     pub(crate) fn sent(&mut self, bytes: Vec<u8>) {
         self.outbox.sent(bytes);
     }
 }
 
-/// The beginning of the second version.
+/// The signature at the beginning of version 2.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Version 2, command LOCAL.
 const LOCAL: u8 = 0x20;
@@ -102,14 +102,14 @@ const PROXY: u8 = 0x21;
 /// 2, by HAProxy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyProtocol {
-    /// A line of text.
+    /// Version 1, a line of text.
     V1,
-    /// Binary.
+    /// Version 2, binary.
     V2,
 }
 
 impl ProxyProtocol {
-    /// The header that says a client at `source` connected to `destination`.
+    /// The header for a client at `source` that connected to `destination`.
     pub(crate) fn header(self, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
         match self {
             Self::V1 => header_v1(source, destination),
@@ -117,7 +117,7 @@ impl ProxyProtocol {
         }
     }
 
-    /// The header of a connection that has no addresses, as over a Unix socket.
+    /// The header of a connection without addresses, such as one over a Unix socket.
     pub(crate) fn unknown(self) -> Vec<u8> {
         match self {
             Self::V1 => b"PROXY UNKNOWN\r\n".to_vec(),

@@ -16,15 +16,15 @@ use crate::layer::ProxyProtocol;
 pub enum Protocol {
     /// HTTP/1.1, one request at a time.
     Http1,
-    /// HTTP/2 with up to this number of requests at a time, fewer where the server says so. Over
+    /// HTTP/2 with up to this number of requests at a time, fewer if the server allows fewer. Over
     /// TLS the context must offer `h2` (ALPN); without TLS the server must expect it (RFC 9113
     /// 3.3).
     Http2 {
         /// Streams in flight on a connection.
         streams: u32,
     },
-    /// No protocol: each request is a connection that is made, TLS included, and closed again. The
-    /// requests of the load are not sent.
+    /// No requests: each unit of the load is a connection that is made, TLS included, and closed
+    /// again.
     Handshakes,
 }
 
@@ -38,11 +38,12 @@ pub struct Target {
     pub protocol: Protocol,
     /// TLS on every connection.
     pub tls: Option<ClientContext>,
-    /// The PROXY header that every connection begins with. It names the connection's source address
-    /// and, since the kernel has the true port only later, a port counted up from 1,024.
+    /// The PROXY header at the beginning of every connection. It names the connection's source
+    /// address and, because the kernel chooses the true port only later, a port counted up from
+    /// 1,024.
     pub proxy: Option<ProxyProtocol>,
-    /// Local addresses that connections are made from, in turn; empty leaves it to the kernel,
-    /// whose one address has about 28,000 ports.
+    /// Local addresses of connections, used in turn. If empty, the kernel chooses one address,
+    /// which has about 28,000 ports.
     pub sources: Vec<IpAddr>,
 }
 
@@ -86,7 +87,7 @@ pub struct Load {
     pub groups: Vec<Group>,
     /// The values that templates in requests are filled with.
     pub data: Arc<DataSet>,
-    /// Discarded first part; at most this long, if
+    /// The first part, which is discarded; shorter if
     /// [`Control::measure_from`](crate::Control::measure_from) ends it.
     pub warm_up: Duration,
     /// The measured part.
@@ -95,15 +96,15 @@ pub struct Load {
     pub drain: Duration,
     /// Cores of the workers, one each; empty means one worker that is not pinned.
     pub cores: Vec<usize>,
-    /// True if workers may poll for events that are about to happen instead of sleeping: sends
-    /// leave when they are due, and few responses under way are seen at once. Only for workers that
-    /// have a core each, which nothing else needs.
+    /// True if workers may poll for events that are about to happen instead of sleeping: requests
+    /// are sent on time, and responses are noticed at once while few are in flight. Only for
+    /// workers with a core of their own that nothing else needs.
     pub spin: bool,
-    /// Kernel interface; `None` takes the best the kernel grants.
+    /// Kernel interface; `None` chooses the best that the kernel grants.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. `None` sends no nonce, and nothing is traced.
     pub trace_tag: Option<u16>,
-    /// The seed of random choices: the same seed makes the same choices.
+    /// The seed of random choices: the same seed leads to the same choices.
     pub seed: u64,
 }
 

@@ -14,19 +14,19 @@ use crate::route::RouteRecord;
 /// Recordings by metric and class.
 pub type Recordings = BTreeMap<(Metric, Class), Recording>;
 
-/// The whole load, merged over workers and seconds by addition.
+/// The outcome of the whole load, merged over workers and seconds by addition.
 #[derive(Debug)]
 pub struct Outcome {
     /// All counts.
     pub counts: Counts,
     /// All recordings.
     pub recordings: Recordings,
-    /// Each group, in the order of the load.
+    /// The outcome of each group, in the order of the load.
     pub groups: Vec<GroupOutcome>,
     /// Responses by status, without the statuses that did not occur.
     pub statuses: BTreeMap<u16, u64>,
-    /// The time that connections took until requests could be sent, TLS included; those made before
-    /// the measurement too.
+    /// The time that connections took until requests could be sent, including TLS and including
+    /// connections made before the measurement.
     pub connects: Recording,
     /// Connections whose TLS session was resumed.
     pub resumed: u64,
@@ -38,11 +38,11 @@ pub struct Outcome {
     pub window_ns: (u64, u64),
     /// The wait for the last responses, nanoseconds.
     pub drained_ns: u64,
-    /// True if the load was stopped before its end; then the window is shorter than in the load.
+    /// True if the load was stopped before its end; then the window is shorter than configured.
     pub interrupted: bool,
     /// The kernel interface used.
     pub backend: Backend,
-    /// Each worker's cost.
+    /// The cost of each worker.
     pub workers: Vec<WorkerFacts>,
 }
 
@@ -52,17 +52,17 @@ pub struct GroupOutcome {
     pub name: String,
     pub counts: Counts,
     pub recordings: Recordings,
-    /// Its routes by name, in the order of its requests. Empty where the load has only one.
+    /// Its routes by name, in the order of its requests. Empty if the load has only one.
     pub routes: Vec<(String, RouteRecord)>,
 }
 
 /// The cost of one worker in the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WorkerFacts {
-    /// CPU time of its thread without the time of polling for events ([`crate::Load::spin`]),
-    /// nanoseconds.
+    /// CPU time of its thread in nanoseconds, without the time spent polling for events
+    /// ([`crate::Load::spin`]).
     pub cpu_ns: u64,
-    /// Time it was ready but had no core, nanoseconds.
+    /// Time in nanoseconds during which it was ready but had no core.
     pub run_queue_wait_ns: u64,
 }
 
@@ -85,7 +85,7 @@ impl Outcome {
         self.workers[worker].run_queue_wait_ns += interval.run_queue_wait_ns;
     }
 
-    /// Divides the load into its groups, given by name with the names of their routes.
+    /// Divides the load into its groups, given by name together with the names of their routes.
     pub(crate) fn divide(&mut self, groups: Vec<(String, Vec<String>)>, kept: Kept) {
         self.connects = kept.connects;
         self.resumed = kept.resumed;

@@ -5,8 +5,8 @@ use rand_distr::{Distribution, Exp1, Uniform};
 
 use crate::random::{Random, Use, generator};
 
-/// The connections of one worker over time: a line through the numbers of the stages, of which
-/// worker w of W has every connection whose number leaves w when divided by W.
+/// The number of connections of one worker over time. The total is a line through the numbers of
+/// the stages; worker w of W has every connection whose number modulo W is w.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Population {
     first: u32,
@@ -25,7 +25,7 @@ struct Leg {
 }
 
 impl Leg {
-    /// Connections that came or went until `at_ns`.
+    /// Connections that were added or removed until `at_ns`.
     fn changes_until(&self, at_ns: u64) -> u64 {
         let all = u64::from(self.from.abs_diff(self.to));
         let Some(passed) = at_ns.checked_sub(self.begin_ns) else {
@@ -46,7 +46,7 @@ impl Leg {
         }
     }
 
-    /// The time that the n-th connection comes or goes, n being at least 1.
+    /// The time of the n-th change, n being at least 1.
     fn change_ns(&self, number: u64) -> u64 {
         let all = u128::from(self.from.abs_diff(self.to));
         let from_begin = (u128::from(self.over_ns) * u128::from(number)).div_ceil(all);
@@ -92,16 +92,16 @@ impl Population {
         let current = self.legs.iter().rposition(|leg| leg.begin_ns <= after_ns);
         self.legs[current.unwrap_or(0)..].iter().find_map(|leg| {
             let done = leg.changes_until(after_ns);
-            // Of as many changes as there are workers, one is this worker's.
+            // Of every `workers` changes, one belongs to this worker.
             let last = u64::from(leg.from.abs_diff(leg.to)).min(done + u64::from(self.workers));
-            // Changes at one time may undo each other.
+            // Changes at the same time may cancel each other out.
             (done + 1..=last)
                 .map(|number| leg.change_ns(number))
                 .find(|at_ns| self.connections_at(*at_ns) != now)
         })
     }
 
-    /// The most connections that the worker has at any time.
+    /// The largest number of connections that the worker has at any time.
     pub fn connections_max(&self) -> u32 {
         let most = self
             .legs
@@ -138,7 +138,7 @@ impl ThinkTimes {
             Some(Think::Constant(span)) => Law::Constant(span.as_nanos()),
             Some(Think::Drawn(DrawnThink::Uniform(between))) => {
                 let (min, max) = (between.min.as_nanos(), between.max.as_nanos());
-                // Only a minimum above the maximum is refused, which files cannot have.
+                // Fails only for a minimum above the maximum, which files cannot contain.
                 Uniform::new_inclusive(min, max).map_or(Law::Constant(min), Law::Uniform)
             }
             Some(Think::Drawn(DrawnThink::Exponential(of))) => {

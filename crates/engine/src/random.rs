@@ -6,8 +6,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// The generator: xoshiro256++ (Blackman and Vigna 2021, <https://doi.org/10.1145/3460772>).
 pub(crate) type Random = Xoshiro256PlusPlus;
 
-/// The use of random numbers. Uses do not disturb each other: other data leave the arrivals as
-/// they were.
+/// The use of random numbers. Uses are independent: other data do not change the arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Gaps between arrivals.
@@ -25,7 +24,7 @@ pub(crate) fn generator(seed: u64, purpose: Use, worker: usize) -> Random {
     Random::seed_from_u64(derive(derive(seed, purpose as u64), worker as u64))
 }
 
-/// A seed for part `part` of the use of `seed`, such as one group of a load.
+/// A seed for part number `part`, such as one group of a load, derived from `seed`.
 pub(crate) fn derive(seed: u64, part: u64) -> u64 {
     let mixed = SplitMix64::seed_from_u64(part).next_u64();
     SplitMix64::seed_from_u64(seed ^ mixed).next_u64()

@@ -6,41 +6,41 @@ use crate::counts::{Counts, add_each};
 use crate::kind::{Class, Metric};
 use crate::recording::Recording;
 
-/// Histograms of one class that every load has: response, service, lateness.
+/// Number of histograms per class in every load: response, service, lateness.
 const TIMED: usize = Metric::Added as usize;
-/// Those that only a traced load has: added and its two halves.
+/// Number of histograms per class that only a traced load has: added and its two halves.
 const TRACED: usize = Metric::Waiting as usize - TIMED;
-/// Those of a response's parts: service, waiting, receiving.
+/// Number of histograms per class of a response's parts: service, waiting, receiving.
 const PARTS: usize = 3;
-/// Statuses that HTTP has (RFC 9110 15).
+/// Statuses that HTTP defines (RFC 9110 15).
 const STATUSES: Range<u16> = 100..600;
 
-/// One second of one worker.
+/// The record of one second of one worker.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// Seconds since the measurement began. The interval after the last whole one holds the drain.
     pub second: u32,
     pub counts: Counts,
-    /// Requests under way at its end.
+    /// Requests in flight at its end.
     pub busy: u64,
     /// Responses by status, 100 to 599.
     statuses: Vec<u64>,
-    /// Histograms by class; made when a class first occurs.
+    /// Histograms by class; created when a class first occurs.
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
-    /// The same for the values that only a traced load has.
+    /// The same for the metrics that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
     /// Service, waiting and receiving of the responses that came in more than one read, until
     /// [`Interval::complete`].
     parts: [Option<Box<[Recording; PARTS]>>; Class::ALL.len()],
-    /// CPU time of the worker's thread in this second, without the time of polling for events,
-    /// nanoseconds.
+    /// CPU time of the worker's thread in this second in nanoseconds, without the time spent
+    /// polling for events.
     pub cpu_ns: u64,
-    /// Time the thread was ready but had no core, nanoseconds.
+    /// Time in nanoseconds during which the thread was ready but had no core.
     pub run_queue_wait_ns: u64,
 }
 
 impl Interval {
-    /// An empty record with room for the class that is expected.
+    /// An empty record with memory for the class that is expected.
     pub fn new(checks: usize) -> Self {
         let mut interval = Self {
             second: 0,
@@ -108,7 +108,7 @@ impl Interval {
         }
     }
 
-    /// Records the parts of a response that came in more than one read.
+    /// Records the parts of a response that arrived in more than one read.
     pub(crate) fn record_parts(&mut self, class: Class, waiting_ns: u64, service_ns: u64) {
         let parts = self.parts[class as usize].get_or_insert_with(recordings);
         let [service, waiting, receiving] = &mut **parts;
@@ -117,8 +117,8 @@ impl Interval {
         receiving.record(service_ns - waiting_ns);
     }
 
-    /// Adds the parts of the responses that came in one read, which are not recorded: their waiting
-    /// is their service, and their receiving 0.
+    /// Adds the parts of the responses that arrived in one read, which are not recorded
+    /// individually: their waiting equals their service, and their receiving is 0.
     pub(crate) fn complete(&mut self) {
         for (class, (timed, parts)) in self.timed.iter().zip(&mut self.parts).enumerate() {
             let Some(timed) = timed.as_ref().filter(|_| class != Class::Failed as usize) else {

@@ -12,26 +12,26 @@ use crate::route::RouteRecord;
 pub(crate) struct Recorder {
     pub(crate) interval: Box<Interval>,
     pub(crate) kept: Kept,
-    /// The window in which a request must be due to count.
+    /// The window in which a request must be due in order to count.
     pub(crate) window: Range<u64>,
     /// True if requests carry a nonce.
     pub(crate) traced: bool,
-    /// Requests under way.
+    /// Requests in flight.
     pub(crate) busy: usize,
-    /// Requests that ended since the start, the warm-up included.
+    /// Requests that ended since the start, including the warm-up.
     pub(crate) completed: u64,
     pub(crate) failed: u64,
 }
 
-/// The records of the whole measurement, handed out at its end.
+/// The records of the whole measurement, returned at its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
-    /// One for each group; empty if there is only one, because it equals the load.
+    /// One record for each group; empty if there is only one, because it equals the load.
     pub(crate) groups: Vec<Interval>,
-    /// One for each route; empty if there is only one, because it equals the load.
+    /// One record for each route; empty if there is only one, because it equals the load.
     pub(crate) routes: Vec<RouteRecord>,
-    /// The time that connections took until requests could be sent, those before the measurement
-    /// too.
+    /// The time that connections took until requests could be sent, including connections made
+    /// before the measurement.
     pub(crate) connects: Recording,
     /// TLS handshakes among them that resumed an earlier session.
     pub(crate) resumed: u64,
@@ -61,7 +61,7 @@ impl Kept {
 }
 
 impl Recorder {
-    /// Records something for the load and for the group.
+    /// Applies a change to the record of the load and to that of the group.
     pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
         note(&mut self.interval);
         if let Some(record) = self.kept.groups.get_mut(group) {
@@ -69,7 +69,7 @@ impl Recorder {
         }
     }
 
-    /// A request is under way. Each that began ends once: it settles or fails.
+    /// Records that a request is in flight. Each request that began ends once: it settles or fails.
     pub(crate) fn begin(&mut self, group: usize, exchange: &Exchange, bytes: u64) {
         self.busy += 1;
         if !self.window.contains(&exchange.intended_ns) {
@@ -84,7 +84,7 @@ impl Recorder {
         }
     }
 
-    /// A response is complete. Of a traced load its parts are recorded too.
+    /// Records a complete response; in a traced load, its parts too.
     pub(crate) fn settle(
         &mut self,
         group: usize,
@@ -113,7 +113,7 @@ impl Recorder {
         }
     }
 
-    /// The request gets no response.
+    /// Records a request that gets no response.
     pub(crate) fn fail(&mut self, group: usize, exchange: &Exchange, kind: ErrorKind, now: u64) {
         self.busy -= 1;
         self.failed += 1;

@@ -2,20 +2,20 @@
 
 use hdrhistogram::{Counter, Histogram};
 
-/// Latencies above this are clamped to it and counted as clamped: 60 s.
+/// Latencies above this (60 s) are clamped to it and counted as clamped.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 /// Precision of the histograms of a load and of its groups.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// The lowest value of a route's histogram: a response faster than a microsecond is off by one
-/// bucket at most.
+/// The lowest value of a route's histogram: a response faster than a microsecond is off by at most
+/// one bucket.
 const ROUTE_LOWEST_NS: u64 = 1_000;
-/// Precision of a route's histogram: within 1 %, so that a thousand of them fit a core's cache.
+/// Precision of a route's histogram: within 1 %, so that a thousand histograms fit a core's cache.
 const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
 
 /// A histogram with the exact figures that its buckets blur.
 #[derive(Clone, Debug)]
 pub struct Recording<C: Counter = u64> {
-    /// Nanoseconds; 3 significant digits, for a route 2.
+    /// Values in nanoseconds with 3 significant digits, for a route 2.
     pub histogram: Histogram<C>,
     /// Exact sum in nanoseconds.
     pub sum_ns: u128,
@@ -23,7 +23,7 @@ pub struct Recording<C: Counter = u64> {
     pub min_ns: u64,
     /// Exact greatest value, before clamping.
     pub max_ns: u64,
-    /// Values above [`HIGHEST_NS`], recorded as that.
+    /// Values above [`HIGHEST_NS`], recorded as [`HIGHEST_NS`].
     pub clamped: u64,
 }
 
@@ -34,7 +34,7 @@ impl Recording {
 }
 
 impl Recording<u32> {
-    /// The smaller form, of which there is one per route.
+    /// The smaller form for routes.
     pub(crate) fn of_route() -> Self {
         Self::with_bounds(ROUTE_LOWEST_NS, ROUTE_SIGNIFICANT_DIGITS)
     }
@@ -61,7 +61,7 @@ impl<C: Counter> Recording<C> {
         self.clamped += u64::from(value_ns > HIGHEST_NS);
     }
 
-    /// Records a value this often.
+    /// Records a value `count` times.
     pub(crate) fn record_n(&mut self, value_ns: u64, count: C) {
         if count == C::zero() {
             return;
@@ -72,8 +72,8 @@ impl<C: Counter> Recording<C> {
         self.max_ns = self.max_ns.max(value_ns);
     }
 
-    /// The values without those of a part of them. Minimum and maximum are of the buckets, within
-    /// the exact ones of the whole.
+    /// The values without those of `part`. Minimum and maximum are bucket values, within the exact
+    /// ones of the whole.
     pub(crate) fn without(&self, part: &Self) -> Self {
         let mut rest = self.clone();
         if part.histogram.is_empty() {

@@ -1,4 +1,4 @@
-//! Requests rendered before the start: constant ones to bytes, others to pieces of bytes with
+//! Requests rendered before the start: constant requests to bytes, others to pieces of bytes with
 //! values written between them.
 
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use crate::data::{DataError, DataSet};
 use crate::sampler::Sampler;
 use crate::template::Text;
 
-/// A request as it is sent.
+/// A request ready to be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     wire: Wire,
     parts: Parts,
-    /// The sources whose values it needs, each once.
+    /// The sources whose values it needs, without duplicates.
     sources: Vec<usize>,
     /// True if the response has no body, regardless of its headers.
     pub(crate) is_head: bool,
 }
 
-/// A request in the parts of which each protocol makes its own messages.
+/// A request split into the parts from which each protocol builds its messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) method: String,
@@ -30,7 +30,7 @@ pub(crate) struct Parts {
     pub(crate) authority: String,
     /// Path and query.
     pub(crate) path: Text,
-    /// The user's header fields, as they are written.
+    /// The user's header fields, as written in the scenario.
     pub(crate) fields: Vec<(String, Text)>,
     pub(crate) body: Text,
     /// True if the head states the length of the body, even if it is 0.
@@ -40,13 +40,13 @@ pub(crate) struct Parts {
 /// HTTP/1.1.
 #[derive(Clone, Debug)]
 enum Wire {
-    /// The whole message.
+    /// The whole message is constant.
     Constant {
         bytes: Vec<u8>,
         /// The position of the nonce's 16 digits.
         nonce_at: Option<usize>,
     },
-    /// The head, cut at the nonce, up to the framing field.
+    /// Values are drawn; the head is split at the nonce and ends before the framing field.
     Drawn {
         before_nonce: Text,
         after_nonce: Text,
@@ -54,7 +54,7 @@ enum Wire {
     },
 }
 
-/// The placeholder in the rendered bytes that each request replaces by its own nonce.
+/// The placeholder in the rendered bytes, which each request replaces with its own nonce.
 const EMPTY_NONCE: [u8; HEX_BYTES] = [b'0'; HEX_BYTES];
 
 impl Parts {
@@ -95,7 +95,7 @@ impl Parts {
         }
     }
 
-    /// The head of HTTP/1.1 before and after the nonce, which comes second of all fields.
+    /// The head in HTTP/1.1 before and after the nonce, which is the second field.
     fn head(&self, traced: bool) -> (Text, Text) {
         let mut before = Text::of_bytes(self.method.as_bytes());
         before.push_bytes(b" ");
@@ -146,10 +146,10 @@ fn allows(
 }
 
 impl Rendered {
-    /// Renders a request, with a nonce header where the load is traced.
+    /// Renders a request, with a nonce header if the load is traced.
     ///
     /// # Errors
-    /// The request has a template that names a source not in `data`, or whose values are not
+    /// A template of the request names a source that `data` lacks, or one whose values are not
     /// allowed there.
     pub(crate) fn new(
         request: &Request,
@@ -172,8 +172,8 @@ impl Rendered {
         }
     }
 
-    /// The request in parts, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts are
-    /// written.
+    /// The parts of the request, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts
+    /// are written.
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
@@ -241,11 +241,12 @@ impl Rendered {
     }
 }
 
-/// A request as the load would send it, with its templates filled from one draw of values. It is
-/// meant for use outside a load.
+/// A request as the load would send it, with its templates filled from one draw of values; for use
+/// outside a load.
 ///
 /// # Errors
-/// As for a load: a template names a source not in `data`, or a value is not allowed in its place.
+/// As for a load: a template names a source that `data` lacks, or a value is not allowed in its
+/// place.
 pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataError> {
     let rendered = Rendered::new(request, "", false, data)?;
     let mut sampler = Sampler::new(Arc::clone(data), 0, 0, 1);

@@ -31,7 +31,7 @@ enum Kind {
     },
 }
 
-/// A request, and its turn on an axis on which one unit is one request.
+/// A request, and its turn on an axis whose unit is one request.
 #[derive(Clone, Copy, Debug)]
 struct Stride {
     pass: f64,

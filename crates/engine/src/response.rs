@@ -1,4 +1,4 @@
-//! A request under way, and the part of its response that has come.
+//! A request in flight, and the part of its response that has been received.
 
 use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
 
@@ -6,7 +6,7 @@ use crate::check::{Checks, Head};
 use crate::gzip;
 use crate::kept_body::{Allowance, BODY_MAX_BYTES, KeptBody};
 
-/// A request under way.
+/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     /// Number of the route in the load's list.
@@ -34,13 +34,13 @@ impl Exchange {
     }
 }
 
-/// An exchange and as much of its response as its checks need.
+/// An exchange, and the part of its response that its checks need.
 pub(crate) struct Response {
     pub(crate) exchange: Exchange,
     /// Numbers of the checks that the response has failed.
     pub(crate) failed_checks: Vec<usize>,
     body: KeptBody,
-    /// Bytes of the body as they came, kept or not.
+    /// Length of the body as received, whether it was kept or not.
     body_bytes: u64,
     is_gzip: bool,
 }
@@ -56,7 +56,7 @@ impl Response {
         }
     }
 
-    /// Forgets the last response and waits for that of another exchange.
+    /// Forgets the last response and waits for the response of another exchange.
     pub(crate) fn begin(&mut self, exchange: Exchange) {
         self.exchange = exchange;
         self.failed_checks.clear();

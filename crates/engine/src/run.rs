@@ -21,11 +21,12 @@ use crate::recorder::Kept;
 use crate::recording::Recording;
 use crate::worker::{Ended, Outlet, Work};
 
-/// The pause between two searches of the collecting thread for finished intervals.
+/// The interval at which the collecting thread looks for finished intervals.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
-/// Finished intervals a worker may be ahead of the collector by.
+/// The number of finished intervals by which a worker may be ahead of the collector.
 const INTERVALS_AHEAD: usize = 64;
-/// From the last worker's readiness to the first arrival, so that all begin together.
+/// The time from the last worker's readiness to the first arrival, so that all workers begin
+/// together.
 const START_AHEAD_NS: u64 = 2_000_000;
 
 /// The collector's ends of the queues of an [`Outlet`].
@@ -34,7 +35,7 @@ struct Inlet {
     empty: Producer<Box<Interval>>,
 }
 
-/// Runs a load to its end. `sink` gets every worker's finished seconds, on the calling thread.
+/// Runs a load to its end. `sink` gets every worker's finished seconds on the calling thread.
 ///
 /// # Errors
 /// [`EngineError::Unreachable`] when one of the first connections is refused, or cannot be made in
@@ -74,7 +75,7 @@ pub fn run(
         while !threads.iter().all(|thread| thread.is_finished()) {
             open_gate(&compiled);
             if !compiled.gate.is_open() && threads.iter().any(|thread| thread.is_finished()) {
-                // One worker has failed before the start, which the others would wait for in vain.
+                // A worker failed before the start, so the others would wait for it in vain.
                 control.stop();
             }
             collect(&mut inlets, &mut outcome, &mut sink);

@@ -1,4 +1,4 @@
-//! The values that one worker draws from the data: for each request one row or number of each
+//! The values that one worker draws from the data: for each request, one row or number of each
 //! source that it names.
 
 use std::io::Write as _;
@@ -28,12 +28,12 @@ pub(crate) struct Sampler {
 struct Place {
     /// Values drawn in turn.
     drawn: u64,
-    /// The value of the request under way: the number of a row, or the value itself.
+    /// The value for the current request: the index of a row, or the value itself.
     current: i64,
 }
 
 impl Sampler {
-    /// The place of one of several workers that share the data.
+    /// The position of one of several workers that share the data.
     pub(crate) fn new(data: Arc<DataSet>, seed: u64, worker: usize, workers: usize) -> Self {
         Self {
             places: vec![Place::default(); data.sources.len()],
@@ -73,7 +73,7 @@ impl Sampler {
         }
     }
 
-    /// Appends the value of a slot as it was drawn last.
+    /// Appends the last drawn value of a slot.
     pub(crate) fn write(&self, slot: Slot, out: &mut Vec<u8>) {
         let current = self.places[slot.source].current;
         match &self.data.sources[slot.source].values {
@@ -96,7 +96,7 @@ fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
     worker + (turn % own as u64) as usize * workers
 }
 
-/// Draws until the number is one of a row.
+/// Draws until the number is the index of a row.
 fn inside(rows: usize, mut draw: impl FnMut() -> f64) -> i64 {
     loop {
         let drawn = draw().round();

@@ -1,9 +1,10 @@
-//! When the n-th request of an open load is due: arithmetic on its index, without a clock.
+//! The times at which the requests of an open load are due: arithmetic on their index, without a
+//! clock.
 //!
 //! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t.
-//! Evenly spread arrivals are Λ⁻¹ of the whole numbers. Those of a Poisson process are Λ⁻¹ of the
-//! arrivals of one with the rate 1 (time-rescaling: Çinlar, Introduction to Stochastic Processes,
-//! 1975, section 4.7), which is exact for any rate.
+//! Evenly spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹
+//! of those of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
+//! Processes, 1975, section 4.7), which is exact for any rate.
 
 use std::sync::Arc;
 
@@ -16,20 +17,20 @@ use crate::random::{Random, Use, generator};
 /// stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// The parts in which the rate is above zero, in the order of time.
+    /// The parts in which the rate is above zero, in chronological order.
     segments: Arc<[Segment]>,
     end_ns: f64,
     spread: Spread,
     phase: f64,
 }
 
-/// A time in which the rate is linear.
+/// A period in which the rate is linear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Segment {
     begin_ns: f64,
     rate_per_ns: f64,
     slope_per_ns2: f64,
-    /// Arrivals before it.
+    /// Number of arrivals before it.
     before: f64,
 }
 
@@ -58,8 +59,8 @@ impl Schedule {
         }
     }
 
-    /// The same schedule a part of a gap later, from 0 to below 1, so that the even arrivals of
-    /// several groups do not fall together.
+    /// The same schedule, delayed by a fraction of a gap (0 to below 1), so that the even arrivals
+    /// of several groups do not coincide.
     pub fn with_phase(self, phase: f64) -> Self {
         Self { phase, ..self }
     }
@@ -104,8 +105,8 @@ impl Schedule {
 }
 
 impl Segment {
-    /// r·x + s/2·x² = n solved for x, in the form that does not cancel for small s. `None` where a
-    /// falling rate never gets there.
+    /// r·x + s/2·x² = n solved for x, in the form without cancellation for small s. `None` if a
+    /// falling rate never reaches n.
     fn reached_ns(&self, arrivals: f64) -> Option<f64> {
         let n = arrivals - self.before;
         let r = self.rate_per_ns;
@@ -113,7 +114,7 @@ impl Segment {
             return Some(self.begin_ns + n / r);
         }
         let square = r.mul_add(r, 2.0 * self.slope_per_ns2 * n);
-        // n = 0 at a rate of zero is now.
+        // For n = 0, x is 0 even at a rate of zero.
         let from_begin = if n > 0.0 {
             2.0 * n / (r + square.sqrt())
         } else {
@@ -123,12 +124,12 @@ impl Segment {
     }
 }
 
-/// Puts segments one after the other.
+/// Appends segments to one another.
 struct Line {
     segments: Vec<Segment>,
     now_ns: f64,
     area: f64,
-    /// Nothing is due from here on.
+    /// The end of the line; nothing is due after it.
     end_ns: f64,
     /// The last time that the rate was above zero.
     last_ns: f64,
@@ -183,7 +184,7 @@ impl Line {
     }
 }
 
-/// The arrivals of one worker, one after the other.
+/// The arrivals of one worker, in order.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     schedule: Schedule,
@@ -204,8 +205,8 @@ enum Next {
 }
 
 impl Arrivals {
-    /// Continues on another schedule that is equal up to now. Repeats the last arrival, because it
-    /// may lie after the time from which the two differ.
+    /// Continues on another schedule that is equal until now. Repeats the last arrival, because it
+    /// may lie after the time at which the two begin to differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {

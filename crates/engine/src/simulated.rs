@@ -1,4 +1,4 @@
-//! The worker over a simulated loop: time is a number, so its record is known exactly.
+//! The worker over a simulated loop: time is a number, so the correct record is known exactly.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,8 +27,8 @@ use crate::worker::{Outlet, Work};
 
 const MS: u64 = 1_000_000;
 
-/// The reaction of the simulated server to a request: its `index`-th, received at `now_ns`, of
-/// these bytes.
+/// The reaction of the simulated server to request number `index`, received at `now_ns` with these
+/// bytes.
 type Server = fn(index: u64, now_ns: u64, request: &[u8]) -> Reaction;
 
 enum Reaction {
@@ -49,7 +49,8 @@ struct Simulated {
     conns: u32,
     events: BinaryHeap<Reverse<(u64, u64)>>,
     waiting: Vec<Option<Event>>,
-    /// When the whole machine, the server too, is not run, and for how long.
+    /// The time at which the whole machine, including the server, is paused, and the duration of
+    /// the pause.
     pause: Option<(u64, u64)>,
 }
 
@@ -66,7 +67,7 @@ impl Simulated {
         }
     }
 
-    /// Advances the time while no side acts.
+    /// Advances the time without running either side.
     fn skip(&mut self, for_ns: u64) {
         self.now_ns += for_ns;
         let later = |Reverse((at, number))| Reverse((at + for_ns, number));
@@ -189,13 +190,13 @@ fn open(rate_per_second: f64, connections_max: u32, queue_max: u32) -> Shape {
     })
 }
 
-/// Runs one worker; the intervals it handed out, and their sum.
+/// Runs one worker; returns the intervals that it handed out, and their sum.
 fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
     let (intervals, sum, _) = simulate_on(load, Simulated::new(server));
     (intervals, sum)
 }
 
-/// The same on a machine made by the caller, with the records kept for the end.
+/// The same on a machine made by the caller; also returns the records kept until the end.
 fn simulate_on(load: &Load, machine: Simulated) -> (Vec<Interval>, Interval, Kept) {
     simulate_controlled(load, &Control::new(1), machine)
 }
@@ -225,7 +226,7 @@ fn simulate_controlled(
     (intervals, sum, ended.kept)
 }
 
-/// Exact count, least and greatest value, and mean of one recording, in nanoseconds.
+/// Exact count, minimum, maximum and mean of one recording, in nanoseconds.
 fn exact(interval: &Interval, metric: Metric, class: Class) -> Option<(u64, u64, u64, u64)> {
     interval
         .recordings()
@@ -328,7 +329,7 @@ fn the_warm_up_is_not_recorded() {
     );
 }
 
-/// Sets the start of the measurement to 300 ms, from outside, 200 ms after the start.
+/// Sets the start of the measurement from outside to 300 ms; it is set 200 ms after the start.
 fn simulate_ended_warm_up(shape: Shape) -> Interval {
     let load = load(shape, 60_000, 1_000);
     let control = Control::new(1);
@@ -493,12 +494,13 @@ fn groups_run_concurrently_and_are_recorded_separately() {
 #[test]
 fn a_paused_machine_is_not_mistaken_for_a_silent_server() {
     let mut machine = Simulated::new(|_, _, _| Reaction::Response(5 * MS, OK));
-    // Longer than the timeout; server and worker sleep through it alike.
+    // Longer than the timeout; both server and worker are paused.
     machine.pause = Some((500 * MS, 1_500 * MS));
     let (_, sum, _) = simulate_on(&load(open(100.0, 64, 1_000), 0, 4_000), machine);
     assert_eq!(sum.counts.errors, [0; ErrorKind::ALL.len()]);
     assert_eq!((sum.counts.intended, sum.counts.completed), (400, 400));
-    // Requests that were under way, and those that fell due meanwhile, have it in their latency.
+    // The latency of requests that were in flight, and of those that fell due meanwhile, contains
+    // the pause.
     let (_, _, response_max, _) = exact(&sum, Metric::Response, Class::Success).unwrap();
     assert!(response_max >= 1_500 * MS, "{response_max}");
 }

@@ -1,4 +1,4 @@
-//! Templates compiled to pieces that are copied or drawn.
+//! Templates compiled to pieces that are either constant or drawn.
 
 use gatebench_model::template::{Piece, Template};
 
@@ -18,7 +18,7 @@ pub(crate) enum TextPiece {
 }
 
 impl Text {
-    /// Bytes that are always the same.
+    /// A text of constant bytes.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         let mut text = Self::default();
         text.push_bytes(bytes);
@@ -54,7 +54,7 @@ impl Text {
         }
     }
 
-    /// Its constant bytes, if it contains no value.
+    /// Its bytes if it is constant.
     pub(crate) fn constant(&self) -> Option<&[u8]> {
         match self.pieces.as_slice() {
             [] => Some(&[]),
@@ -71,7 +71,7 @@ impl Text {
         })
     }
 
-    /// Appends the text with the values that were drawn last.
+    /// Appends the text with the values drawn last.
     pub(crate) fn write(&self, sampler: &Sampler, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {

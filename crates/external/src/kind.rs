@@ -18,7 +18,7 @@ impl Generator {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Wrk, Self::H2load, Self::K6];
 
-    /// The word on the command line, which is also the program's name.
+    /// The name on the command line, which is also the program's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Wrk => "wrk",

@@ -1,4 +1,4 @@
-//! The program does what its words say. As a test of this crate it also makes `cargo test
+//! The program does what its arguments say. As a test of this crate it also makes `cargo test
 //! --workspace` build the program, which tests of other crates start.
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -26,7 +26,7 @@ pub enum ImportError {
     Malformed {
         /// The log.
         file: String,
-        /// The format that most of its lines have, in words.
+        /// The format that most of its lines have, as text.
         format: &'static str,
         /// Lines that are not in it.
         malformed: u64,

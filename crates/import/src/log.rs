@@ -12,7 +12,7 @@ use crate::error::ImportError;
 pub struct Note {
     /// Its line in the input, from 1.
     pub line: usize,
-    /// The part, in words.
+    /// The part, as text.
     pub what: String,
     /// The consequence.
     pub effect: Effect,

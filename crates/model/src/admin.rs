@@ -1,4 +1,4 @@
-//! Admin interfaces: what a scenario has done through one, and how a gateway's is spoken to.
+//! Admin interfaces: the calls that a scenario makes, and how to call a gateway's interface.
 
 use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
@@ -7,31 +7,31 @@ use serde::{Deserialize, Serialize};
 use crate::route::Route;
 
 /// A route that is created, read, updated and deleted through the gateway's admin interface, round
-/// after round, after the loads of a trial. After each change it is asked for until the gateway
-/// acts as it then should.
+/// after round, after the loads of a trial. After each change, the route is requested until the
+/// gateway acts as it should.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminRounds {
     #[schemars(range(min = 1, max = 1_000))]
     pub rounds: u32,
-    /// The route as it is created.
+    /// The route at its creation.
     pub route: Route,
-    /// The path that the update gives it.
+    /// The path that the update sets.
     #[schemars(schema_with = "schema_fragments::path")]
     pub updated_path: String,
-    /// The path below the route's path that is requested: the upstream responds with 200, and
-    /// where the route is not there the gateway responds with 404.
+    /// A path below the route's path that is requested. The upstream responds with 200; if the
+    /// route does not exist, the gateway responds with 404.
     #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
-    /// The interval of calls during a load; responses do not delay them. The calls are those of the
-    /// rounds, one after the other; only their responses are waited for. Without it none is made
-    /// then.
+    /// The interval of calls during a load; responses of the load do not delay them. The calls are
+    /// those of the rounds, one after the other, and each waits only for the response to the
+    /// previous call [default: no calls].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_load_every: Option<HumanDuration>,
 }
 
 impl AdminRounds {
-    /// The route as the update makes it.
+    /// The route after the update.
     pub fn updated(&self) -> Route {
         Route {
             path: self.updated_path.clone(),
@@ -47,16 +47,16 @@ impl AdminRounds {
 pub struct Admin {
     /// The socket, in the trial's working folder.
     pub socket: String,
-    /// Makes the route.
+    /// Creates the route.
     pub create: AdminCall,
     pub read: AdminCall,
-    /// Makes it one with another path.
+    /// Changes its path.
     pub update: AdminCall,
-    /// Removes it.
+    /// Deletes it.
     pub delete: AdminCall,
 }
 
-/// A request to an admin interface. Any status from 200 to 299 is right.
+/// A request to an admin interface. Any status from 200 to 299 is a success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminCall {
@@ -69,25 +69,25 @@ pub struct AdminCall {
     pub body: Option<String>,
 }
 
-/// The operations on a route, in their order.
+/// The operations on a route, in the order of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AdminVerb {
-    /// It comes to be.
+    /// The route is created.
     Create,
-    /// It is read.
+    /// The route is read.
     Read,
-    /// It has another path.
+    /// The route gets another path.
     Update,
-    /// It is no more.
+    /// The route is deleted.
     Delete,
 }
 
 impl AdminVerb {
-    /// All of them, in their order.
+    /// All operations, in the order of a round.
     pub const ALL: [Self; 4] = [Self::Create, Self::Read, Self::Update, Self::Delete];
 
-    /// The word in files and tables.
+    /// The name in files and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -99,7 +99,7 @@ impl AdminVerb {
 }
 
 impl Admin {
-    /// The request that does it.
+    /// The request for an operation.
     pub fn call(&self, verb: AdminVerb) -> &AdminCall {
         match verb {
             AdminVerb::Create => &self.create,

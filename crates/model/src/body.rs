@@ -8,23 +8,23 @@ use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest body that is made of nothing but its length: as much as the embedded upstreams take.
+/// The longest filler body: the embedded upstreams accept no more.
 const FILLER_BYTES_MAX: u64 = 128 << 20;
 
-/// The filler of such a body.
+/// The character that fills such a body.
 pub const FILLER: char = 'x';
 
 /// The body of a request: text, written as a plain string; any bytes, written as `{base64: ...}`;
-/// or a number of bytes of no meaning, written as `{filler_bytes: 1048576}`.
+/// or a number of arbitrary bytes, written as `{filler_bytes: 1048576}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// Shared, since a scenario is copied often and a body may be long.
+    /// Shared, because a scenario is copied often and a body may be long.
     bytes: Arc<[u8]>,
     is_filler: bool,
 }
 
 impl Body {
-    /// A body of this text or these bytes.
+    /// A body with this text or these bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             bytes: bytes.into().into(),
@@ -32,7 +32,7 @@ impl Body {
         }
     }
 
-    /// A body of this many bytes without meaning.
+    /// A body of this number of arbitrary bytes.
     pub fn filler(length: usize) -> Self {
         Self {
             bytes: vec![FILLER as u8; length].into(),
@@ -40,17 +40,17 @@ impl Body {
         }
     }
 
-    /// The length of a body that only has a length.
+    /// The length of a filler body.
     pub fn filler_bytes(&self) -> Option<usize> {
         self.is_filler.then_some(self.bytes.len())
     }
 
-    /// The bytes to send; the template of them, where they are text.
+    /// The bytes to send or, for text, the template.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The body as text, if it is text. A filler is none.
+    /// The body as text; none for other bytes and for a filler.
     pub fn text(&self) -> Option<&str> {
         if self.is_filler {
             return None;
@@ -59,17 +59,17 @@ impl Body {
     }
 }
 
-/// A body as it is written in files.
+/// A body in the form in which files contain it.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum WrittenBody {
     /// The body itself.
     Text(String),
-    /// A body that is not text, or is given by its length.
+    /// Bytes that are not text, or a filler.
     Made(MadeBody),
 }
 
-/// A body that is not written as it is sent.
+/// A body that is not written literally.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum MadeBody {

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use gatebench_config::HumanDuration;
 use thiserror::Error;
 
-/// The words of the quantities.
+/// The names of the quantities.
 const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. \
      or lateness.) nor rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
 
-/// The number of samples beyond a percentile that it takes to report it.
+/// The number of samples that must lie beyond a percentile that is reported.
 const SAMPLES_BEYOND: f64 = 10.0;
 
 /// A bound of a quantity of a load.
@@ -19,7 +19,7 @@ pub struct Bound {
     pub(crate) text: String,
     /// The quantity that is bounded.
     pub quantity: Quantity,
-    /// The side of the value on which the quantity stays.
+    /// The side of the value on which the quantity must stay.
     pub operator: Operator,
     /// The value, in nanoseconds, in requests per second, as a number or as a share in 0 to 1.
     pub value: f64,
@@ -34,18 +34,18 @@ pub enum Quantity {
     Rate,
     /// A number of requests or of responses.
     Number(Counted),
-    /// The same as a share of all.
+    /// The same number as a share of all.
     Share(Counted),
 }
 
-/// The time of a request that is bounded.
+/// Which time of a request is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// From when the request was due to its response.
+    /// From the time a request was due to its response.
     Response,
-    /// From when the request was sent to its response.
+    /// From the actual send to the response.
     Service,
-    /// From when the request was due to when it was sent.
+    /// From the time a request was due to the actual send.
     Lateness,
 }
 
@@ -66,7 +66,7 @@ pub enum Statistic {
 pub enum Counted {
     /// Requests that ended.
     Requests,
-    /// Requests without a good response.
+    /// Requests without a correct response.
     Errors,
     /// Responses that passed all checks.
     Checks,
@@ -103,7 +103,8 @@ pub struct BoundError {
     pub reason: String,
 }
 
-/// Returns the number of samples of which ten lie beyond a percentile, so that it can be reported.
+/// Returns the number of samples that it takes for ten to lie beyond a percentile, so that it can
+/// be reported.
 pub fn samples_needed(percentile: f64) -> f64 {
     let needed = SAMPLES_BEYOND / (1.0 - percentile / 100.0);
     // 99.9 has no exact binary form.
@@ -138,10 +139,10 @@ impl fmt::Display for Bound {
 }
 
 impl Operator {
-    /// The longest first, so that `<=` is not read as `<`.
+    /// The longest operators first, so that `<=` is not read as `<`.
     const ALL: [Self; 4] = [Self::AtMost, Self::AtLeast, Self::Less, Self::More];
 
-    /// The sign.
+    /// The symbol.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Less => "<",
@@ -166,20 +167,20 @@ impl FromStr for Bounds {
     }
 }
 
-/// A bound with its places in the text.
+/// A bound and the positions of its parts in the text.
 pub(crate) struct Placed<'a> {
     pub(crate) name: Part<'a>,
     pub(crate) value: Part<'a>,
     pub(crate) bound: Bound,
 }
 
-/// A part of a text without the blanks around it.
+/// A part of a text, without surrounding spaces.
 pub(crate) struct Part<'a> {
     pub(crate) text: &'a str,
     column: usize,
 }
 
-/// The bounds of a text, without the blanks around them.
+/// The bounds in a text, without surrounding spaces.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     let mut column = 1;
     text.split(',').map(move |text| {
@@ -198,7 +199,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The rest of the part behind the first bytes of it.
+    /// The rest of the part after its first `bytes`.
     fn behind(&self, bytes: usize) -> Self {
         let (before, text) = self.text.split_at(bytes);
         let column = self.column + before.chars().count();
@@ -212,7 +213,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Reads the part as a bound.
+    /// Parses the part as a bound.
     pub(crate) fn placed(self) -> Result<Placed<'a>, BoundError> {
         let split = self.text.find(['<', '>']).and_then(|at| {
             let rest = &self.text[at..];
@@ -243,7 +244,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The quantity of a name, and the value that bounds it.
+/// The quantity with this name, and the value that bounds it.
 fn bounded(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError> {
     let counted = match name.text {
         "rate" => return Ok((Quantity::Rate, number(name, value, value.text)?)),

@@ -1,4 +1,4 @@
-//! Gateway folders of contract 1. Each value keeps its place in the text.
+//! Gateway folders of contract 1. Each value keeps its position in the text.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use crate::load::{CONFIGURE, WEIGHTS};
 use crate::needs::ACCESS_LOG;
 use crate::policy::SAXON;
 
-/// Turns the keys of contract 1, seven of which stated features, into those of contract 2. A
-/// feature that was stated twice is there twice, which the rules report.
+/// Replaces the keys of contract 1, seven of which stated features, with those of contract 2. A
+/// feature that was stated twice remains duplicated, which the rules report.
 pub(crate) fn upgrade(root: &mut Node) {
     match root.get_mut("contract").map(|node| &mut node.data) {
         Some(Data::Integer(version @ 1)) => *version = 2,
@@ -47,7 +47,7 @@ pub(crate) fn upgrade(root: &mut Node) {
     }
 }
 
-/// The claimed features, each with its missing parts and with the extra that it needs.
+/// The claimed features, each with its missing parts and the extra that it needs.
 fn claims(root: &mut Node) -> Vec<Entry> {
     let extras = entries_of(root.take("extras"));
     let mut claims = entries_of(root.take("policies"));

@@ -1,4 +1,4 @@
-//! Whose fault an error is. Every error that reaches a user names one.
+//! Who or what caused an error. Every error that reaches a user names a culprit.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,30 +6,30 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The one to blame, and so the place where the remedy is applied.
+/// The cause of an error, and therefore the place for the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Culprit {
-    /// The gateway of this name.
+    /// The gateway with this name.
     Gateway(String),
-    /// The origin behind the gateway.
+    /// The upstream behind the gateway.
     Upstream,
-    /// The load engine.
+    /// The load generator.
     Engine,
-    /// The machine: what is installed, what is allowed, what else runs.
+    /// The machine: installed programs, permissions, other processes.
     Environment,
     /// A file that the user wrote.
     File {
         /// The file, as the user named it.
         path: PathBuf,
-        /// Line, from 1, where one is known.
+        /// The line, from 1, if it is known.
         line: Option<usize>,
     },
 }
 
 /// An error that names its culprit and its remedy.
 pub trait Blame: std::error::Error {
-    /// Returns the one to blame.
+    /// Returns the culprit.
     fn culprit(&self) -> Culprit;
 
     /// Returns the action that removes the error, as a sentence without its full stop.

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A source of values, as the engine receives it: files have been read.
+/// A source of values in the form that the load generator receives, after files have been read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -18,11 +18,11 @@ pub enum Source {
     Uniform(Uniform),
     /// Whole numbers around a mean.
     Normal(Normal),
-    /// Whole numbers from 1 on, the small ones most often.
+    /// Whole numbers from 1 on, small ones most often.
     Zipf(Zipf),
 }
 
-/// A source of values, as written in a file.
+/// A source of values in the form in which files contain it.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Source")]
 #[expect(
@@ -83,13 +83,13 @@ pub struct List {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
-    /// One after the other, and again from the first; each worker has its own rows.
+    /// One after the other, starting again after the last; each worker has its own rows.
     #[default]
     InTurn,
     /// Each row is equally likely.
     Uniform,
-    /// Rows in the middle most often: normally distributed, a sixth of the rows being one
-    /// deviation.
+    /// Rows in the middle most often: normally distributed, with a standard deviation of a sixth of
+    /// the rows.
     Normal,
     /// The first rows most often (Zipf's law).
     Zipf,
@@ -148,18 +148,18 @@ fn unit() -> f64 {
     1.0
 }
 
-/// A table of texts in one piece of memory.
+/// A table of texts in a single allocation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     text: String,
     /// The end of each value in `text`, row by row.
     ends: Vec<usize>,
-    /// Values of a row, or 0 where each item is a value by itself.
+    /// The number of values in a row; 0 if each item is a single value.
     width: usize,
 }
 
 impl Rows {
-    /// An empty table with this many values in each row.
+    /// An empty table with this number of values in each row.
     pub fn new(width: usize) -> Self {
         Self {
             width,
@@ -167,13 +167,13 @@ impl Rows {
         }
     }
 
-    /// Appends a value to the last row, or begins the next one with it.
+    /// Appends a value to the last row, or begins the next row with it.
     pub fn push(&mut self, value: &str) {
         self.text.push_str(value);
         self.ends.push(self.text.len());
     }
 
-    /// Whole rows.
+    /// The number of complete rows.
     pub fn len(&self) -> usize {
         self.ends.len() / self.width.max(1)
     }
@@ -196,7 +196,7 @@ impl Rows {
     }
 }
 
-/// A value as it is written.
+/// A value as it is written in a file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Cell {
@@ -217,7 +217,7 @@ impl Cell {
     }
 }
 
-/// An item of a list, as it is written.
+/// An item of a list as it is written in a file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Item {

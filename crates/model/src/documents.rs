@@ -20,7 +20,7 @@ impl Document for Scenario {
     const TITLE: &'static str = FileKind::Scenario.title();
     const WORD: &'static str = FileKind::Scenario.as_str();
 
-    /// Rows that were read from files, each for the source of a name.
+    /// Rows that were read from files, with the name of the source to which each belongs.
     type Attachments = Vec<(String, Rows)>;
 
     fn schema() -> Value {

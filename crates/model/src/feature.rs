@@ -41,7 +41,7 @@ pub struct ExplainedFeature {
     pub needs: Option<Extra>,
 }
 
-/// The words of [`Support`], each with a text for readers.
+/// The names of [`Support`], each with a text for readers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statement {
@@ -71,7 +71,7 @@ pub struct Extra {
 }
 
 impl Feature {
-    /// The word of the statement.
+    /// The name of the statement.
     pub fn support(&self) -> Support {
         match self {
             Self::Word(support) => *support,

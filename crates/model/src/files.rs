@@ -1,5 +1,5 @@
-//! The files that a scenario names: they are read when it is, and become part of it, so that the
-//! plan in a manifest has everything that is sent.
+//! The files that a scenario names. They are read together with the scenario and become part of it,
+//! so that the plan in a manifest contains everything that is sent.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,14 +12,14 @@ use crate::data::Rows;
 use crate::rows::{self, Table};
 use crate::soap::SoapChain;
 
-/// The largest file that a scenario may name, because its contents are in every manifest.
+/// The largest file that a scenario may name, because every manifest contains it.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
-/// Rows that were read for the source of this name.
+/// Rows that were read for the source with this name.
 pub(crate) type Attachment = (String, Rows);
 
-/// Puts what is read from files in the place of their paths. Rows are returned: the tree gets their
-/// columns only.
+/// Replaces the paths of files by their contents. Rows are returned separately; the tree gets only
+/// their columns.
 pub(crate) fn resolve(
     root: &mut Node,
     read: ReadFile<'_>,
@@ -102,7 +102,7 @@ impl Files<'_> {
         }
     }
 
-    /// The definitions of both directions.
+    /// Reads the definitions of both directions.
     fn definitions(&mut self, soap: &mut Node) {
         for direction in ["request", "response"] {
             let Some(chain) = soap.get_mut(direction) else {
@@ -119,7 +119,7 @@ impl Files<'_> {
         }
     }
 
-    /// Text that begins like XML is the definition itself; other text is the path of its file.
+    /// Text that begins like XML is the definition itself; other text is the path of a file.
     fn definition(&mut self, node: &mut Node) {
         let is_text = |text: &str| {
             let text = text.trim_start_matches('\u{feff}');
@@ -130,14 +130,14 @@ impl Files<'_> {
     }
 
     /// Text that has several lines, or begins like JSON, is the document itself; other text is the
-    /// path of its file.
+    /// path of a file.
     fn document(&mut self, node: &mut Node) {
         let is_text = |text: &str| text.trim_start().starts_with('{') || text.trim().contains('\n');
         let message = "this file is not an OpenAPI document in UTF-8";
         self.text(node, is_text, message, "name one in JSON or YAML");
     }
 
-    /// Replaces the path of a file by its text, unless the node has the text itself.
+    /// Replaces the path of a file by its text, unless the node contains the text itself.
     fn text(&mut self, node: &mut Node, is_text: impl Fn(&str) -> bool, message: &str, help: &str) {
         if node.text().is_none_or(&is_text) {
             return;

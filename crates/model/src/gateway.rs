@@ -14,7 +14,7 @@ pub use crate::input::{
     Upstream, UpstreamTls,
 };
 
-/// A `gateway.yaml`. Every string of `check`, `start` and `actions` is a template over the same
+/// A `gateway.yaml`. Every string of `check`, `start` and `actions` is a template with the same
 /// input as the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,13 +22,14 @@ pub struct GatewayFolder {
     /// The gateway's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub gateway: String,
-    /// The version of this file's form and of the input of its templates.
+    /// The version of this file's format and of the input of its templates.
     pub contract: u32,
-    /// A gateway folder next to this one, or embedded, of which this one is a variant: what this
-    /// folder does not state, and the files that it does not contain, are taken from there.
+    /// A gateway folder next to this one, or an embedded one, of which this one is a variant:
+    /// everything that this folder does not state, and the files that it does not contain, are
+    /// taken from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
-    /// The name people know.
+    /// The name for people.
     pub title: String,
     /// The address of its home page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,16 +42,17 @@ pub struct GatewayFolder {
     /// Its installation.
     #[serde(default)]
     pub install: Install,
-    /// Versions with which the templates were run and their policies proven, besides the one that
-    /// is installed. If there is none, the folder was written from the gateway's documentation, and
-    /// lists show *not yet run*.
+    /// Versions with which the templates were run and their policies proven, in addition to the one
+    /// that is installed. If there is none, the folder was written from the gateway's
+    /// documentation, and lists show *not yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_with: Vec<String>,
-    /// Templates of the folder and the files they become in the trial's working folder.
+    /// Templates of the folder, and the files in the trial's working folder that are rendered from
+    /// them.
     #[serde(default)]
     pub files: Vec<TemplateFile>,
-    /// Files that templates extend, include or import: of this folder, or as `../NAME/FILE` of the
-    /// gateway folder next to it.
+    /// Files that templates extend, include or import: files of this folder, or `../NAME/FILE` for
+    /// those of the gateway folder next to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// A command that checks the configuration and exits non-zero with a reason on stderr.
@@ -72,9 +74,9 @@ pub struct GatewayFolder {
     /// The way to stop it.
     #[serde(default)]
     pub stop: Stop,
-    /// Its features: policies, transports and all else that a scenario may need. A feature that is
-    /// neither here nor has a section of its own (`access_log`, `metrics`, `admin`, `actions`) is
-    /// *not supported*.
+    /// Its features: policies, transports and everything else that a scenario may need. A feature
+    /// that is neither listed here nor has a separate section (`access_log`, `metrics`, `admin`,
+    /// `actions`) is *not supported*.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub features: BTreeMap<String, Feature>,
     /// The destination of its access log: a file of the working folder, or `stdout`. Its lines are
@@ -87,9 +89,9 @@ pub struct GatewayFolder {
     /// Its admin interface, if it can change a single route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<Admin>,
-    /// The actions that change a running gateway: `reload` has it read its files again; before
-    /// `configure` those are written again, with other routes, and before `weights` with other
-    /// weights of the targets. The last two are done by `reload` unless they are stated.
+    /// The actions that change a running gateway. `reload` makes it read its files again. Before
+    /// `configure`, the files are rendered again with other routes, and before `weights` with other
+    /// weights of the targets; these two use `reload` unless they are stated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
     /// Notes for a reader who compares it with others.
@@ -115,17 +117,17 @@ pub struct Binary {
     /// The first later version for which they are unsuitable, as in `4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_below: Option<String>,
-    /// Other files that must exist, by absolute path or as in `{{ prefix }}/lib/module.so`.
+    /// Other files that must exist, given by absolute path or as in `{{ prefix }}/lib/module.so`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// Environment variables of the program wherever it runs, also to print its version; their
+    /// Environment variables of the program whenever it runs, even to print its version; their
     /// values are templates of `binary` and `prefix`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }
 
 /// A container image. The container shares the machine's network and sees the trial's working
-/// folder under its own path, so that templates and commands are the same as outside.
+/// folder under the same path, so templates and commands are the same as outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Container {
@@ -133,7 +135,7 @@ pub struct Container {
     pub image: String,
     /// The program inside, which is `binary` in templates; the image's own entrypoint is not run.
     pub program: String,
-    /// User inside, as a name or numbers [default: the user who runs gatebench, and owns the
+    /// The user inside, as a name or numbers [default: the user who runs gatebench and owns the
     /// working folder].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
@@ -152,7 +154,7 @@ pub struct Install {
     /// Java libraries that make up the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maven: Option<MavenProject>,
-    /// Anything else, in words or as a command.
+    /// Any other installation, as text or as a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
 }
@@ -163,7 +165,7 @@ pub struct Install {
 pub struct PypiPackage {
     /// Name of the package.
     pub package: String,
-    /// The version that is installed, and no other.
+    /// The only version that is installed.
     pub version: String,
     /// SHA-256 of its wheels, one for each platform that it is installed on; no other bytes are
     /// installed.
@@ -201,7 +203,7 @@ pub struct MavenProject {
     pub java: Option<u16>,
 }
 
-/// A template and the file it becomes.
+/// A template, and the file that is rendered from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TemplateFile {
@@ -210,8 +212,8 @@ pub struct TemplateFile {
     /// File in the working folder [default: the name of the template]; with `each` a template too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// A policy: the file is made once for each of its settings, which the template has as
-    /// `settings`, and their number, from 1, as `number`.
+    /// The name of a policy: the file is rendered once for each of its settings. The template has
+    /// these as `settings`, and their number, from 1, as `number`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
 }
@@ -225,25 +227,25 @@ impl TemplateFile {
 }
 
 /// Readiness: the listener belongs to the started processes and responds to `GET /` with any status
-/// but 502, 503 and 504; if a path is given, it responds to that with 200. It must stay ready for
-/// `settle`.
+/// except 502, 503 and 504; if a path is given, it responds to a request for that path with 200. It
+/// must stay ready for `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
     /// The longest time until it is ready.
     #[serde(default = "ready_timeout")]
     pub timeout: HumanDuration,
-    /// The path to request from a gateway that listens before it has its routes.
+    /// The path to request, for a gateway that listens before it has its routes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
-    /// The time for which a gateway must respond without a failure before it counts as ready, for
-    /// one whose policies begin to act after its port is open [default: 0s].
+    /// For a gateway whose policies begin to act after its port is open: how long it must respond
+    /// without a failure before it counts as ready [default: 0s].
     #[serde(default, skip_serializing_if = "HumanDuration::is_zero")]
     pub settle: HumanDuration,
 }
 
-/// Responses of a gateway that is not ready yet, or whose upstream it cannot reach.
+/// Statuses of a gateway that is not ready yet, or cannot reach its upstream.
 const NOT_READY_STATUSES: [u16; 3] = [502, 503, 504];
 
 impl Ready {
@@ -270,8 +272,8 @@ fn ready_timeout() -> HumanDuration {
     HumanDuration::from_millis(10_000)
 }
 
-/// The warm-up before each load: until the CPU time per request has settled, at least as long as
-/// the load says, and at most this long.
+/// The warm-up before each load lasts until the CPU time per request has settled. It takes at least
+/// the time that the load states, and at most this time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {
@@ -279,7 +281,7 @@ pub struct Warmup {
     pub max: HumanDuration,
 }
 
-/// A signal, then SIGKILL.
+/// How to stop the gateway: a signal, followed by SIGKILL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
@@ -313,7 +315,7 @@ fn stop_timeout() -> HumanDuration {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnMetrics {
-    /// The path at the port of `metrics` in the input.
+    /// The path on the port of `metrics` in the input.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// The metric that counts its responses; it may have any labels.
@@ -326,14 +328,14 @@ pub struct OwnMetrics {
     pub pools: Vec<Pool>,
 }
 
-/// A resource that a gateway allocates and frees internally, invisible to the kernel.
+/// A resource that a gateway allocates and frees internally, without the kernel seeing it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// Its name in reports.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// The metric that states how much of it is in use.
+    /// The metric that states how much of the pool is in use.
     pub metric: String,
     /// Labels that a sample must have to be counted; samples are added up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -352,13 +354,13 @@ impl Pool {
     }
 }
 
-/// How a gateway states the size of a memory pool: in bytes or in its own pages.
+/// The unit of a pool's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolUnit {
     /// A size, shown in KiB and MiB.
     Bytes,
-    /// Pieces: threads, connections, entries.
+    /// A number of items: threads, connections, entries.
     Count,
 }
 
@@ -368,21 +370,20 @@ pub enum PoolUnit {
 pub enum Action {
     /// A signal to the main process.
     Signal(#[schemars(schema_with = "schema_fragments::signal")] String),
-    /// A command, run in the working folder, inside the container if the gateway is in one.
+    /// A command that is run in the working folder, or inside the container if there is one.
     Command(Vec<String>),
-    /// Only writes these files again, which it watches; for `configure` and `weights`.
+    /// Only renders these files again, which the gateway watches; for `configure` and `weights`.
     Watched(#[schemars(length(min = 1))] Vec<String>),
-    /// Sends the lines of a file, written again, to a control socket; for `configure` and
-    /// `weights`.
+    /// Renders a file again and sends its lines to a control socket; for `configure` and `weights`.
     Send(Lines),
 }
 
-/// Lines, each sent on a separate connection. A line has failed if its response is more than
-/// blanks; the response states the reason.
+/// Lines, each of which is sent on a separate connection. A line has failed if its response
+/// contains more than spaces; the response states the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {
-    /// The file, by its name under `to` of `files`.
+    /// The file, by its name in `to` of `files`.
     pub file: String,
     /// The Unix socket, in the trial's working folder.
     pub to: String,

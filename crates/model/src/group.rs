@@ -19,12 +19,12 @@ pub struct Group {
     /// The group's name, unique in the scenario.
     #[schemars(schema_with = "schema_fragments::name_template")]
     pub name: String,
-    /// Part of the phase's connections or rate, relative to the other groups [default: equal
-    /// parts].
+    /// The share of the phase's connections or rate, relative to the other groups [default: equal
+    /// shares].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.000_001, max = 1_000_000.0))]
     pub share: Option<f64>,
-    /// Its own load, in addition to the phase's.
+    /// A separate load, in addition to the phase's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Shape>,
     /// The order of the requests.
@@ -35,7 +35,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The group of all requests, with the whole load.
+    /// A single group with all requests and the whole load.
     pub fn of_all(requests: Vec<Request>) -> Self {
         Self {
             name: DEFAULT_GROUP.into(),
@@ -47,20 +47,20 @@ impl Group {
     }
 }
 
-/// The order of requests. In both orders each request is sent in proportion to its weight, and the
+/// The order of requests. In both orders, requests are sent in proportion to their weights, and the
 /// choice depends only on the run's seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// One after the other, each as evenly spread as its weight allows.
+    /// In turn, each as evenly spread as its weight permits.
     #[default]
     InTurn,
-    /// At random, independent of earlier requests.
+    /// At random, independently of earlier requests.
     Random,
 }
 
 impl Order {
-    /// For serde, which passes a reference.
+    /// serde passes a reference.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(crate) fn is_in_turn(&self) -> bool {
         *self == Self::InTurn
@@ -76,13 +76,13 @@ impl Order {
 pub struct TooFewConnections {
     /// The number of groups that share the load.
     pub groups: usize,
-    /// Connections to be shared.
+    /// The number of connections to share.
     pub connections: u32,
 }
 
-/// The load of each group in a phase of this shape, in the order of the groups. Rates are divided
-/// exactly; connections and other whole numbers by the largest remainder, so that they add up to
-/// those of the phase, with at least one connection for each group.
+/// Returns the load of each group in a phase of this shape, in the order of the groups. Rates are
+/// divided exactly; connections and other whole numbers are divided by the largest remainder, so
+/// that they add up to those of the phase, with at least one connection for each group.
 ///
 /// # Errors
 /// There are fewer connections than groups that share them.

@@ -1,4 +1,4 @@
-//! The one versioned input model that the templates of gateway folders are rendered from.
+//! The versioned input model with which all templates of gateway folders are rendered.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,41 +12,43 @@ pub const CONTRACT_VERSION: u32 = 2;
 /// The input of the templates: contract version 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayInput {
-    /// Version of the contract, at present 2.
+    /// Version of the contract, currently 2.
     pub contract: u32,
-    /// The program found, absolute.
+    /// The absolute path of the program.
     pub binary: String,
-    /// The folder in which the program is installed, as `/usr` for `/usr/sbin/nginx`.
+    /// The folder in which the program is installed: `/usr` for `/usr/sbin/nginx`.
     pub prefix: String,
-    /// The trial's working folder, absolute; everything the gateway writes goes there.
+    /// The absolute path of the trial's working folder, which contains everything that the gateway
+    /// writes.
     pub work: String,
-    /// The working folder as a process started in it sees it, always in 14 bytes: the path of a
-    /// Unix socket has at most 107 bytes, and `work` may be longer. It names another folder in a
-    /// process that has changed its directory.
+    /// A path of the working folder that is valid in a process started in it, and always has 14
+    /// bytes. Use it for Unix sockets, whose paths have at most 107 bytes, because `work` may be
+    /// longer. In a process that has changed its directory, it names another folder.
     pub cwd: String,
-    /// Worker processes or threads.
+    /// Number of worker processes or threads.
     pub workers: u32,
-    /// Cores it runs on.
+    /// Cores on which it runs.
     pub cores: Vec<usize>,
-    /// The address that clients connect to.
+    /// The addresses to which clients connect.
     pub listeners: Vec<Listener>,
     /// Path prefixes, longest first.
     pub routes: Vec<InputRoute>,
-    /// The routes before and after `configure`, for parts that must exist from the start; equal to
-    /// `routes` without a change.
+    /// The routes before and after `configure`, for parts of a configuration that must exist from
+    /// the start; without a change, equal to `routes`.
     pub all_routes: Vec<InputRoute>,
-    /// The clients that may call.
+    /// The clients that may send requests.
     pub consumers: Vec<Consumer>,
-    /// Origins.
+    /// The upstreams.
     pub upstreams: Vec<Upstream>,
     /// True if each request is logged.
     pub access_log: bool,
-    /// True if another target is tried when one fails, and a failed target is excluded for a while.
+    /// True if a request is sent to another target when one fails, and the failed target is left
+    /// out for a while.
     pub failover: bool,
-    /// True if its routes change while it runs, by the action `configure`, or weights by the action
-    /// `weights`.
+    /// True if routes change while the gateway runs, by the action `configure`, or weights by the
+    /// action `weights`.
     pub changes: bool,
-    /// True if weights of targets change while it runs, by the action `weights`.
+    /// True if weights of targets change while the gateway runs, by the action `weights`.
     pub weights_change: bool,
     /// The address of its own metrics, for Prometheus.
     pub metrics: Option<MetricsPort>,
@@ -63,7 +65,7 @@ pub struct MetricsPort {
     pub port: u16,
 }
 
-/// An address that clients connect to.
+/// An address to which clients connect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Listener {
     /// Unique name.
@@ -74,16 +76,16 @@ pub struct Listener {
     pub port: u16,
     /// The certificate for clients that use TLS.
     pub tls: Option<ListenerTls>,
-    /// True if clients may speak HTTP/2 in addition to HTTP/1.1 (over TLS, by ALPN).
+    /// True if clients may use HTTP/2 in addition to HTTP/1.1 (over TLS, by ALPN).
     pub http2: bool,
 }
 
 /// The certificate and key of a TLS listener.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListenerTls {
-    /// File with the certificate, in PEM, absolute.
+    /// The absolute path of the file with the certificate, in PEM.
     pub certificate: String,
-    /// File with its private key, in PEM, absolute.
+    /// The absolute path of the file with its private key, in PEM.
     pub key: String,
 }
 
@@ -98,10 +100,10 @@ pub struct InputRoute {
     pub strip_path: bool,
     /// Name of the upstream.
     pub upstream: String,
-    /// Its place in `upstreams`, from 0: `upstreams[route.upstream_index]`.
+    /// Its index in `upstreams`, from 0: `upstreams[route.upstream_index]`.
     pub upstream_index: usize,
-    /// The ordered chain; in templates each entry is a map with one key, as in
-    /// `{% for policy in route.policies %}{% if policy.api_key %}`.
+    /// The ordered policies; in templates, each entry is a map with one key, as in `{% for policy
+    /// in route.policies %}{% if policy.api_key %}`.
     pub policies: Vec<Policy>,
 }
 
@@ -114,14 +116,14 @@ pub struct Upstream {
     pub keepalive: u32,
     /// The addresses of its targets.
     pub targets: Vec<Target>,
-    /// The verification of its certificate, if it speaks TLS.
+    /// How to verify its certificate, if it uses TLS.
     pub tls: Option<UpstreamTls>,
 }
 
 /// The requirements on an upstream's certificate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpstreamTls {
-    /// File with the certificate of its authority, in PEM, absolute.
+    /// The absolute path of the file with the certificate of its authority, in PEM.
     pub authority: String,
     /// The name that the certificate must have, which is also sent as SNI.
     pub server_name: String,

@@ -5,17 +5,17 @@ use serde::{Deserialize, Deserializer};
 /// Label of the direct variant.
 pub(crate) const DIRECT: &str = "direct";
 
-/// Reports whether a label is that of the direct variant, now or in an earlier version.
+/// Reports whether a label is that of the direct variant, in this or an earlier version.
 pub fn is_direct(label: &str) -> bool {
     matches!(label, DIRECT | "floor")
 }
 
-/// Reads the label of a variant.
+/// Parses the label of a variant.
 pub(crate) fn required<'de, D: Deserializer<'de>>(label: D) -> Result<String, D::Error> {
     String::deserialize(label).map(current)
 }
 
-/// Reads the label of a variant, or nothing.
+/// Parses the label of a variant, which may be missing.
 pub(crate) fn optional<'de, D: Deserializer<'de>>(label: D) -> Result<Option<String>, D::Error> {
     Ok(Option::deserialize(label)?.map(current))
 }

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Shape};
 use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 
-/// The one phase of the shortest length.
+/// The only phase of the shortest length.
 pub const SMOKE_PHASE: &str = "smoke";
 
-/// The longest that the requests of the shortest length may take; they end it when all are
-/// completed.
+/// The time limit of the shortest length, which ends when all its requests are completed.
 const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
-/// In the shortest length: the time before a change or a failure, the length of the failure, and
+/// In the shortest length: the time before a change or a failure, the duration of the failure, and
 /// the time after it.
 const SMOKE_PART: HumanDuration = HumanDuration::from_millis(500);
 
-/// The time after a change in the shortest run: some gateways wait two seconds for further changes.
+/// The time after a change in the shortest length, because some gateways wait two seconds for
+/// further changes.
 const SMOKE_CHANGE: HumanDuration = HumanDuration::from_millis(3_000);
 
 /// The requested length of a run.
@@ -28,20 +28,20 @@ pub enum Length {
     /// The length of the suite.
     #[default]
     Full,
-    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or of the
-    /// longest think time if that is longer. A suite that repeats a document takes minutes in any
-    /// case.
+    /// Takes minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or of
+    /// the longest think time if that is longer. A suite that repeats a document takes minutes in
+    /// any case.
     Quick,
-    /// Seconds: a test of function, not of speed. One block, in which one user of each group sends
-    /// each request once.
+    /// Takes seconds and tests function, not speed: one block, in which one user of each group
+    /// sends each request once.
     Smoke,
-    /// The durations, ramps and users of the document that the suite repeats, and no header of
-    /// gatebench's.
+    /// The durations, ramps and users of the document that the suite repeats, without headers of
+    /// gatebench.
     AsPublished,
 }
 
 impl Length {
-    /// The word on the command line, without its dashes.
+    /// The name on the command line, without its dashes.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -52,7 +52,7 @@ impl Length {
     }
 }
 
-/// The length of a plan, and what it changed.
+/// The length of a plan, and the resulting changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLength {
     pub length: Length,
@@ -61,8 +61,8 @@ pub struct PlannedLength {
 }
 
 impl LoadProfile {
-    /// Each request once, by one user, in place of all phases. Phases with a change or a failure
-    /// stay, but are shortened.
+    /// Returns a profile in which one user sends each request once, instead of all phases. Phases
+    /// with a change or a failure stay, but are shortened.
     pub fn smoke(&self, scenario: &Scenario) -> Self {
         let disturbed = self.phases.iter().filter(|phase| phase.is_disturbed());
         let mut phases: Vec<Phase> = disturbed.map(Phase::in_seconds).collect();
@@ -102,7 +102,8 @@ impl Phase {
     }
 }
 
-/// One connection that sends this many requests and waits for them until the phase ends.
+/// A load with one connection that sends this many requests and waits for their responses until the
+/// phase ends.
 fn each_once(phase: &Phase, requests: usize) -> Phase {
     Phase {
         name: SMOKE_PHASE.into(),
@@ -122,8 +123,8 @@ fn once(requests: usize) -> Closed {
 }
 
 impl Scenario {
-    /// The scenario in which every group sends each of its requests once, one after the other.
-    /// If the load has a change or a failure (`is_disturbed`), the scenario is unchanged.
+    /// Returns the scenario in which every group sends each of its requests once, in turn. If the
+    /// load has a change or a failure (`is_disturbed`), the scenario is unchanged.
     #[must_use]
     pub fn smoke(mut self, is_disturbed: bool) -> Self {
         if is_disturbed {

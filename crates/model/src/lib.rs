@@ -1,5 +1,5 @@
-//! The vocabulary of gatebench: scenarios, policies, load profiles, gateway folders, suites and the
-//! plan they expand to. Pure data, and the rules that a file follows beyond its JSON Schema.
+//! The types of gatebench: scenarios, policies, load profiles, gateway folders, suites, and the
+//! plan that results from them. Pure data, and the rules for files beyond their JSON Schemas.
 
 pub mod admin;
 mod body;

@@ -1,4 +1,4 @@
-//! Load profiles: the phases that one fresh gateway process goes through.
+//! Load profiles: the phases that each fresh gateway process goes through.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ pub struct LoadProfile {
     pub profile: String,
     /// One line for people.
     pub title: String,
-    /// True if the first load begins at the first correct response of a freshly started gateway.
-    /// Only the requests that probe for this response reach the gateway before; parity is proven
-    /// after the loads.
+    /// True if the first load begins at the first correct response of a newly started gateway. Only
+    /// the requests that look for this response reach the gateway before; parity is proven after
+    /// the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     /// The loads, one after the other, in one gateway process.
@@ -25,35 +25,34 @@ pub struct LoadProfile {
     pub phases: Vec<Phase>,
 }
 
-/// One load.
-// Unknown keys are refused by the schema, which every file passes first: serde does not combine
-// `deny_unknown_fields` with `flatten`.
+/// One load. The schema, which every file passes first, rejects unknown keys, because serde cannot
+/// combine `deny_unknown_fields` with `flatten`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Phase {
     /// The phase's name, unique in the profile.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// The rule by which requests are sent.
+    /// How requests are sent.
     #[serde(flatten)]
     pub shape: Shape,
-    /// Repeats the phase, once with each of several numbers; the plan has a phase for each.
+    /// Repeats the phase with each of several numbers; the plan has a phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// Same load before the measurement, discarded: at least this long, until the CPU time per
-    /// request has settled. Changes over time begin with the measurement.
+    /// The same load before the measurement, whose figures are discarded: at least this long, and
+    /// until the CPU time per request has settled. Changes over time begin with the measurement.
     #[serde(default)]
     pub warm_up: HumanDuration,
     /// The time that is measured.
     pub measure: HumanDuration,
-    /// The time to wait for responses after the last request.
+    /// How long to wait for responses after the last request.
     #[serde(default = "drain")]
     pub drain: HumanDuration,
     /// The time after which a request without a response has failed.
     #[serde(default = "timeout")]
     pub timeout: HumanDuration,
-    /// A change of the gateway during the phase. A gateway that cannot do it is *not supported*;
-    /// the direct variant has nothing to change.
+    /// A change of the gateway during the phase. A gateway that lacks the action is *not
+    /// supported*; the direct variant is not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
     /// A failure of the upstream's first target during the phase. The direct variant has one
@@ -82,7 +81,7 @@ pub enum Sweep {
     ),
 }
 
-/// A time in which the first target of the upstream fails.
+/// A period in which the first target of the upstream fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetFailure {
@@ -103,14 +102,14 @@ pub struct TargetFailure {
 pub enum Ill {
     /// It responds with a delay.
     Slow,
-    /// Its process is killed, so that connections are refused, and started again afterwards.
+    /// Its process is killed, so connections are refused; the process is started again at the end.
     Refusing,
-    /// It receives requests and resets their connections.
+    /// It accepts requests and resets their connections.
     Resetting,
 }
 
 impl Ill {
-    /// The word used in files.
+    /// The name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Slow => "slow",
@@ -136,14 +135,13 @@ pub struct GatewayChange {
     pub action: String,
     /// Its time, counted from the start of the measurement.
     pub at: HumanDuration,
-    /// The interval of repetitions, until a second before the end [default: none].
+    /// The interval of repetitions, up to a second before the end [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }
 
 impl GatewayChange {
-    /// The times of the change in a measurement of this length. Repetitions do not fall into its
-    /// last second.
+    /// The times of the change in a measurement of this length. The last second has no repetitions.
     pub fn times(&self, measure: HumanDuration) -> impl Iterator<Item = HumanDuration> {
         let last = measure.0.saturating_sub(LAST_SECOND);
         let every = self
@@ -159,7 +157,7 @@ impl GatewayChange {
     }
 }
 
-/// A change in this last part would have no measurement after it to compare with.
+/// A change in this last part would leave no measurement for a comparison.
 const LAST_SECOND: Duration = Duration::from_secs(1);
 
 fn drain() -> HumanDuration {
@@ -187,7 +185,7 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// A phase without warm-up, change and failure, with the defaults of a file for other settings.
+    /// A phase without warm-up, change and failure; other settings have the defaults of a file.
     pub fn new(name: impl Into<String>, shape: Shape, measure: HumanDuration) -> Self {
         Self {
             name: name.into(),
@@ -204,10 +202,10 @@ impl Phase {
         }
     }
 
-    /// The same phase in at most these times. Stages are shortened in proportion, so a load still
-    /// reaches all its numbers. Phases with a change or a failure keep their length, because
-    /// both need a time before and after. The warm-up covers the longest think time, unless the
-    /// phase has a shorter one.
+    /// The same phase with at most these times. Stages are shortened in proportion, so the load
+    /// still reaches all its numbers. Phases with a change or a failure keep their length, because
+    /// they need time before and after it. The warm-up covers the longest think time, unless the
+    /// phase's own warm-up is shorter.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));
@@ -226,13 +224,13 @@ impl Phase {
     }
 }
 
-/// Closed: a response triggers the next request. Open: the clock does.
+/// What triggers a request: in a closed load a response, in an open load the clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// A number of connections, each sending as soon as it has its response.
+    /// A number of connections, each of which sends as soon as it has its response.
     Closed(Closed),
-    /// Requests leave on an absolute schedule, whether responses come or not.
+    /// Requests are sent on an absolute schedule, whether or not responses arrive.
     Open(Open),
 }
 
@@ -271,11 +269,12 @@ impl Shape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Closed {
-    /// Connections, each with one request in flight; with `stages`, at the beginning.
+    /// The number of connections, each with one request in flight; with `stages`, the initial
+    /// number.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
-    /// Numbers of connections from the start of the measurement, each reached linearly from the one
-    /// before; after the last stage the number stays.
+    /// Numbers of connections from the start of the measurement, each reached linearly from the
+    /// previous one; after the last stage, the number remains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<ConnectionStage>,
     /// The time that a connection waits after a response before it sends again.
@@ -289,7 +288,7 @@ pub struct Closed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
-    /// Connections opened per second at the start [default: all at once].
+    /// Connections opened per second at the beginning [default: all at once].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 1_000_000.0))]
     pub connections_per_second: Option<f64>,
@@ -360,15 +359,15 @@ pub struct ExponentialThink {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// Arrivals per second; with `ramp_to_per_second` or `stages`, at the beginning.
+    /// Arrivals per second; with `ramp_to_per_second` or `stages`, the initial rate.
     #[schemars(range(min = 0.001, max = 100_000_000.0))]
     pub rate_per_second: f64,
     /// Arrivals per second at the end of the measurement, reached linearly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 100_000_000.0))]
     pub ramp_to_per_second: Option<f64>,
-    /// Rates from the start of the measurement, one after the other; after the last stage the rate
-    /// stays.
+    /// Rates from the start of the measurement, one after the other; after the last stage, the rate
+    /// remains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<RateStage>,
     /// The distribution of arrivals.
@@ -378,7 +377,8 @@ pub struct Open {
     #[serde(default = "connections_max")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections_max: u32,
-    /// Arrivals that may wait for a free connection; those beyond are dropped and counted.
+    /// The number of arrivals that may wait for a free connection; further ones are dropped and
+    /// counted.
     #[serde(default = "queue_max")]
     pub queue_max: u32,
     /// Ends the load after this many completed requests, warm-up included.
@@ -389,7 +389,7 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
-    /// Connections opened per second at the start [default: all at once].
+    /// Connections opened per second at the beginning [default: all at once].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 1_000_000.0))]
     pub connections_per_second: Option<f64>,
@@ -404,7 +404,7 @@ fn queue_max() -> u32 {
 }
 
 impl Open {
-    /// A constant rate of evenly spread arrivals, with the defaults of a file for other settings.
+    /// A constant rate with evenly spread arrivals; other settings have the defaults of a file.
     pub fn new(rate_per_second: f64) -> Self {
         Self {
             rate_per_second,
@@ -420,7 +420,7 @@ impl Open {
     }
 }
 
-/// A rate, and the way and the time to reach it.
+/// A rate, and how and in which time it is reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStage {
@@ -429,16 +429,16 @@ pub struct RateStage {
     pub rate_per_second: f64,
     /// The length of the stage.
     pub over: HumanDuration,
-    /// The way to reach the rate.
+    /// How the rate is reached.
     #[serde(default)]
     pub how: Change,
 }
 
-/// The ways in which a stage reaches its rate.
+/// How a stage reaches its rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Linearly from the rate before it.
+    /// Linearly from the previous rate.
     #[default]
     Linear,
     /// Immediately; the rate is constant for the whole stage.
@@ -452,7 +452,7 @@ pub enum Spread {
     /// Evenly.
     #[default]
     Uniform,
-    /// As the arrivals of many independent users: a Poisson process.
+    /// Like the arrivals of many independent users: a Poisson process.
     Poisson,
 }
 

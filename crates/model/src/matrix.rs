@@ -1,8 +1,8 @@
 //! `matrix:` in a scenario file: one file describes several scenarios that differ in listed values.
 //!
-//! Each axis has a name and values. A scenario is written for each combination of values, with `{{
-//! axis }}` replaced in all texts. A text that is only `{{ axis }}` becomes the value itself, so
-//! that numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}` is then
+//! Each axis has a name and values. A scenario results from each combination of values, with `{{
+//! axis }}` replaced in all strings. A string that is only `{{ axis }}` becomes the value itself,
+//! so that numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}` is then
 //! replaced by its member `key`, and `{{ axis }}` by its name.
 
 use std::collections::BTreeMap;
@@ -14,13 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::repeat::{INDEX, replaced};
 
-/// Scenarios of one file at the most.
+/// The maximum number of scenarios of one file.
 const MEMBERS_MAX: usize = 32;
-/// Values of all its scenarios at the most, so that a small file cannot fill the memory.
+/// The maximum number of values in all its scenarios, so that a small file cannot exhaust the
+/// memory.
 const NODES_MAX: usize = 1_000_000;
-/// Bytes of all its scenarios at the most, before values are put in.
+/// The maximum size of all its scenarios in bytes, before values are inserted.
 const BYTES_MAX: usize = 1 << 20;
-/// Bytes of a text in a value at the most.
+/// The maximum size of a string in a value, in bytes.
 const VALUE_BYTES_MAX: usize = 256;
 
 /// The family of a scenario: scenarios that differ only in the values of some axes.
@@ -33,17 +34,17 @@ pub struct Family {
     pub values: BTreeMap<String, AxisValue>,
 }
 
-/// A number or a name; both fill the axis's `{{ NAME }}` in the scenario.
+/// A number or a name, which replaces the axis's `{{ NAME }}` in the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AxisValue {
-    /// A number, in which members can be ordered.
+    /// A number, by which members can be ordered.
     Number(u32),
     Name(String),
 }
 
-/// Adds `matrix` to the keys of a scenario file. The type does not have it, because scenarios are
-/// written out when the file is read.
+/// Adds `matrix` to the keys of a scenario file in the schema. The type lacks it, because reading a
+/// file expands the scenarios.
 pub(crate) fn describe(schema: &mut Schema) {
     let matrix = json_schema!({
         "type": "object",
@@ -57,8 +58,8 @@ pub(crate) fn describe(schema: &mut Schema) {
     }
 }
 
-/// Writes out the scenarios of a file; the file itself if it has no matrix, and nothing if the
-/// matrix has mistakes.
+/// Returns the scenarios of a file; the file itself if it has no matrix, and nothing if the matrix
+/// has mistakes.
 pub(crate) fn expand(mut root: Node, problems: &mut Vec<Problem>) -> Vec<Node> {
     if !matches!(root.get("matrix"), Some(matrix) if matches!(matrix.data, Data::Map(_))) {
         return vec![root]; // The schema reports a matrix that is not a mapping.
@@ -125,8 +126,8 @@ fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
     Ok(written)
 }
 
-/// The name of the family that a file with a matrix describes, and those of its scenarios. None for
-/// other files, and if the matrix has mistakes.
+/// Returns the name of the family that a file with a matrix describes, and the names of its
+/// scenarios. None for other files, and if the matrix has mistakes.
 pub fn family_names(text: &str) -> Option<(String, Vec<String>)> {
     let root = gatebench_config::tree(text)?;
     root.get("matrix")?;
@@ -137,7 +138,7 @@ pub fn family_names(text: &str) -> Option<(String, Vec<String>)> {
     Some((family.text()?.to_owned(), names))
 }
 
-/// A value of an axis, and how it is named in the scenario's name.
+/// A value of an axis, and its form in the scenario's name.
 #[derive(Clone)]
 struct Value<'m> {
     axis: &'m str,
@@ -201,7 +202,7 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
     Ok(values)
 }
 
-/// Reports whether all texts of a value can be put into others without making them grow again.
+/// Reports whether all strings of a value can be inserted into others without further replacements.
 fn has_plain_texts(value: &Node) -> bool {
     match &value.data {
         Data::Text(text) => text.len() <= VALUE_BYTES_MAX && !text.contains("{{"),
@@ -237,8 +238,8 @@ impl Member<'_> {
         root
     }
 
-    /// Completes the name of the scenario, and returns its family. Values whose axis the name does
-    /// not contain follow it, with hyphens.
+    /// Completes the name of the scenario, and returns its family. Values of axes that the name
+    /// does not contain are appended with hyphens.
     fn name(&self, root: &mut Node) -> Entry {
         let span = root.head();
         let mut family = String::new();
@@ -274,7 +275,7 @@ impl Member<'_> {
     }
 }
 
-/// Puts a value in place of its axis, in all texts below `node`.
+/// Replaces an axis by its value in all strings below `node`.
 fn fill(node: &mut Node, value: &Value<'_>) {
     match &mut node.data {
         Data::Text(text) if text.contains("{{") => {
@@ -298,7 +299,8 @@ fn fill(node: &mut Node, value: &Value<'_>) {
     }
 }
 
-/// The value that takes the place of a text which is nothing but `{{ axis }}` or `{{ axis.key }}`.
+/// Returns the value that replaces a string which consists only of `{{ axis }}` or `{{ axis.key
+/// }}`.
 fn whole(text: &str, value: &Value<'_>) -> Option<Data> {
     let place = text
         .strip_prefix("{{")?

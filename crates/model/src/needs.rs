@@ -1,4 +1,4 @@
-//! The needs of a scenario, in the words of gateway folders: policies, the parts of policies
+//! The needs of a scenario, by the names that gateway folders use: policies, the parts of policies
 //! that not every gateway has, and the protocols of the connections.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLi
 use crate::scenario::Scenario;
 use crate::soap::SoapChain;
 
-/// The parts of policies that a gateway may lack though it has the policy.
+/// Parts of policies that a gateway may lack although it has the policy.
 pub const PARTS: [&str; 16] = [
     "jwt.rs256",
     "jwt.jwks",
@@ -29,35 +29,34 @@ pub const PARTS: [&str; 16] = [
     SOAP_GZIP,
 ];
 
-/// Windows that all gateways with windows of a fixed length have: a second, a minute, an hour, a
-/// day.
+/// Windows that all gateways with fixed windows support: a second, a minute, an hour, a day.
 const USUAL_WINDOWS_SECONDS: [u64; 4] = [1, 60, 3_600, 86_400];
-/// From this many requests a minute on, a fraction of a request makes no visible difference.
+/// From this number of requests per minute on, a fraction of a request makes no visible difference.
 const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The features that a folder states besides policies and transports.
+/// The features that a folder states in addition to policies and transports.
 pub(crate) const OTHER_FEATURES: [&str; 8] = [
     FAILOVER, RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG, SAXON,
 ];
-/// Those of them that a section of their own describes.
+/// The features among these that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
-/// The word of processing compressed responses.
+/// Processes compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
-/// The word of the access log.
+/// Writes an access log.
 pub(crate) const ACCESS_LOG: &str = "access_log";
-/// The word of trying another target.
+/// Tries another target.
 const FAILOVER: &str = "failover";
-/// The word of a gateway's own metrics.
+/// Has its own metrics.
 const METRICS: &str = "metrics";
-/// The word of an admin interface.
+/// Has an admin interface.
 const ADMIN: &str = "admin";
-/// The word of reading the files again.
+/// Reads its files again.
 pub const RELOAD: &str = "reload";
 
 impl Scenario {
-    /// Everything that a gateway must have for this scenario.
+    /// Returns everything that a gateway needs for this scenario.
     pub fn needs(&self) -> BTreeSet<&'static str> {
         let policies = || self.all_routes().flat_map(|route| &route.policies);
         policies()
@@ -88,7 +87,7 @@ impl Scenario {
 }
 
 impl GatewayFolder {
-    /// The features that the gateway has, by `native` or `script`.
+    /// The features that the gateway has as `native` or `script`.
     pub fn claimed(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let stated = self.features.iter();
         stated
@@ -96,17 +95,17 @@ impl GatewayFolder {
             .map(|(word, feature)| (word.as_str(), feature))
     }
 
-    /// The statement about a feature that the gateway has.
+    /// The statement about a feature, if the gateway has it.
     pub fn claim(&self, word: &str) -> Option<&Feature> {
         let mut claimed = self.claimed();
         claimed.find(|(known, _)| *known == word).map(|it| it.1)
     }
 
     /// Reports whether the gateway meets a need of [`Scenario::needs`](crate::Scenario::needs), or
-    /// accepts the action of that name.
+    /// accepts the action with that name.
     pub fn has(&self, need: &str) -> bool {
         match (need, need.split_once('.')) {
-            // A missing policy is reported without its parts.
+            // If the policy is missing, its parts are not reported.
             (_, Some((policy, part))) => {
                 let lacks = |it: &Feature| it.without().iter().any(|lacked| lacked == part);
                 !self.claim(policy).is_some_and(lacks)
@@ -118,7 +117,7 @@ impl GatewayFolder {
         }
     }
 
-    /// The parts of the gateway that features need besides its program, by feature.
+    /// The parts of the gateway that features need in addition to its program, by feature.
     pub fn extras(&self) -> BTreeMap<&str, &Extra> {
         let claimed = self.claimed();
         claimed
@@ -135,8 +134,8 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// The means of an action. A gateway that reads its files again on `reload` gets other routes
-    /// and weights in the same way, unless the folder says otherwise.
+    /// How an action is carried out. A gateway that reads its files again on `reload` gets other
+    /// routes and weights in the same way, unless the folder states otherwise.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =
             [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);
@@ -144,7 +143,7 @@ impl GatewayFolder {
         self.actions.get(name).or_else(reload)
     }
 
-    /// The versions with which the templates were run and their policies proven: those of
+    /// The versions with which the templates were run and their policies proven: those in
     /// `proven_with`, and the one that is installed.
     pub fn proven(&self) -> Vec<&str> {
         let install = &self.install;
@@ -156,7 +155,7 @@ impl GatewayFolder {
 }
 
 impl Policy {
-    /// The parts of it that not every gateway has.
+    /// The parts of the policy that not every gateway has.
     fn parts(&self) -> Vec<&'static str> {
         match self {
             Self::Jwt(jwt) => jwt_parts(jwt),
@@ -179,7 +178,7 @@ impl Policy {
     }
 }
 
-/// The words of the conditions that hold.
+/// The names whose conditions hold.
 fn words_of<const N: usize>(words: [(bool, &'static str); N]) -> Vec<&'static str> {
     let held = words.into_iter().filter(|(holds, _)| *holds);
     held.map(|(_, word)| word).collect()
@@ -213,7 +212,7 @@ fn has_usual_window(limit: &RateLimitPolicy) -> bool {
         && USUAL_WINDOWS_SECONDS.contains(&(window / NANOS_PER_SECOND))
 }
 
-/// Reports whether the rate is a whole number of requests a minute.
+/// Reports whether the rate is a whole number of requests per minute.
 fn is_whole_per_minute(limit: &RateLimitPolicy) -> bool {
     // A window of zero is reported as a mistake elsewhere.
     let window = u128::from(limit.window.as_nanos()).max(1);
@@ -320,7 +319,7 @@ requests: [{path: /json/valid}]
         ));
     }
 
-    /// The features of the scenario that a folder lacks.
+    /// The features of the scenario that the folder lacks.
     fn lacking(folder: &GatewayFolder) -> Vec<&'static str> {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         let needs = scenario.needs().into_iter();
@@ -347,7 +346,7 @@ requests: [{path: /json/valid}]
         assert_eq!(lacking(&logs), missing[1..]);
     }
 
-    /// The same folder by the keys of both contracts.
+    /// The same folder in the form of both contracts.
     #[test]
     fn a_folder_of_contract_1_is_read_as_one_of_contract_2() {
         let first = folder(

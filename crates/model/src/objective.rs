@@ -10,22 +10,22 @@ use crate::bound::{
     Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts, samples_needed,
 };
 
-/// The highest percentile of an objective: no run is long enough for ten samples beyond a higher
+/// The highest percentile of an objective; no run is long enough for ten samples beyond a higher
 /// one.
 const PERCENTILE_MAX: f64 = 99.999;
 
-/// A service level objective: upper bounds of response times and of the share of failing requests.
+/// A service level objective: upper bounds on response times and on the share of failed requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Objective {
-    /// The bounds of percentiles of the response time, by rising percentile; at least one.
+    /// The bounds on percentiles of the response time, in ascending order; at least one.
     pub percentiles: Vec<(f64, Bound)>,
-    /// The bound of the share of requests that get no response or a wrong one, or are not sent.
+    /// The bound on the share of requests that get no response or a wrong one, or are not sent.
     pub errors: Bound,
 }
 
 impl Objective {
-    /// Returns the number of requests that it takes to report the highest percentile.
+    /// Returns the number of requests that are needed to report the highest percentile.
     pub fn samples_needed(&self) -> f64 {
         samples_needed(self.percentiles.last().map_or(0.0, |(highest, _)| *highest))
     }
@@ -68,7 +68,7 @@ impl FromStr for Objective {
     }
 }
 
-/// The bound of failing requests of an objective that does not state one.
+/// The bound on failed requests in an objective that states none.
 fn one_in_a_thousand() -> Bound {
     Bound {
         text: "errors<0.1%".into(),
@@ -78,8 +78,8 @@ fn one_in_a_thousand() -> Bound {
     }
 }
 
-/// Returns the percentile of the response time that is bounded; none if the share of errors is. No
-/// rate can be searched for other bounds.
+/// Returns the percentile of the response time that is bounded; none if the bound is on the share
+/// of errors. A search supports no other bounds.
 fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
     let Placed { name, value, bound } = placed;
     if !bound.operator.is_upper() {
@@ -109,7 +109,7 @@ fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
     }
 }
 
-/// `p99<10ms, errors<0.1%`.
+/// Writes `p99<10ms, errors<0.1%`.
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (_, bound) in &self.percentiles {

@@ -1,5 +1,5 @@
-//! Requests of parity cases are sent as they are written, so what is written as a template for two
-//! braces becomes two braces.
+//! Requests of parity cases are sent literally, so a template that stands for two braces is
+//! replaced by two braces.
 
 use gatebench_config::{Data, Node};
 
@@ -28,7 +28,7 @@ fn cases_as_sent(parent: &mut Node) {
     }
 }
 
-/// Values in a parity case were reported.
+/// Values in a parity case were already reported.
 fn constant(node: &mut Node) {
     if let Data::Text(text) = &mut node.data
         && let Ok(template) = Template::parse(text)

@@ -10,60 +10,60 @@ use thiserror::Error;
 use crate::topology::Topology;
 use layout::Layout;
 
-/// Which cores each component is pinned to.
+/// The cores to which each component is pinned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Placement {
     /// Cores of the gateway under test.
     pub gateway: Vec<usize>,
-    /// Cores of the load engine, one worker each.
+    /// Cores of the load generator, one worker each.
     pub engine: Vec<usize>,
     /// Cores of the upstream, one worker each.
     pub upstream: Vec<usize>,
-    /// The consequence of the placement for the reader, in one sentence.
+    /// The consequence of the placement for the reader, in a sentence.
     pub note: String,
-    /// True if the gateway's cores are those of another host.
+    /// True if the gateway's cores are on another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gateway_is_elsewhere: bool,
-    /// The CPUs of each core of several threads that holds one of the above.
+    /// The CPUs of each multi-threaded core that contains one of the above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Vec<usize>>,
 }
 
-/// A number of gateway cores that a machine cannot give.
+/// A number of gateway cores that a machine cannot provide.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacementError {
-    /// This one cannot.
+    /// This machine cannot provide it.
     #[error(
         "the gateway cannot have {asked} of {available} cores: use 1 to {most}, because \
          load generator and upstream need one too"
     )]
     Here {
-        /// Cores asked for.
+        /// The requested number of cores.
         asked: usize,
-        /// Cores there are.
+        /// The number of available cores.
         available: usize,
-        /// Cores that a gateway can have.
+        /// The largest possible number of cores for a gateway.
         most: usize,
     },
-    /// Another host cannot.
+    /// Another host cannot provide it.
     #[error("the gateway cannot have {asked} of {available} cores of {host}")]
     Elsewhere {
-        /// Cores asked for.
+        /// The requested number of cores.
         asked: usize,
-        /// Cores there are.
+        /// The number of available cores.
         available: usize,
-        /// The user's name for it.
+        /// The user's name for the host.
         host: String,
     },
 }
 
-/// The remedy of a gateway that shares a core.
+/// The remedy for a gateway that shares a core.
 pub const SHARED_CORE_REMEDY: &str =
     "use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores)";
 
 impl Placement {
-    /// One core for the gateway, the others for engine and upstream, on the CPUs that this process
-    /// may use.
+    /// One core for the gateway, and the others for load generator and upstream, among the CPUs
+    /// that this process may use.
     pub fn automatic(topology: &Topology) -> Self {
         match topology.cpus() {
             [] => Self {
@@ -88,8 +88,8 @@ impl Placement {
         }
     }
 
-    /// Reports whether the engine has cores that neither gateway nor upstream uses, on any thread:
-    /// a thread that never sleeps takes time of its sibling.
+    /// Reports whether the load generator has cores that neither gateway nor upstream uses on any
+    /// thread, because a thread that never sleeps takes time from its sibling.
     pub fn engine_is_alone(&self) -> bool {
         let others = self.gateway_here().iter().chain(&self.upstream);
         let is_apart = |other: &usize| {
@@ -99,7 +99,8 @@ impl Placement {
         !self.engine.is_empty() && others.into_iter().all(is_apart)
     }
 
-    /// Reports whether a core of the gateway runs engine or upstream on another of its threads.
+    /// Reports whether load generator or upstream runs on another thread of one of the gateway's
+    /// cores.
     pub fn gateway_has_siblings(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
         ends.any(|end| {
@@ -108,7 +109,7 @@ impl Placement {
         })
     }
 
-    /// Reports whether nothing else of the run is on the gateway's cores, and these are of this
+    /// Reports whether nothing else of the run uses the gateway's cores, and these are on this
     /// machine.
     pub fn gateway_is_alone(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
@@ -118,7 +119,7 @@ impl Placement {
             && !ends.any(|end| gateway.contains(end))
     }
 
-    /// The gateway's cores of this machine.
+    /// The gateway's cores, if they are on this machine.
     fn gateway_here(&self) -> &[usize] {
         match self.gateway_is_elsewhere {
             true => &[],
@@ -131,10 +132,10 @@ impl Placement {
         cores.any(|threads| threads.contains(&one) && threads.contains(&other))
     }
 
-    /// `count` cores for the gateway, the others for engine and upstream.
+    /// `count` cores for the gateway, the others for load generator and upstream.
     ///
     /// # Errors
-    /// `count` is 0 or leaves no core for engine and upstream.
+    /// `count` is 0 or leaves no core for load generator and upstream.
     pub fn with_gateway_cores(topology: &Topology, count: usize) -> Result<Self, PlacementError> {
         let available = topology.len();
         let most = available.saturating_sub(1).max(1);
@@ -149,8 +150,8 @@ impl Placement {
         }
     }
 
-    /// The last `count` of the cores `there`, on another host, for the gateway; those of this
-    /// machine for engine and upstream.
+    /// The last `count` of the cores `there`, on another host, for the gateway; the cores of this
+    /// machine for load generator and upstream.
     ///
     /// # Errors
     /// `count` is 0, or the host has fewer.
@@ -191,7 +192,7 @@ impl Placement {
         })
     }
 
-    /// Shares out at least two CPUs.
+    /// Divides at least two CPUs.
     fn split(topology: &Topology, count: usize) -> Self {
         let Layout {
             gateway,
@@ -211,20 +212,20 @@ impl Placement {
     }
 }
 
-/// The cores with several threads that hold one of these CPUs.
+/// The multi-threaded cores that contain one of these CPUs.
 fn siblings_of(topology: &Topology, used: &[usize]) -> Vec<Vec<usize>> {
     let cores = topology.siblings().into_iter();
     let is_used = |threads: &&[usize]| threads.iter().any(|cpu| used.contains(cpu));
     cores.filter(is_used).map(<[usize]>::to_vec).collect()
 }
 
-/// `core 3`, `cores 1-4`, `cores 0, 2-3`.
+/// Lists cores: `core 3`, `cores 1-4`, `cores 0, 2-3`.
 fn cores(cpus: &[usize]) -> String {
     let noun = if cpus.len() == 1 { "core" } else { "cores" };
     format!("{noun} {}", ranges(cpus))
 }
 
-/// `3`, `1-4`, `0, 2-3`.
+/// Lists numbers: `3`, `1-4`, `0, 2-3`.
 fn ranges(cpus: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &cpu in cpus {

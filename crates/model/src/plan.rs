@@ -15,46 +15,47 @@ use crate::{
     Length, LoadProfile, Phase, Placement, PlannedLength, Scenario, Settle, Setup, Study, Suite,
 };
 
-/// The time of a trial besides its phases, to predict the end: start and readiness of upstream and
-/// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
+/// The time of a trial in addition to its phases, to predict the end of a run: start and readiness
+/// of upstream and gateway, two parity proofs, drains and stop. This is an estimate; the run
+/// corrects it as trials end.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
-/// Everything a run will do. Serialised into the manifest; `--dry-run` prints it.
+/// Everything that a run does. The manifest contains it, and `--dry-run` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The suite's name.
     pub suite: String,
     pub title: String,
-    /// Seed of the order.
+    /// Seed of the random order.
     pub seed: u64,
-    /// Blocks asked for.
+    /// The requested number of blocks.
     pub blocks: u32,
-    /// The number of retries of a failed trial; read it by [`Plan::retries`].
+    /// The number of retries of a failed trial; use [`Plan::retries`] to read it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
-    /// The condition of a quiet machine before each load; read it by [`Plan::settle`].
+    /// The condition of a quiet machine before each load; use [`Plan::settle`] to read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
     /// The scenarios, resolved.
     pub scenarios: Vec<Scenario>,
-    /// The resolved load of scenarios without their own load.
+    /// The resolved load of scenarios without a separate load.
     pub load: LoadProfile,
-    /// Loads of single scenarios by their names, resolved.
+    /// The resolved separate loads of scenarios, by the scenario's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scenario_loads: BTreeMap<String, LoadProfile>,
-    /// The length that was asked for, and what it changed; none where nothing was.
+    /// The requested length, and the resulting changes; none without changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<PlannedLength>,
     /// The variants, in the order in which they are reported.
     pub variants: Vec<Variant>,
-    /// Which cores do what.
+    /// The cores of each component.
     pub placement: Placement,
     /// The trials, in the order in which they run.
     pub trials: Vec<Trial>,
     /// True if the bare network is measured before each direct load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// The study that it is made for.
+    /// The study of the plan.
     #[serde(flatten)]
     pub study: Study,
 }
@@ -62,35 +63,35 @@ pub struct Plan {
 /// Label and folder of the null gateway.
 pub const NULL: &str = "null";
 
-/// The program between engine and upstream.
+/// What is between load generator and upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Variant {
-    /// Nothing: the same load straight to the upstream.
+    /// Nothing: the same load is sent straight to the upstream.
     #[serde(alias = "floor")]
     Direct,
     Gateway {
         /// Its label, unique in the plan.
         name: String,
-        /// The folder it comes from: a name of the embedded ones or a path.
+        /// Its folder: the name of an embedded one, or a path.
         folder: String,
-        /// The user's further settings.
+        /// The user's additional settings.
         #[serde(default, skip_serializing_if = "Setup::is_plain")]
         setup: Setup,
     },
-    /// A gateway that someone else started.
+    /// A gateway that the user started.
     Attached {
         /// Its label, unique in the plan.
         name: String,
         /// Base URL, `http://HOST:PORT`.
         url: String,
-        /// Root of its process tree, where CPU and memory can be read.
+        /// The root of its process tree, if CPU and memory can be read.
         pid: Option<u32>,
     },
 }
 
 impl Variant {
-    /// A gateway as its folder says.
+    /// A gateway with the settings of its folder.
     pub fn gateway(name: impl Into<String>, folder: impl Into<String>) -> Self {
         Self::Gateway {
             name: name.into(),
@@ -99,8 +100,8 @@ impl Variant {
         }
     }
 
-    /// The null gateway: a program that copies bytes between its clients and the upstream, and does
-    /// nothing else. A gateway's added latency minus its added latency is the gateway's own.
+    /// The null gateway, a program that only copies bytes between its clients and the upstream. A
+    /// gateway's added latency minus that of the null gateway is the gateway's own.
     pub fn null() -> Self {
         Self::gateway(NULL, NULL)
     }
@@ -110,14 +111,14 @@ impl Variant {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
 
-    /// Reports whether it is a reference for gateways and not compared: the direct variant or
-    /// the null gateway.
+    /// Reports whether it is a reference that is not compared: the direct variant or the null
+    /// gateway.
     pub fn is_control(&self) -> bool {
         *self == Self::Direct || self.is_null()
     }
 
-    /// Reports whether the scenario is measured with it. The direct variant and the null
-    /// gateway are not in all.
+    /// Reports whether the scenario is measured with this variant. The direct variant and the null
+    /// gateway are not in every scenario.
     fn is_measured_in(&self, scenario: &Scenario) -> bool {
         match self {
             Self::Direct => scenario.has_direct(),
@@ -126,7 +127,7 @@ impl Variant {
         }
     }
 
-    /// The user's settings in addition to the folder; none where gatebench does not start it.
+    /// The user's settings in addition to the folder; none if gatebench does not start the gateway.
     pub fn setup(&self) -> Option<&Setup> {
         match self {
             Self::Gateway { setup, .. } => Some(setup),
@@ -155,17 +156,17 @@ pub struct Trial {
     /// Label of the variant.
     #[serde(deserialize_with = "label::required")]
     pub variant: String,
-    /// The trial that failed and is tried again by this one: the first of several.
+    /// The failed trial that this one repeats: the first of several attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<u32>,
 }
 
 impl Plan {
-    /// Every scenario with every variant once per block, shuffled within the block.
+    /// Plans every scenario with every variant once per block, shuffled within the block.
     ///
-    /// The direct variant comes first where the suite asks for it; a scenario in which the gateway
-    /// responds by itself has none. Sweeps of the load are expanded. The order is a Fisher-Yates
-    /// shuffle drawn from one xoshiro256++ seeded with `seed`, block after block, so that a plan
+    /// The direct variant comes first if the suite requests it; a scenario whose requests the
+    /// gateway serves itself has none. Sweeps of the load are expanded. The order is a Fisher-Yates
+    /// shuffle, block by block, from one xoshiro256++ generator seeded with `seed`, so that a plan
     /// with more blocks begins with the same trials.
     pub fn expand(
         suite: &Suite,
@@ -199,21 +200,21 @@ impl Plan {
         }
     }
 
-    /// Returns how often a trial that failed is tried again. Earlier versions kept it with the
+    /// Returns the number of retries of a failed trial. Earlier versions stored it in the
     /// specification.
     pub fn retries(&self) -> u32 {
         let earlier = self.study.versions().and_then(|it| it.retries);
         earlier.unwrap_or(self.retries)
     }
 
-    /// Returns how quiet the machine is before each load; none where nothing is waited for. Earlier
-    /// versions kept it with the specification.
+    /// Returns the condition of a quiet machine before each load; none if a load does not wait.
+    /// Earlier versions stored it in the specification.
     pub fn settle(&self) -> Option<Settle> {
         let earlier = self.study.versions().and_then(|it| it.settle);
         earlier.or(self.settle)
     }
 
-    /// Another try of a trial that failed, in its place.
+    /// Another attempt for a failed trial, in the same place.
     pub fn again(&self, failed: &Trial) -> Trial {
         let last = self.trials.iter().map(|trial| trial.number).max();
         Trial {
@@ -223,10 +224,10 @@ impl Plan {
         }
     }
 
-    /// Whose turn it is, one after the other, where these trials of a block go through it together:
-    /// in each phase in which one is loaded alone, their places in the list in an order of its own,
-    /// each equally likely. Drawn from one xoshiro256++ seeded with the plan's seed and the number
-    /// of the first.
+    /// The turns of trials of a block that run together: for each phase in which one gateway is
+    /// loaded alone, the indexes of all trials in a random order, each equally likely. They come
+    /// from one xoshiro256++ generator seeded with the plan's seed and the number of the first
+    /// trial.
     pub fn turns(&self, trials: &[&Trial]) -> Vec<usize> {
         let Some(first) = trials.first() else {
             return Vec::new();
@@ -242,7 +243,7 @@ impl Plan {
         alone.flat_map(order).collect()
     }
 
-    /// The number of blocks up to the one of this number.
+    /// The number of blocks up to and including this one.
     pub fn blocks_until(&self, block: u32) -> u32 {
         let blocks = self.trials.iter().map(|trial| trial.block);
         let blocks: BTreeSet<u32> = blocks.filter(|it| *it <= block).collect();
@@ -254,8 +255,8 @@ impl Plan {
         self.keep_blocks(|other| other <= block);
     }
 
-    /// Leaves out the deciding blocks after this one, but not those of the other metrics. Blocks
-    /// keep their numbers.
+    /// Removes the deciding blocks after this one, but not those for the other metrics. Blocks keep
+    /// their numbers.
     pub fn cut_deciding_after_block(&mut self, block: u32) {
         let study = self.study.clone();
         self.keep_blocks(|other| other <= block || !study.decides_in(other));
@@ -273,12 +274,12 @@ impl Plan {
         phases.filter(move |phase| self.study.has_phase(block, phase))
     }
 
-    /// The load that a scenario goes through.
+    /// The load of a scenario.
     pub fn load_of(&self, scenario: &str) -> &LoadProfile {
         self.scenario_loads.get(scenario).unwrap_or(&self.load)
     }
 
-    /// The phases of all loads, those of the common one first; a name may occur in several.
+    /// The phases of all loads, first those of the common load; a name may occur several times.
     pub fn phases(&self) -> impl Iterator<Item = &Phase> {
         let own = self.scenario_loads.values();
         std::iter::once(&self.load)
@@ -286,26 +287,26 @@ impl Plan {
             .flat_map(|load| &load.phases)
     }
 
-    /// Reports whether requests carry the header by which they are known at the upstream. They do
-    /// not where a document's own load is repeated.
+    /// Reports whether requests carry the nonce by which the upstream identifies them. They do not
+    /// if a document's own load is repeated.
     pub fn is_traced(&self) -> bool {
         let length = self.length.as_ref().map(|it| it.length);
         length != Some(Length::AsPublished)
     }
 
-    /// Seconds that one trial is expected to take, by the mean of all.
+    /// The expected duration of a trial in seconds: the mean over all trials.
     pub fn trial_seconds(&self) -> f64 {
         let trials = self.trials.len().max(1) as f64;
         self.expected_duration().as_secs_f64() / trials
     }
 
-    /// The expected time of the run.
+    /// The expected duration of the run.
     pub fn expected_duration(&self) -> Duration {
         let all = self.trials.iter().map(|trial| self.duration_of(trial));
         all.fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The expected time of a trial; for the machine to become quiet it waits as long as it may.
+    /// The expected duration of a trial. It assumes the longest permitted wait for a quiet machine.
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let is_control = self
             .variant(&trial.variant)
@@ -323,7 +324,7 @@ impl Plan {
             .map_or(Duration::ZERO, |settle| settle.at_most.0);
         self.phases_of(trial)
             .map(|phase| match phase.name == SMOKE_PHASE {
-                // It ends when its few requests have their responses.
+                // The phase ends when its few requests have their responses.
                 true => quiet,
                 false => [phase.warm_up.0, phase.measure.0]
                     .into_iter()
@@ -332,14 +333,14 @@ impl Plan {
             .fold(TRIAL_OVERHEAD, Duration::saturating_add)
     }
 
-    /// The scenario of a name.
+    /// The scenario with this name.
     pub fn scenario(&self, name: &str) -> Option<&Scenario> {
         self.scenarios
             .iter()
             .find(|scenario| scenario.scenario == name)
     }
 
-    /// The variant of a label.
+    /// The variant with this label.
     pub fn variant(&self, label: &str) -> Option<&Variant> {
         self.variants
             .iter()
@@ -371,15 +372,15 @@ fn interleave(scenarios: &[Scenario], variants: &[Variant], seed: u64, blocks: u
     trials
 }
 
-/// Fisher-Yates: each order is equally likely.
+/// A Fisher-Yates shuffle: each order is equally likely.
 fn shuffle<T>(items: &mut [T], random: &mut Xoshiro256PlusPlus) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, random) as usize);
     }
 }
 
-/// A number from 0 to `bound` - 1, each equally likely: numbers of the incomplete last round of
-/// 2^64 are drawn again, since a plain remainder prefers small ones.
+/// A number from 0 to `bound` - 1, each equally likely. Numbers in the incomplete last cycle of
+/// 2^64 are drawn again, because a plain remainder would favour small numbers.
 fn below(bound: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
     let limit = u64::MAX - u64::MAX % bound;
     loop {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::soap::SoapPolicy;
 
-/// The feature of running stylesheets by Saxon.
+/// The feature for running stylesheets with Saxon.
 pub(crate) const SAXON: &str = "saxon";
 
 /// A policy of a route.
@@ -25,34 +25,34 @@ pub enum Policy {
     BasicAuth(BasicAuthPolicy),
     /// The request must carry a signed token (RFC 7519, RFC 6750), else 401.
     Jwt(JwtPolicy),
-    /// Names to the upstream the consumer that a policy before this one has found.
+    /// Sends the upstream the name of the consumer that an earlier policy has identified.
     ConsumerHeader(ConsumerHeaderPolicy),
-    /// Limits the requests in a time window; those beyond are rejected with 429.
+    /// Limits the requests in a time window; further requests are rejected with 429.
     RateLimit(RateLimitPolicy),
     /// The same, counted in Redis, so that several gateways share a limit.
     RedisRateLimit(Box<RedisRateLimitPolicy>),
     /// A request with a larger body is rejected with 413.
     RequestSizeLimit(RequestSizeLimitPolicy),
-    /// Checks requests, and responses if asked, against an OpenAPI document.
+    /// Checks requests, and optionally responses, against an OpenAPI document.
     Openapi(OpenapiPolicy),
     /// Changes the headers that the upstream sees.
     RequestHeaders(HeaderEdits),
     /// Changes the headers that the client sees of the upstream's responses.
     ResponseHeaders(HeaderEdits),
-    /// Changes the JSON that the upstream sees; other bodies pass as they are.
+    /// Changes the JSON that the upstream sees; other bodies pass unchanged.
     RequestJson(JsonEdits),
-    /// Changes the JSON that the client sees; other bodies pass as they are.
+    /// Changes the JSON that the client sees; other bodies pass unchanged.
     ResponseJson(JsonEdits),
-    /// Transforms responses in XML by a stylesheet.
+    /// Transforms XML responses with a stylesheet.
     ResponseXslt(XsltPolicy),
     /// Validates, transforms and routes SOAP and XML.
     Soap(Box<SoapPolicy>),
-    /// The gateway responds by itself.
+    /// The gateway itself responds.
     Mock(MockPolicy),
 }
 
 impl Policy {
-    /// The words of all policies.
+    /// The names of all policies.
     pub const KINDS: [&str; 16] = [
         "api_key",
         "api_key_query",
@@ -72,7 +72,7 @@ impl Policy {
         "mock",
     ];
 
-    /// The word used in files and in the list of what a gateway supports.
+    /// The name used in files and in the features of a gateway.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ApiKey(_) => "api_key",
@@ -94,7 +94,7 @@ impl Policy {
         }
     }
 
-    /// Returns the feature that its settings need besides the policy.
+    /// Returns the feature that its settings need in addition to the policy.
     pub fn extra(&self) -> Option<&'static str> {
         match self {
             Self::Soap(soap) if soap.uses_saxon() => Some(SAXON),
@@ -147,8 +147,8 @@ fn realm() -> String {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JwtPolicy {
-    /// The keys that may have signed it; one whose `id` the token names, else each of its
-    /// algorithm.
+    /// The keys that may have signed the token: the key whose `id` the token names, otherwise all
+    /// keys of the token's algorithm.
     #[serde(default)]
     pub keys: Vec<JwtKey>,
     /// More keys, as a JSON Web Key Set (RFC 7517): `oct` and `RSA` keys.
@@ -160,7 +160,7 @@ pub struct JwtPolicy {
     /// The required value of `aud`, or of one of its items.
     #[serde(default)]
     pub audience: Option<String>,
-    /// By how much the clocks of signer and gateway may differ.
+    /// The permitted difference between the clocks of signer and gateway.
     #[serde(default)]
     pub leeway: HumanDuration,
 }
@@ -175,24 +175,24 @@ pub enum JwtKey {
     Rs256(JwtPublicKey),
 }
 
-/// A secret of signer and gateway.
+/// A secret that signer and gateway share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JwtSecret {
-    /// Its bytes, as text; at least 32 (RFC 7518 section 3.2).
+    /// The secret as text, of at least 32 bytes (RFC 7518 section 3.2).
     pub secret: String,
-    /// The `kid` of tokens that it has signed.
+    /// The `kid` of tokens that were signed with it.
     #[serde(default)]
     pub id: Option<String>,
 }
 
-/// The public half of the signer's key.
+/// The public part of the signer's key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JwtPublicKey {
-    /// In PEM, from `-----BEGIN PUBLIC KEY-----` on; at least 2048 bits.
+    /// The key in PEM, beginning with `-----BEGIN PUBLIC KEY-----`; at least 2048 bits.
     pub public_key: String,
-    /// The `kid` of tokens that it has signed.
+    /// The `kid` of tokens that were signed with it.
     #[serde(default)]
     pub id: Option<String>,
 }
@@ -201,14 +201,14 @@ pub struct JwtPublicKey {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimitPolicy {
-    /// Requests in a window.
+    /// The number of requests in a window.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
     pub window: HumanDuration,
     /// The key by which requests are counted.
     #[serde(default)]
     pub per: RateLimitKey,
-    /// The header whose values are counted apart, with `per: header`.
+    /// The header whose values are counted separately, with `per: header`.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
@@ -217,19 +217,19 @@ pub struct RateLimitPolicy {
     pub headers: bool,
 }
 
-/// Settings of `redis_rate_limit`. The first request opens a window, which Redis ends (INCRBY,
+/// Settings of `redis_rate_limit`. The first request opens a window, and Redis ends it (INCRBY,
 /// PEXPIRE).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedisRateLimitPolicy {
-    /// Requests in a window.
+    /// The number of requests in a window.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub limit: u64,
     pub window: HumanDuration,
     /// The key by which requests are counted.
     #[serde(default)]
     pub per: RateLimitKey,
-    /// The header whose values are counted apart, with `per: header`.
+    /// The header whose values are counted separately, with `per: header`.
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
@@ -239,19 +239,19 @@ pub struct RedisRateLimitPolicy {
     /// The address of Redis, as 127.0.0.1:6379 [default: gatebench starts one for each trial].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<String>,
-    /// The password that AUTH sends.
+    /// The password for AUTH.
     #[serde(default)]
     pub password: Option<String>,
-    /// The times at which Redis counts a request.
+    /// When Redis counts a request.
     #[serde(default)]
     pub counting: RedisCounting,
-    /// With `asynchronous`: how often counts are exchanged with Redis.
+    /// With `asynchronous`: the interval at which counts are exchanged with Redis.
     #[serde(default = "hundred_ms")]
     pub interval: HumanDuration,
-    /// The time limit for a response of Redis.
+    /// The timeout for a response of Redis.
     #[serde(default = "hundred_ms")]
     pub timeout: HumanDuration,
-    /// The treatment of requests while Redis does not respond.
+    /// What happens to requests while Redis does not respond.
     #[serde(default)]
     pub without_redis: WithoutRedis,
 }
@@ -260,23 +260,24 @@ fn hundred_ms() -> HumanDuration {
     HumanDuration::from_millis(100)
 }
 
-/// The times at which Redis counts a request.
+/// When Redis counts a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RedisCounting {
-    /// Before the request passes: the limit holds exactly.
+    /// Before the request is forwarded: the limit holds exactly.
     #[default]
     Synchronous,
     /// Afterwards: each worker limits by the counts of the last exchange. The excess over the limit
-    /// is at most the requests that the other workers of all gateways pass within an interval.
+    /// is at most the number of requests that the other workers of all gateways allow within an
+    /// interval.
     Asynchronous,
 }
 
-/// The treatment of requests while Redis does not respond.
+/// What happens to requests while Redis does not respond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WithoutRedis {
-    /// They pass uncounted.
+    /// They are forwarded without being counted.
     #[default]
     Allow,
     /// They are rejected with 503.
@@ -290,7 +291,7 @@ pub enum RateLimitKey {
     /// All requests of the route together.
     #[default]
     Route,
-    /// Each consumer whom a policy before this one has found.
+    /// Each consumer that an earlier policy has identified.
     Consumer,
     /// Each value of a header.
     Header,
@@ -300,7 +301,7 @@ pub enum RateLimitKey {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSizeLimitPolicy {
-    /// Bytes of the largest body that passes.
+    /// The size of the largest permitted body, in bytes.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
     pub max_bytes: u64,
 }
@@ -309,13 +310,13 @@ pub struct RequestSizeLimitPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenapiPolicy {
-    /// An OpenAPI 3.0 or 3.1 document, JSON or YAML: the text itself, or its file.
+    /// An OpenAPI 3.0 or 3.1 document in JSON or YAML: its text, or the path of its file.
     pub document: String,
     /// True if requests are checked: 404 for an unknown path, 405 for a method, 415 for a
-    /// Content-Type, 400 for the rest.
+    /// Content-Type, 400 for everything else.
     #[serde(default = "yes")]
     pub requests: bool,
-    /// True if responses are checked as well: those that violate the document become 502.
+    /// True if responses are checked as well; a response that violates the document becomes 502.
     #[serde(default)]
     pub responses: bool,
 }
@@ -333,18 +334,18 @@ pub struct HeaderEdits {
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::header_names")]
     pub remove: Vec<String>,
-    /// Headers that get another name.
+    /// Headers that are renamed.
     #[serde(default)]
     pub rename: BTreeMap<String, String>,
     /// Headers that are set to this value.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
-    /// Headers that are added to the existing ones.
+    /// Headers that are added to existing ones.
     #[serde(default)]
     pub add: BTreeMap<String, String>,
 }
 
-/// Settings of `request_json` and `response_json`. Places are JSON Pointers (RFC 6901) into the
+/// Settings of `request_json` and `response_json`. Positions are JSON Pointers (RFC 6901) into the
 /// original document; an edit whose parent is missing has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -353,14 +354,14 @@ pub struct JsonEdits {
     #[serde(default)]
     #[schemars(schema_with = "schema_fragments::json_pointers")]
     pub remove: Vec<String>,
-    /// Members that get another name; a member that has it already is replaced.
+    /// Members that are renamed; an existing member with the new name is replaced.
     #[serde(default)]
     pub rename: BTreeMap<String, String>,
     /// Values that are added: a member is replaced, an item is inserted before the existing one
     /// (RFC 6902 section 4.1).
     #[serde(default)]
     pub add: BTreeMap<String, Value>,
-    /// Values that are added where there is none.
+    /// Values that are added if there is none.
     #[serde(default)]
     pub default: BTreeMap<String, Value>,
 }
@@ -383,12 +384,12 @@ impl JsonEdits {
 
 /// Settings of `response_xslt`. It acts on responses of the types `text/xml` and `application/xml`;
 /// others pass unchanged. A response that is not well-formed, or for which the stylesheet produces
-/// nothing, becomes 500. The result has the `media-type` and the `encoding` of `xsl:output` for its
-/// Content-Type; without them HTML is `text/html`, and other types stay unchanged.
+/// no output, becomes 500. The result has the `media-type` and the `encoding` of `xsl:output` for
+/// its Content-Type; without them HTML is `text/html`, and other types stay unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XsltPolicy {
-    /// A stylesheet in XSLT 1.0: the text itself, or its file.
+    /// An XSLT 1.0 stylesheet: its text, or the path of its file.
     pub stylesheet: String,
     /// Values of its parameters, as plain strings.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! A published document: its tables and the statements about them, so that a run can be shown in
+//! A published document: its tables, and the statements about them, so that a run can be printed in
 //! its columns.
 
 use std::borrow::Cow;
@@ -18,14 +18,14 @@ pub struct Published {
     /// The document's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub published: String,
-    /// Other names of it.
+    /// Other names for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// One line for people.
     pub title: String,
     /// The gateways and machines that were measured, as a sentence.
     pub setting: String,
-    /// The address or the reference of the document.
+    /// The address of the document, or a reference to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The suite with its scenarios.
@@ -34,10 +34,10 @@ pub struct Published {
     /// True if the table of the bare network comes before the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// Sentences that a reader of the tables needs.
+    /// Sentences that readers of the tables need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The columns of each table that has none.
+    /// The columns of each table that defines none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ColumnGroup>,
     #[schemars(length(min = 1))]
@@ -54,15 +54,15 @@ pub struct PublishedTable {
     /// The title; a gateway or a scenario is put before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The suite with its scenarios, if it is not the document's.
+    /// The suite with its scenarios, if it differs from the document's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
     /// The subject of a row.
     pub row: RowKind,
-    /// True if figures were published for several numbers of CPUs; the nearest is taken.
+    /// True if figures were published for several numbers of CPUs; the nearest is used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
-    /// True if rows that the run lacks stay in the table; otherwise they are named below it.
+    /// True if rows that the run lacks stay in the table; otherwise, a note names them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_absent: bool,
     /// The loads that columns show.
@@ -74,7 +74,7 @@ pub struct PublishedTable {
     /// The rows in the document's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<PublishedRow>,
-    /// The columns, if they are not the document's.
+    /// The columns, if they differ from the document's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ColumnGroup>,
 }
@@ -87,14 +87,14 @@ pub enum RowKind {
     Scenario,
     /// A number of connections of the run; there is one table, with a column for each target.
     Connections,
-    /// A gateway with all runs put together; there is a table for each scenario.
+    /// All runs of a gateway together; there is a table for each scenario.
     Version,
     /// A run of a gateway; there is a table for each scenario.
     Run,
 }
 
 impl RowKind {
-    /// The head of the first column.
+    /// The header of the first column.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
@@ -125,12 +125,12 @@ pub enum LoadChoice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRow {
-    /// The document's name of the row; a number if the rows are connections.
+    /// The name of the row in the document; a number if the rows are connections.
     pub row: String,
     /// The scenario that measures it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
-    /// The variant that measures it, in place of the table's gateway: `direct` is the upstream
+    /// The variant that measures it, instead of the table's gateway: `direct` is the upstream
     /// alone.
     #[serde(
         default,
@@ -138,7 +138,7 @@ pub struct PublishedRow {
         skip_serializing_if = "Option::is_none"
     )]
     pub variant: Option<String>,
-    /// The row in the denominator of ratios, in place of the table's.
+    /// The row in the denominator of ratios, instead of the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// Its published figures.
@@ -153,42 +153,42 @@ pub struct PublishedRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnGroup {
-    /// The subject of the columns in a word: `document`, `ours`, `ratio`.
+    /// The subject of the columns in one word: `document`, `ours`, `ratio`.
     pub group: String,
-    /// A line below it; the loads in words if there is none.
+    /// The line below it [default: the loads].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// True if there is a group for each target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each_target: bool,
-    /// The loads that columns show, if they are not the table's.
+    /// The loads that columns show, if they differ from the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
     #[schemars(length(min = 1))]
     pub columns: Vec<PublishedColumn>,
 }
 
-/// One figure of a published table, and where gatebench measures the same.
+/// One figure of a published table, and the corresponding measurement of gatebench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedColumn {
-    /// The head in one or two lines; a column without one is repeated for each target.
+    /// The header in one or two lines; a column without one is repeated for each target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<String>,
     /// The figure that it shows. The unit follows from it.
     pub figure: Figure,
-    /// The loads that it shows, if they are not the group's.
+    /// The loads that it shows, if they differ from the group's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
-    /// The form of the figure.
+    /// How the figure is shown.
     #[serde(default)]
     pub show: Show,
-    /// The way in which figures of several loads become one.
+    /// How the figures of several loads are combined.
     #[serde(default)]
     pub across: Across,
 }
 
-/// The form in which a column shows its figure.
+/// How a column shows its figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Show {
@@ -199,11 +199,11 @@ pub enum Show {
     Ratio,
     /// The ratio of the published figure to that of the base.
     Published,
-    /// The measured ratio over the published one.
+    /// The measured ratio divided by the published one.
     RatioToPublished,
 }
 
-/// The way in which figures of several loads become one.
+/// How the figures of several loads are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Across {
@@ -252,7 +252,7 @@ pub enum Figure {
     PeakP95,
     /// 99th percentile of the response time in these seconds.
     PeakP99,
-    /// The most memory of the gateway.
+    /// The largest memory of the gateway.
     Memory,
     /// CPU time of the gateway per request.
     Cpu,
@@ -260,7 +260,7 @@ pub enum Figure {
     GatewayCores,
     /// Cores that the upstream kept busy.
     UpstreamCores,
-    /// Cores that the engine kept busy.
+    /// Cores that the load generator kept busy.
     EngineCores,
     /// Bytes that were sent.
     Sent,
@@ -270,7 +270,7 @@ pub enum Figure {
     Checks,
     /// Requests in flight on average.
     InFlight,
-    /// Requests that were due and never sent.
+    /// Requests that were due but never sent.
     Dropped,
     /// Requests without a response, or with a wrong one.
     Failed,
@@ -320,15 +320,15 @@ impl JsonSchema for Figures {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatedCorrection {
-    /// The calculation that shows it on the run.
+    /// The calculation that shows it for the run.
     pub effect: Effect,
     /// One line for people.
     pub title: String,
-    /// The document's way of measuring, and the resulting meaning of its figures.
+    /// The document's method of measuring, and the resulting meaning of its figures.
     pub published: String,
-    /// The way of measuring here.
+    /// The method of measuring here.
     pub here: String,
-    /// The reason why a run may show no effect, in place of the usual one.
+    /// The reason why a run may show no effect, instead of the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
     /// The step of the document's times in milliseconds, for `rounded`.
@@ -353,11 +353,11 @@ pub struct RowPair {
     pub other: String,
 }
 
-/// A calculation that shows the effect of a way of measuring on the figures of a run.
+/// A calculation that shows how a method of measuring affects the figures of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// The p95 of added latency read off the buckets of a histogram, and as recorded.
+    /// The p95 of added latency as computed from the buckets of a histogram, and as recorded.
     Buckets,
     /// The mean with the document's number of users, and with that of the run.
     Users,
@@ -367,7 +367,7 @@ pub enum Effect {
     Ramp,
     /// CPU time per request of a row without compression, and of another one with it.
     Compression,
-    /// Memory at the end, and the most of it.
+    /// Memory at the end, and the largest memory.
     MemoryAtEnd,
     /// The mean rounded to a step, and as recorded.
     Rounded,
@@ -375,11 +375,11 @@ pub enum Effect {
     OneRun,
     /// The rate of the peak, and the mean.
     Peak,
-    /// The p95 of the whole measurement, and of the peak.
+    /// The p95 of the whole measurement, and that of the peak.
     SinceBeginning,
     /// The requests that were sent, and those that were due.
     Dropped,
-    /// Requests in flight by the mean that wrk prints, and by the mean.
+    /// Requests in flight by the mean that wrk prints, and by the actual mean.
     WrkMean,
     /// The rate of the first run, and of the last.
     Drift,

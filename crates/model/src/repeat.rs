@@ -1,4 +1,4 @@
-//! `repeat:` — one item of a list of a scenario that is written many times.
+//! `repeat:` multiplies an item in a list of a scenario.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use schemars::{Schema, json_schema};
 
 /// The maximum number of copies of an item.
 const REPEAT_MAX: u64 = 10_000;
-/// The maximum number of values of a file, so that a few lines cannot grow to gigabytes.
+/// The maximum number of values in a file, so that a few lines cannot grow to gigabytes.
 const NODES_MAX: usize = 1_000_000;
 /// The lists whose items can be repeated.
 const LISTS: [&str; 5] = ["routes", "consumers", "requests", "groups", "parity"];
 /// The name of the number of the copy.
 pub(crate) const INDEX: &str = "index";
 
-/// Adds `repeat` to the keys of an item of a list in a file. The type lacks it, because reading a
-/// file replaces a repeated item by its copies.
+/// Adds `repeat` to the keys of an item in the schema. The type lacks it, because reading a file
+/// replaces a repeated item by its copies.
 pub(crate) fn describe(schema: &mut Schema) {
     let repeat = json_schema!({
         "type": "integer",
@@ -42,7 +42,7 @@ pub(crate) fn describe(schema: &mut Schema) {
     }
 }
 
-/// Writes out the repeated items of a scenario. Returns their places in the text, so that a mistake
+/// Expands the repeated items of a scenario. Returns their positions in the text, so that a mistake
 /// in all copies is reported once.
 pub(crate) fn expand(root: &mut Node, problems: &mut Vec<Problem>) -> Vec<Range<usize>> {
     let mut expander = Expander {
@@ -126,7 +126,7 @@ fn inner_repeat(item: &Node) -> Option<Range<usize>> {
     repeats.next().map(|entry| entry.key_span.clone())
 }
 
-/// Replaces the name of the number by the number of a copy.
+/// Replaces `{{ index }}` by the number of a copy.
 fn number(node: &mut Node, index: &str) {
     match &mut node.data {
         Data::Text(text) if text.contains("{{") => *text = replaced(text, INDEX, index),
@@ -138,8 +138,8 @@ fn number(node: &mut Node, index: &str) {
     }
 }
 
-/// Gives a copy its weight if the copies follow a normal distribution: the density at its number,
-/// 1,000 at the mean. Reports whether a million requests contain it at all.
+/// Sets the weight of a copy if the copies follow a normal distribution: the density at its number,
+/// scaled to 1,000 at the mean. Reports whether the request occurs in a million requests at all.
 fn weigh(copy: &mut Node, normal: Option<&Node>, index: usize) -> bool {
     let of = |name: &str| normal?.get(name)?.number();
     let (Some(mean), Some(deviation)) = (of("mean"), of("standard_deviation")) else {
@@ -161,7 +161,7 @@ fn weigh(copy: &mut Node, normal: Option<&Node>, index: usize) -> bool {
     density >= 0.001
 }
 
-/// A text with `value` in place of each `{{ name }}`.
+/// Returns the text with each `{{ name }}` replaced by `value`.
 pub(crate) fn replaced(text: &str, name: &str, value: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

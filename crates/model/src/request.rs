@@ -12,7 +12,7 @@ use crate::repeat;
 
 /// One request of the load, or of a parity case.
 ///
-/// In the load, the path, the values of headers and a body of text are templates
+/// In a load, the path, the values of headers and a body of text are templates
 /// ([`Template`](crate::template::Template)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,16 +37,16 @@ pub struct Request {
     pub headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// A file with the body, in place of `body`; its path is relative to the scenario's file. Its
+    /// A file with the body, instead of `body`; its path is relative to the scenario's file. Its
     /// contents become `body`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_file: Option<String>,
     /// The conditions on each response.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
-    /// The request and checks of the direct variant, if the gateway changes the request or the
-    /// response: the upstream receives what the gateway would send. Not for parity cases, which
-    /// the direct variant does not have.
+    /// The request and checks for the direct variant, if the gateway changes the request or the
+    /// response: the upstream receives what the gateway would send. Not for parity cases, which are
+    /// not sent to the direct variant.
     #[serde(alias = "floor", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: Option<DirectRequest>,
@@ -107,7 +107,7 @@ impl Request {
         request
     }
 
-    /// Returns its Host header, if it has one in place of the address that it is sent to.
+    /// Returns its Host header, if it has one that differs from the address to which it is sent.
     pub fn host(&self) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(name, _)| is_host(name))?;
         Some(value)
@@ -127,7 +127,7 @@ impl Request {
         }
     }
 
-    /// Reports whether both send the same bytes; their checks may differ.
+    /// Reports whether both requests consist of the same bytes; their checks may differ.
     pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
         (&self.method, &self.path) == (&other.method, &other.path)
             && (&self.headers, &self.body) == (&other.headers, &other.body)
@@ -155,11 +155,11 @@ fn is_host(name: &str) -> bool {
 pub enum Check {
     /// The status is this one.
     Status(#[schemars(range(min = 100, max = 599))] u16),
-    /// The status is one of these: where a gateway may let a request through or refuse it.
+    /// The status is one of these, for requests that a gateway may forward or refuse.
     StatusIn(#[schemars(schema_with = "schema_fragments::statuses")] Vec<u16>),
     /// A header is present and has exactly this value.
     Header(HeaderCheck),
-    /// A header of this name is not there.
+    /// There is no header with this name.
     HeaderAbsent(#[schemars(schema_with = "schema_fragments::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
@@ -169,14 +169,14 @@ pub enum Check {
     BodyContains(String),
     /// The body is JSON, and the value at a path equals another.
     Json(JsonCheck),
-    /// The body is JSON, and at this path (a JSON Pointer, RFC 6901) there is nothing.
+    /// The body is JSON, and there is no value at this path (a JSON Pointer, RFC 6901).
     JsonAbsent(#[schemars(schema_with = "schema_fragments::json_pointer")] String),
 }
 
-/// Characters of a text that an error shows.
+/// The number of characters of a string that an error shows.
 const SHOWN_CHARS: usize = 40;
 
-/// In words, for reports: `status is 200`.
+/// The text for reports: `status is 200`.
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -216,7 +216,7 @@ pub struct HeaderCheck {
     pub equals: String,
 }
 
-/// A place in a JSON document and the value that must be there.
+/// A position in a JSON document, and the required value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonCheck {

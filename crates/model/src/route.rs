@@ -1,4 +1,4 @@
-//! A route: a prefix of a path, the policies on it, and where it leads.
+//! A route: a path prefix, its policies, and its upstream.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::policy::Policy;
 use crate::repeat;
 
-/// A path prefix, the policies on it, and where it leads.
+/// A path prefix, its policies, and its upstream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
@@ -17,7 +17,7 @@ pub struct Route {
     /// The route's name, unique in the scenario.
     #[schemars(schema_with = "schema_fragments::name_template")]
     pub name: String,
-    /// Path prefix, beginning with `/` and ending where a segment of the path ends.
+    /// Path prefix, which begins with `/` and ends at the end of a segment.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// True if the prefix is removed before the upstream sees the path.
@@ -29,7 +29,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// The path that the upstream sees for a path that takes this route.
+    /// The path that the upstream sees for a path on this route.
     pub fn upstream_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
         let rest = if self.strip_path {
             path.strip_prefix(&self.path).unwrap_or(path)
@@ -51,8 +51,8 @@ impl Route {
     }
 }
 
-/// Reports whether a path lies under the prefix of a route, which ends where a segment ends:
-/// `/json` holds `/json` and `/json/valid`, not `/jsonx`.
+/// Reports whether a path is below the prefix of a route. A prefix ends at the end of a segment:
+/// `/json` contains `/json` and `/json/valid`, but not `/jsonx`.
 pub(crate) fn path_matches(prefix: &str, path: &str) -> bool {
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     path.strip_prefix(prefix)

@@ -22,7 +22,7 @@ pub struct RowsError {
 }
 
 impl List {
-    /// The rows of comma-separated values (RFC 4180), of which the first record names the columns.
+    /// Reads comma-separated values (RFC 4180), whose first record names the columns.
     ///
     /// # Errors
     /// The first malformed line.
@@ -30,7 +30,7 @@ impl List {
         csv(text).map(|table| table.picked(pick))
     }
 
-    /// The rows of JSON objects, one on each line, whose keys are the columns.
+    /// Reads JSON objects, one on each line, whose keys are the columns.
     ///
     /// # Errors
     /// The first malformed line.
@@ -60,7 +60,7 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 /// Reads comma-separated values (RFC 4180): the first record names the columns. Lines may end with
 /// CR LF or LF; empty lines are skipped.
 pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
-    // A CR that ends no line belongs to its value, so the lines are cut at the LF.
+    // A CR that does not end a line belongs to its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -104,9 +104,9 @@ pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
     Ok(table)
 }
 
-/// The values of the record at these bytes of the text; none for an empty line. The
-/// reader accepts text after a quoted value and a quoted value without an end, so each quoted value
-/// is written again and compared with the text.
+/// The values of the record at these bytes of the text; none for an empty line. The reader accepts
+/// text after a quoted value, and a quoted value without an end, so each quoted value is written
+/// again and compared with the text.
 fn values<'r>(
     text: &str,
     range: Range<usize>,
@@ -152,7 +152,7 @@ fn values<'r>(
     Ok(Some(values))
 }
 
-/// The byte of a position, from 0.
+/// The byte index of a position, from 0.
 fn byte(position: &csv::Position) -> usize {
     usize::try_from(position.byte()).unwrap_or(usize::MAX)
 }
@@ -166,7 +166,7 @@ fn line_at(text: &str, byte: usize) -> usize {
 }
 
 /// Reads a JSON object from each line. The keys of the first one are the columns, which every line
-/// must have. Text is taken as it is, other values as their JSON.
+/// must have. Strings are used unchanged, other values as JSON.
 pub(crate) fn json_lines(text: &str) -> Result<Table, RowsError> {
     let mut table: Option<Table> = None;
     for (index, text) in text.lines().enumerate() {

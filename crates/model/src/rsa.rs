@@ -10,7 +10,7 @@ use crate::policy::JwtPublicKey;
 const BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
 const END: &str = "-----END PUBLIC KEY-----";
 
-/// The numbers of an RSA public key, big-endian and without zeros in front.
+/// The numbers of an RSA public key, big-endian and without leading zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RsaNumbers {
     /// The modulus.
@@ -19,22 +19,22 @@ pub struct RsaNumbers {
     pub e: Vec<u8>,
 }
 
-/// The reason why a text is no RSA public key.
+/// The reason why a text is not an RSA public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRsaKey {
     /// There is no PEM block of a public key.
     #[error("this is not a public key in PEM")]
     NoPem,
-    /// The block holds something else.
+    /// The block contains another kind of key.
     #[error("the PEM holds no RSA public key")]
     OtherKey,
 }
 
 impl JwtPublicKey {
-    /// The numbers of this key.
+    /// Reads the numbers of this key.
     ///
     /// # Errors
-    /// The text is no PEM, or the key is not one for RSA.
+    /// The text is not PEM, or the key is not an RSA key.
     pub fn numbers(&self) -> Result<RsaNumbers, NoRsaKey> {
         let der = pem(&self.public_key).ok_or(NoRsaKey::NoPem)?;
         numbers(&der).ok_or(NoRsaKey::OtherKey)

@@ -28,10 +28,10 @@ pub struct Scenario {
     pub scenario: String,
     /// One line for people.
     pub title: String,
-    /// The family that the scenario belongs to; `matrix` sets it.
+    /// The scenario's family, which `matrix` sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
-    /// The origin behind the gateway.
+    /// The upstream behind the gateway.
     pub upstream: UpstreamKind,
     /// The protocols of the connections [default: plain HTTP/1.1].
     #[serde(default, skip_serializing_if = "Transport::is_plain")]
@@ -42,59 +42,60 @@ pub struct Scenario {
     /// The routes of the gateway, with their policies.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The clients that may call, with their keys.
+    /// The clients that may send requests, with their keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<Consumer>,
-    /// Where the values in templates come from, by name.
+    /// The sources of the values in templates, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, WrittenSource>")]
     pub data: BTreeMap<String, Source>,
     /// The order of `requests`; each group has its own.
     #[serde(default, skip_serializing_if = "Order::is_in_turn")]
     pub order: Order,
-    /// The requests of the load; instead of `groups`.
+    /// The requests of the load, unless it has `groups`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub requests: Vec<Request>,
-    /// Groups of requests that are sent at the same time and reported apart; instead of `requests`.
+    /// Groups of requests that are sent at the same time and reported separately, instead of
+    /// `requests`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub groups: Vec<Group>,
-    /// Proof, before and after the load, that the policies act: good requests and bad ones.
+    /// Cases that prove, before and after the load, that the policies act: valid and invalid
+    /// requests.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
     /// The parts that the change `configure` of a load replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
-    /// Processes of the upstream, among which the gateway distributes the requests, by default in
-    /// turn.
+    /// The number of upstream processes, over which the gateway distributes the requests, by
+    /// default in turn.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub targets: u32,
-    /// Further origins by name, each in a separate process, for policies that choose the origin of
-    /// a request.
+    /// Additional upstreams by name, each a separate process, for policies that choose the upstream
+    /// of a request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub more_upstreams: BTreeMap<String, UpstreamKind>,
-    /// Weights of the targets, one list after the other: the first from the start, the next one
-    /// with each change `weights` of a load, and after the last the first again [default: all
-    /// equal].
+    /// Lists of weights of the targets. The first applies from the start, the next one after each
+    /// change `weights` of a load; after the last, the first applies again [default: all equal].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,
-    /// Upstreams of the gateway, with the names `origin-1`, `origin-2` and so on: the first route
-    /// leads to the first, the next route to the second. All have the same targets.
+    /// The number of the gateway's upstreams, named `origin-1`, `origin-2` and so on: the first
+    /// route leads to the first, the next route to the second. All have the same targets.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
-    /// True if the gateway may try another target when one fails, and may exclude a target for a
-    /// while. If false, no gateway tries anything twice.
+    /// True if the gateway may send a request to another target when one fails, and may leave a
+    /// target out for a while. If false, no gateway repeats a request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failover: bool,
-    /// The calls of the gateway's admin interface, after the loads and during them.
+    /// The calls to the gateway's admin interface, after the loads and during them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
-    /// Effects of an imported configuration for which gatebench has no policy, in words. Only a
-    /// gateway with that configuration supports them.
+    /// Effects of an imported configuration for which gatebench has no policy. Only a gateway with
+    /// that configuration supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_understood: Vec<String>,
     /// The gateway's own metrics [default: off].
@@ -106,11 +107,11 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Later {
-    /// Routes that are new, or take the place of one of the same name.
+    /// Routes that are added, or replace the route with the same name.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The cases that hold from then on, in addition to those that hold before. The change is in
-    /// effect when the first of these gets the expected response.
+    /// The cases that hold after the change, in addition to those that hold before. The change is
+    /// in effect when the first of these gets the expected response.
     #[schemars(length(min = 1))]
     pub parity: Vec<ParityCase>,
 }
@@ -128,14 +129,14 @@ fn one_target() -> u32 {
     1
 }
 
-/// For serde, which passes a reference.
+/// serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
 impl Scenario {
-    /// The words of the policies that any route uses.
+    /// The names of the policies that any route uses.
     pub fn policies(&self) -> BTreeSet<&'static str> {
         self.all_routes()
             .flat_map(|route| &route.policies)
@@ -143,8 +144,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Reports whether a Redis is started with each trial, because a limit without an address
-    /// counts in one.
+    /// Reports whether each trial starts a Redis, because a limit names no address of one.
     pub fn needs_redis(&self) -> bool {
         let mut policies = self.all_routes().flat_map(|route| &route.policies);
         policies.any(|policy| match policy {
@@ -153,7 +153,7 @@ impl Scenario {
         })
     }
 
-    /// Sets this address of Redis in the limits that have none.
+    /// Sets this address of Redis in the limits that name none.
     #[must_use]
     pub fn with_redis(mut self, address: SocketAddr) -> Self {
         let later = self.later.iter_mut().flat_map(|later| &mut later.routes);
@@ -173,7 +173,7 @@ impl Scenario {
         self.routes.iter().chain(later)
     }
 
-    /// Returns the scenario after its change; the same scenario if it has no change.
+    /// Returns the scenario after its change, or the same scenario if it has none.
     pub fn changed(&self) -> Self {
         let mut changed = self.clone();
         let Some(later) = &self.later else {
@@ -189,7 +189,7 @@ impl Scenario {
         changed
     }
 
-    /// The route that a path (with or without a query) takes: the longest prefix wins.
+    /// The route of a path (with or without a query): the longest prefix wins.
     pub fn route_of(&self, path: &str) -> Option<&Route> {
         self.routes
             .iter()
@@ -197,8 +197,8 @@ impl Scenario {
             .max_by_key(|route| route.path.len())
     }
 
-    /// The groups of the load. `requests` at the top level are one group, called
-    /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP), that has the whole load.
+    /// The groups of the load. `requests` at the top level form one group, called
+    /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP), which has the whole load.
     pub fn groups(&self) -> Vec<Group> {
         if self.groups.is_empty() {
             let requests = self.requests.clone();
@@ -211,16 +211,16 @@ impl Scenario {
         }
     }
 
-    /// The requests of all groups, in the order in which they are written.
+    /// The requests of all groups, in the order of the file.
     pub fn load_requests(&self) -> impl Iterator<Item = &Request> {
         let grouped = self.groups.iter().flat_map(|group| &group.requests);
         self.requests.iter().chain(grouped)
     }
 
-    /// Reports whether the gateway must respond to this request itself, so that it never reaches
-    /// the upstream. A parity case with the same request decides. Without one, the gateway must
-    /// respond on a route that responds, and on a route with policies if a check demands a refusal
-    /// (a status from 400 to 499).
+    /// Reports whether the gateway itself must respond to this request, so that the request never
+    /// reaches the upstream. A parity case with the same request decides. Without one, the gateway
+    /// must respond on a route with a mock, and on a route with policies if a check requires a
+    /// refusal (a status from 400 to 499).
     pub fn gateway_responds_to(&self, request: &Request) -> bool {
         let same = |case: &&ParityCase| case.request.asks_the_same(request);
         if let Some(case) = self.parity.iter().find(same) {
@@ -231,8 +231,9 @@ impl Scenario {
         })
     }
 
-    /// The reason why a gateway's added latency here is not comparable with that of a program that
-    /// only copies bytes; none if it is: HTTP/1.1 without TLS, one target, routes without policies.
+    /// The reason why a gateway's added latency in this scenario is not comparable with that of a
+    /// program that only copies bytes; none if it is comparable: HTTP/1.1 without TLS, one target,
+    /// routes without policies.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_routes().any(|route| !route.policies.is_empty());
         let has_duties = self.access_log || self.metrics.is_some() || self.admin.is_some();
@@ -252,8 +253,8 @@ impl Scenario {
         }
     }
 
-    /// Reports whether the load can be sent straight to the upstream: the gateway responds to none
-    /// of its requests itself.
+    /// Reports whether the load can be sent straight to the upstream, because the gateway itself
+    /// responds to none of its requests.
     pub fn has_direct(&self) -> bool {
         self.load_requests().all(|request| {
             self.route_of(&request.path).is_some() && !self.gateway_responds_to(request)
@@ -273,14 +274,14 @@ pub enum UpstreamKind {
     Httpbin,
     /// A SOAP service with four operations; its responses have `X-Soap-Region: soap1`.
     Calculator,
-    /// The same in another place: `X-Soap-Region: soap2`.
+    /// The same service elsewhere, with `X-Soap-Region: soap2`.
     CalculatorSoap2,
-    /// Every path, with the status and the size that the request names.
+    /// Serves every path, with the status and size that the request names.
     Any,
 }
 
 impl UpstreamKind {
-    /// The word used in files and on the command line.
+    /// The name used in files and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ping => "ping",
@@ -293,7 +294,7 @@ impl UpstreamKind {
     }
 }
 
-/// A client that may call.
+/// A client that may send requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
@@ -314,30 +315,30 @@ pub struct Consumer {
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct ParityCase {
-    /// The property that the case proves, in words.
+    /// The property that the case proves, as text.
     pub name: String,
-    /// The request, with the checks that its response must pass. It is sent as written, without
+    /// The request, with the checks that its response must pass. It is sent literally, without
     /// values of `data`, because its response must be known.
     pub request: Request,
     /// True if the request must reach the upstream, as the upstream's ledger shows.
     pub reaches_upstream: bool,
-    /// The bytes of its body that the upstream must have received, by its ledger. It needs
-    /// `when: before`, because requests of the load may still be under way.
+    /// The size of the body that the upstream must have received, according to its ledger. It needs
+    /// `when: before`, because requests of the load may still be in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_body_bytes: Option<u64>,
-    /// When the case is tried.
+    /// When the case is tested.
     #[serde(default, skip_serializing_if = "When::is_both")]
     pub when: When,
 }
 
-/// When a parity case is tried.
+/// When a parity case is tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
     /// Before the load and again after it.
     #[default]
     Both,
-    /// Before the load only: what it proves is used up, as a rate limit is.
+    /// Only before the load, for a case that uses something up, such as a rate limit.
     Before,
 }
 

@@ -43,7 +43,7 @@ impl FileKind {
         Self::Plan,
     ];
 
-    /// The word on the command line, as in `gatebench schema scenario`.
+    /// The name on the command line, as in `gatebench schema scenario`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
@@ -57,7 +57,7 @@ impl FileKind {
         }
     }
 
-    /// Its name in a sentence.
+    /// The name in a sentence.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::policy::{HeaderEdits, JwtKey, JwtPolicy};
 use crate::{Plan, Policy, Request, Scenario};
 
-/// Headers whose names hold one of these words carry credentials.
+/// Headers whose names contain one of these words carry credentials.
 const CREDENTIALS: [&str; 9] = [
     "authorization",
     "cookie",
@@ -21,27 +21,27 @@ const CREDENTIALS: [&str; 9] = [
     "credential",
     "session",
 ];
-/// Shorter values of such headers are words, as `on`.
+/// Shorter values of such headers are ordinary words, such as `on`.
 const GUESSED_CHARS_MIN: usize = 6;
-/// Parts of a secret between characters that each language quotes in its own way are recognized by
-/// themselves if they have this many.
+/// The minimum length of a part of a secret that is recognised separately. Each language quotes
+/// special characters in its own way, so a secret is split at them.
 const PART_CHARS_MIN: usize = 6;
-/// The characters besides letters and digits that no language quotes.
+/// The characters other than letters and digits that no language quotes.
 const PLAIN: &str = "-._~+/=:@";
 /// Members of a JSON Web Key that are secret (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1).
 const SECRET_MEMBERS: [&str; 7] = ["k", "d", "p", "q", "dp", "dq", "qi"];
 
 impl Plan {
-    /// The secrets of all its scenarios, as [`Scenario::secrets`].
+    /// The secrets of all its scenarios; see [`Scenario::secrets`].
     pub fn secrets(&self) -> BTreeSet<String> {
         self.scenarios.iter().flat_map(Scenario::secrets).collect()
     }
 }
 
 impl Scenario {
-    /// Its secrets, in each form in which files and messages have them: as they are, in Base64,
-    /// escaped, and in parts where a character in them may be quoted. Values that templates make
-    /// are left out.
+    /// Its secrets, in every form in which files and messages may contain them: literally, in
+    /// Base64, escaped, and split at characters that may be quoted. Values of templates are not
+    /// included.
     pub fn secrets(&self) -> BTreeSet<String> {
         let mut found = Found::default();
         for consumer in &self.consumers {
@@ -120,19 +120,19 @@ impl Found {
         self.0.extend(parts.map(str::to_owned));
     }
 
-    /// As sets of keys have them (RFC 7517).
+    /// Adds the form in sets of keys (RFC 7517).
     fn add_encoded(&mut self, secret: &str) {
         self.0.insert(STANDARD_NO_PAD.encode(secret));
         self.0.insert(URL_SAFE_NO_PAD.encode(secret));
     }
 
-    /// As `Authorization: Basic` has them (RFC 7617).
+    /// Adds the form in `Authorization: Basic` (RFC 7617).
     fn add_pair(&mut self, name: &str, password: &str) {
         let pair = STANDARD_NO_PAD.encode(format!("{name}:{password}"));
         self.0.insert(pair);
     }
 
-    /// A header that by its name may carry a credential.
+    /// Adds the value of a header whose name suggests a credential.
     fn add_header(&mut self, name: &str, value: &str) {
         let name = name.to_ascii_lowercase();
         if !CREDENTIALS.iter().any(|word| name.contains(word)) {

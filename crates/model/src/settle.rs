@@ -12,8 +12,8 @@ pub struct Settle {
     #[serde(default = "quiet")]
     #[schemars(range(min = 0.01, max = 100.0))]
     pub load_per_core: f64,
-    /// The longest wait. The load then begins all the same, and the report says so; with 0s nothing
-    /// is waited for.
+    /// The longest wait. After it, the load begins nevertheless, and the report states that. With
+    /// 0s, there is no wait.
     #[serde(default = "patience")]
     pub at_most: HumanDuration,
 }

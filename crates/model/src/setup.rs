@@ -11,33 +11,34 @@ use crate::Placement;
 /// Thousandths of a CPU in one CPU.
 pub const MILLIS_PER_CPU: u32 = 1_000;
 
-/// The user's settings besides the gateway's name.
+/// The user's settings in addition to the gateway's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// The version asked for, or how it begins, as in `1.22`.
+    /// The requested version, or its beginning, as in `1.22`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// A configuration of the user's in place of the one that the folder renders; an absolute path.
+    /// The absolute path of the user's configuration, which replaces the one that the folder
+    /// renders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
     /// Its resource limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// Of the gateway's cores, how many it runs on, with one worker each; all of them without.
+    /// The number of the gateway's cores on which it runs, with one worker each [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
-    /// The host that it runs on; this machine without.
+    /// The host on which it runs [default: this machine].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Another host for a gateway. Engine and upstream stay on this machine.
+/// Another host for a gateway. Load generator and upstream stay on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
-    /// As `ssh` takes it: `USER@HOST`, or a name of its configuration.
+    /// The host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
     pub host: String,
-    /// The address at which that host reaches this machine, where it is not the one that SSH comes
-    /// from.
+    /// The address at which that host reaches this machine, if it differs from the source of the
+    /// SSH connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_address: Option<IpAddr>,
 }
@@ -45,21 +46,21 @@ pub struct Elsewhere {
 /// The resource limits of a process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
-    /// CPU time per time, in thousandths of a CPU: 500 is half a CPU.
+    /// CPU time per wall time, in thousandths of a CPU: 500 is half a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_millis: Option<u32>,
-    /// Memory, the page cache it fills included.
+    /// Memory, including the page cache that the processes fill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }
 
 impl Setup {
-    /// Reports whether nothing was asked for.
+    /// Reports whether nothing was requested.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The cores it runs on.
+    /// The cores on which it runs.
     pub fn gateway_cores<'a>(&self, placement: &'a Placement) -> &'a [usize] {
         let all = &placement.gateway;
         let count = self.cores.unwrap_or(all.len()).min(all.len());
@@ -73,7 +74,7 @@ impl Limits {
         *self == Self::default()
     }
 
-    /// The cores that the CPU limit could fill, rounded up.
+    /// The number of cores that the CPU limit could fill, rounded up.
     pub fn whole_cpus(&self) -> Option<usize> {
         self.cpu_millis
             .map(|millis| millis.div_ceil(MILLIS_PER_CPU) as usize)
@@ -86,7 +87,7 @@ impl Limits {
     }
 }
 
-/// `0.5 CPU and 256 MiB`.
+/// Writes `0.5 CPU and 256 MiB`.
 impl fmt::Display for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cpu = self.cpus().map(|cpus| format!("{cpus} CPU"));
@@ -96,7 +97,7 @@ impl fmt::Display for Limits {
     }
 }
 
-/// In the largest binary unit that leaves a whole number.
+/// The size in the largest binary unit that gives a whole number.
 fn binary_bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = |(unit, _): &&(u64, &str)| bytes >= *unit && bytes.is_multiple_of(*unit);

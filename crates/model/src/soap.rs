@@ -27,7 +27,7 @@ impl SoapPolicy {
         request.into_iter().chain(response)
     }
 
-    /// Reports whether a chain runs stylesheets by saxon.
+    /// Reports whether a chain runs stylesheets with Saxon.
     pub fn uses_saxon(&self) -> bool {
         self.chains()
             .any(|(_, chain)| chain.xslt_library == XsltLibrary::Saxon)
@@ -38,7 +38,8 @@ impl SoapPolicy {
 /// schema of the body's content, SOAPAction, stylesheet after, route by XPath. All but the second
 /// are optional.
 ///
-/// A definition is its text, or the path of a file relative to the file that names it.
+/// A definition is written as its text, or as the path of a file relative to the file that contains
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SoapChain {
@@ -55,7 +56,7 @@ pub struct SoapChain {
     pub xslt_params: BTreeMap<String, String>,
     /// True if ` xmlns=""` is removed from the result of a transformation.
     pub xslt_remove_empty_name_space: bool,
-    /// The schema of SOAP 1.1 envelopes, and of documents that are no envelope [default: the
+    /// The schema of SOAP 1.1 envelopes, and of documents that are not envelopes [default: the
     /// standard schema of SOAP 1.1].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xsd_soap_schema: Option<String>,
@@ -65,22 +66,23 @@ pub struct SoapChain {
     /// A WSDL 1.1 or 2.0, or a schema, that describes the content of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xsd_api_schema: Option<String>,
-    /// The documents that definitions import and include, by the location in them.
+    /// The documents that definitions import and include, by the location that the definitions
+    /// name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
-    /// The time for which compiled definitions are kept.
+    /// How long compiled definitions are kept.
     pub cache_ttl: HumanDuration,
     /// True if faults contain details.
     pub verbose: bool,
-    /// The comparison of the SOAPAction of requests with the WSDL.
+    /// How the SOAPAction of requests is compared with the WSDL.
     pub soap_action: SoapAction,
-    /// The targets of requests by their content; the first match wins.
+    /// The upstreams and paths of requests by their content; the first match wins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub route_xpath_targets: Vec<XPathTarget>,
     /// Namespaces by the prefixes that these expressions use.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub route_xpath_register_ns: BTreeMap<String, String>,
-    /// True if a response with another status than 200 becomes a fault without further work.
+    /// True if a response with a status other than 200 becomes a fault without further processing.
     pub ignore_process_if_service_http_error: bool,
 }
 
@@ -129,7 +131,7 @@ pub enum XsltLibrary {
 }
 
 impl XsltLibrary {
-    /// The word in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Libxslt => "libxslt",
@@ -138,11 +140,11 @@ impl XsltLibrary {
     }
 }
 
-/// The comparison of a request's SOAPAction with the WSDL.
+/// How a request's SOAPAction is compared with the WSDL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoapAction {
-    /// It is ignored.
+    /// It is not compared.
     #[default]
     No,
     /// It must be present if the WSDL requires it, and equal the WSDL's.
@@ -151,15 +153,15 @@ pub enum SoapAction {
     YesNullAllowed,
 }
 
-/// The target of a request in which an expression finds a text.
+/// The target of a request in which an expression finds a given text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XPathTarget {
     /// The expression.
     pub xpath: String,
-    /// The required text of the first node that it selects.
+    /// The required text of the first selected node.
     pub condition: String,
-    /// The path, with its query, that the upstream sees instead.
+    /// The path, with its query, that replaces the request's path.
     #[schemars(schema_with = "schema_fragments::plain_path")]
     pub path: String,
     /// One of the scenario's `more_upstreams` [default: the route's upstream].

@@ -1,7 +1,7 @@
-//! A specification: a benchmark as the steps of Kong's testing framework, which say no more than a
-//! suite and a load.
+//! A specification: a benchmark in the steps of Kong's testing framework, which contain the same
+//! information as a suite and a load.
 //!
-//! The steps have one order, so the information is in which of them are there, and in the settings
+//! The order of the steps is fixed, so the information is which steps there are, and the settings
 //! of `setup` and `start_load`. `setup` names the scenarios, `start_load` is the load, and the
 //! command line gives the versions for `start_gateway`, which are the variants.
 
@@ -21,11 +21,11 @@ pub struct Specification {
     pub specification: String,
     /// One line for people.
     pub title: String,
-    /// Words by which it can be chosen.
+    /// Words by which it can be selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema_fragments::tags")]
     pub tags: Vec<String>,
-    /// The number of retries of a failed trial. Every try is kept.
+    /// The number of retries of a failed trial. Every attempt is kept.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
@@ -37,10 +37,10 @@ pub struct Specification {
     pub steps: Vec<Step>,
 }
 
-/// A step that there is.
+/// A step that specifications can have.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
-    /// Its place in the order. Steps of the same place may have either order.
+    /// Its position in the order. Steps with the same position may have either order.
     pub(crate) place: u8,
     /// True if every specification has it.
     pub(crate) is_needed: bool,
@@ -54,17 +54,17 @@ const fn step(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
     }
 }
 
-/// Steps that are written as a map of one key.
+/// A step that is written as a map with one key.
 pub(crate) const SETUP: &str = "setup";
 pub(crate) const START_LOAD: &str = "start_load";
-/// The step without which the load goes straight to the upstream.
+/// The step without which the load is sent straight to the upstream.
 pub(crate) const START_GATEWAY: &str = "start_gateway";
-/// The step that makes one row of the report of the runs of each version.
+/// The step that combines the runs of each version into one row of the report.
 const COMBINE_RESULTS: &str = "combine_results";
-/// The step that has the report name the gateway's error log, which is kept in any case.
+/// The step that makes the report name the gateway's error log, which is kept in any case.
 pub(crate) const SAVE_ERROR_LOG: &str = "save_error_log";
 
-/// The steps, by the words of the framework, in their order.
+/// The steps by their names in the framework, in order.
 pub(crate) static STEPS: [KnownStep; 8] = [
     step(SETUP, 0, true),
     step("start_upstream", 1, true),
@@ -94,11 +94,11 @@ fn plain_steps(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": words})
 }
 
-/// Steps that are written as a map of one key.
+/// Steps that are written as a map with one key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWithSettings {
-    /// The task of the gateway.
+    /// What the gateway must do.
     Setup(SetupStep),
     /// The load and its length.
     StartLoad(LoadStep),
@@ -108,39 +108,39 @@ pub enum StepWithSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetupStep {
-    /// Scenarios by name, or paths of files next to this one: each is measured with each version.
-    /// Several that count something up (routes, consumers) make a trend.
+    /// Scenarios by name, or paths of files next to this one; each is measured with each version.
+    /// Scenarios that vary a number (routes, consumers) result in a trend.
     #[schemars(length(min = 1))]
     pub scenarios: Vec<String>,
 }
 
-/// Settings of `start_load`: a closed load, as wrk has them.
+/// Settings of `start_load`: a closed load like wrk's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadStep {
-    /// The path to request, in place of the scenario's requests; each response must have the status
-    /// 200.
+    /// The path to request, instead of the scenario's requests; each response must have the
+    /// status 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
     /// Connections, each with one request in flight.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
-    /// Threads of wrk or h2load. gatebench's own engine has one on each of its cores, and k6 as
-    /// many as it likes.
+    /// Threads of wrk or h2load. The built-in load generator has one on each of its cores, and k6
+    /// chooses its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub threads: Option<u32>,
     /// The length of each run.
     pub duration: HumanDuration,
-    /// The length of the same load before each run, which is discarded.
+    /// The length of the same load before each run, whose figures are discarded.
     #[serde(default = "warm_up")]
     pub warm_up: HumanDuration,
-    /// Runs, one after the other, in the same process of the gateway.
+    /// The number of consecutive runs in the same process of the gateway.
     #[serde(default = "runs")]
     #[schemars(range(min = 1, max = 100))]
     pub runs: u32,
-    /// A Lua script for wrk next to this file, in place of the scenario's requests. wrk then sends
+    /// A Lua script for wrk next to this file, instead of the scenario's requests. wrk then sends
     /// the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
@@ -158,7 +158,7 @@ fn runs() -> u32 {
 }
 
 impl Specification {
-    /// Reports whether a gateway is started; else the load goes straight to the upstream.
+    /// Reports whether a gateway is started; otherwise, the load is sent straight to the upstream.
     pub fn has_gateway(&self) -> bool {
         self.has(START_GATEWAY)
     }
@@ -168,7 +168,7 @@ impl Specification {
         self.steps.iter().any(is_it)
     }
 
-    /// The settings of `setup`. There is one in every specification that was read.
+    /// The settings of `setup`, which every valid specification has.
     pub fn setup(&self) -> Option<&SetupStep> {
         self.steps.iter().find_map(|step| match step {
             Step::With(StepWithSettings::Setup(setup)) => Some(setup),
@@ -176,7 +176,7 @@ impl Specification {
         })
     }
 
-    /// The settings of `start_load`. There is one in every specification that was read.
+    /// The settings of `start_load`, which every valid specification has.
     pub fn load(&self) -> Option<&LoadStep> {
         self.steps.iter().find_map(|step| match step {
             Step::With(StepWithSettings::StartLoad(load)) => Some(load),
@@ -195,7 +195,7 @@ impl Specification {
         }
     }
 
-    /// The suite that it is, but for the load.
+    /// The suite that corresponds to it, without the load.
     pub fn suite(&self) -> Suite {
         let gateway = self.has_gateway().then(|| "reference".to_owned());
         let scenarios = self.setup().into_iter().flat_map(|it| &it.scenarios);
@@ -217,10 +217,10 @@ impl Specification {
         }
     }
 
-    /// Has a scenario ask for what `start_load` names, if it names anything.
+    /// Replaces the scenario's requests by the path that `start_load` names, if it names one.
     ///
     /// # Errors
-    /// The path, where no route of the scenario has it.
+    /// The path, if no route of the scenario contains it.
     pub fn ask(&self, scenario: &mut Scenario) -> Result<(), String> {
         let Some(path) = self.load().and_then(|load| load.path.as_ref()) else {
             return Ok(());
@@ -228,7 +228,7 @@ impl Specification {
         if scenario.route_of(path).is_none() {
             return Err(path.clone());
         }
-        // What the scenario itself checks of the same request is more than a status.
+        // If the scenario itself has the same request, its checks are stricter than a status.
         let written = scenario
             .load_requests()
             .find(|it| it.path == *path && it.method == "GET");
@@ -241,7 +241,7 @@ impl Specification {
         Ok(())
     }
 
-    /// Returns the part of it that a plan keeps.
+    /// Returns the parts that a plan keeps.
     pub fn specified(&self) -> Specified {
         Specified {
             name: self.specification.clone(),

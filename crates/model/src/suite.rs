@@ -29,21 +29,22 @@ pub struct Suite {
     /// Repetitions, each with a fresh process of every variant.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
-    /// The number of retries of a failed trial. Every try is kept.
+    /// The number of retries of a failed trial. Every attempt is kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
     /// The condition of a quiet machine before each load [default: no wait].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
-    /// True if the upstream is also loaded directly.
+    /// True if the load is also sent to the upstream directly.
     #[serde(default = "yes", alias = "floor")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: bool,
-    /// True if the null gateway, which only copies bytes, is loaded too, in comparable scenarios.
+    /// True if the null gateway, which only copies bytes, is also measured, in comparable
+    /// scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
-    /// True if the bare network is measured before each direct load: messages as large as
+    /// True if the bare network is measured before each direct load, with messages as large as
     /// requests and responses, whose contents are not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
@@ -51,10 +52,10 @@ pub struct Suite {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(min = 0.01, max = 4_096.0)))]
     pub cpus: Vec<f64>,
-    /// The settings of the document that it repeats, for `--as-published`.
+    /// The settings of the document that the suite repeats, for `--as-published`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_published: Option<AsPublished>,
-    /// The study that the run is made for, if any.
+    /// The study of the run, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<SuiteStudy>,
 }
@@ -63,23 +64,23 @@ fn yes() -> bool {
     true
 }
 
-/// For serde, which passes a reference.
+/// serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A gateway of a suite: its name or folder, or that and a configuration.
+/// A gateway of a suite: its name or folder, optionally with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SuiteGateway {
     /// A gateway with the configuration that its folder renders.
     Named(String),
-    /// A gateway with a configuration of the user's.
+    /// A gateway with a configuration of the user.
     Configured(ConfiguredGateway),
 }
 
-/// A gateway with a configuration of the user's, as `--config` gives it.
+/// A gateway with a configuration of the user, as given by `--config`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfiguredGateway {
@@ -123,16 +124,16 @@ pub enum SuiteScenario {
     Loaded(ScenarioLoads),
 }
 
-/// The loads of one scenario, in place of the suite's.
+/// The loads of one scenario, which replace the suite's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioLoads {
     /// The scenario's name, or the path of its file next to this one.
     pub scenario: String,
-    /// Load profile in place of the suite's `load`.
+    /// Load profile that replaces the suite's `load`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// Load profile in place of the suite's under `as_published`.
+    /// Load profile that replaces the suite's under `as_published`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_published: Option<String>,
 }
@@ -146,7 +147,7 @@ pub struct AsPublished {
     /// Repetitions.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
-    /// Load profiles of sizes, in place of `load`, if the document has one for each.
+    /// Load profiles for sizes, which replace `load` if the document has one for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_cpus: Vec<LoadOfSize>,
 }
@@ -160,7 +161,7 @@ pub struct LoadOfSize {
     pub cpus: f64,
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Load profiles of single scenarios of the suite, in place of `load`, by scenario.
+    /// Load profiles for single scenarios of the suite, which replace `load`, by scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of_scenarios: BTreeMap<String, String>,
 }
@@ -174,7 +175,7 @@ impl SuiteScenario {
         }
     }
 
-    /// Returns its own load, if any.
+    /// Returns its separate load, if any.
     pub fn load(&self, as_published: bool) -> Option<&str> {
         match self {
             Self::Named(_) => None,

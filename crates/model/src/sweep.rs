@@ -1,4 +1,4 @@
-//! Sweeps: one phase of a file that becomes several of the plan.
+//! Sweeps: a phase of a file becomes several phases of the plan.
 
 use crate::load::{LoadProfile, Phase, Shape, Sweep};
 
@@ -13,8 +13,9 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// The phase once with each number of its sweep, with the number in its name: `load` becomes
-    /// `load-c1` and `load-c2`, or `load-r0-5` and `load-r100`. A phase without a sweep stays.
+    /// The phase with each number of its sweep, with the number in its name: `load` becomes
+    /// `load-c1` and `load-c2`, or `load-r0-5` and `load-r100`. A phase without a sweep is
+    /// unchanged.
     pub fn expanded(&self) -> Vec<Self> {
         match &self.sweep {
             None => vec![self.clone()],
@@ -53,7 +54,7 @@ impl Phase {
     }
 }
 
-/// The name of a phase with one number of its sweep. Names have no points.
+/// The name of a phase with one number of its sweep. Names contain no points.
 pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
     format!("{name}-{letter}{number}").replace('.', "-")
 }

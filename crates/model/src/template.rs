@@ -1,13 +1,13 @@
 //! Templates: text with values of `data`, written `{{ name }}` or `{{ name.column }}`.
 //!
-//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside of a
-//! template is text: it ends many JSON bodies.
+//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside of a template is
+//! plain text, because many JSON bodies end with it.
 
 use std::ops::Range;
 
 use thiserror::Error;
 
-/// Text, split at its values.
+/// A text, split at its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pieces: Vec<Piece>,
@@ -16,7 +16,7 @@ pub struct Template {
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text as it is sent; never empty, and never next to another text.
+    /// Literal text; never empty, and never followed by another text.
     Text(String),
     /// A value of a source.
     Value(Reference),
@@ -27,9 +27,9 @@ pub enum Piece {
 pub struct Reference {
     /// The source under `data`.
     pub source: String,
-    /// The column, where the source has some.
+    /// The column, if the source has columns.
     pub column: Option<String>,
-    /// The braces and what is between them: bytes of the text.
+    /// The bytes of the text from the opening to the closing braces.
     pub span: Range<usize>,
 }
 
@@ -37,7 +37,7 @@ pub struct Reference {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}; {help}")]
 pub struct TemplateError {
-    /// The culprit: bytes of the text.
+    /// The bytes of the text that are wrong.
     pub span: Range<usize>,
     /// The mistake.
     pub message: String,
@@ -49,10 +49,10 @@ const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
 impl Template {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// Braces that are not closed, or hold something other than a name or a text in quotes.
+    /// The braces are not closed, or contain something other than a name or a text in quotes.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut template = Self { pieces: Vec::new() };
         let mut at = 0;
@@ -77,7 +77,7 @@ impl Template {
         })
     }
 
-    /// The constant text of a template without values.
+    /// The text of a template without values.
     pub fn constant(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -94,7 +94,7 @@ impl Template {
         }
     }
 
-    /// Reads the braces that open at `open`; returns their end.
+    /// Parses the braces that open at `open`; returns their end.
     fn slot(&mut self, text: &str, open: usize) -> Result<usize, TemplateError> {
         let after = open + OPEN.len();
         let inner = text[after..].trim_start_matches(' ');
@@ -122,7 +122,7 @@ impl Template {
     }
 }
 
-/// Text that a template renders to exactly this text.
+/// A template that renders to exactly this text.
 pub fn escape(text: &str) -> String {
     text.replace(OPEN, "{{ \"{{\" }}")
 }
@@ -146,7 +146,7 @@ fn reference(words: &str, span: Range<usize>) -> Result<Reference, TemplateError
     })
 }
 
-/// The notation of two literal braces.
+/// How to write two literal braces.
 pub(crate) const LITERAL: &str = "two braces that are sent are written as `{{ \"{{\" }}`";
 
 /// Reports whether a source can have this name.

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A CPU at this share of another's speed or above is of the same kind: the clock of favoured cores
-/// goes a few per cent higher, and efficiency cores reach three quarters.
+/// A CPU whose speed is at least this share of another's is of the same kind: favoured cores are a
+/// few per cent faster, and efficiency cores reach three quarters.
 const SAME_KIND_MIN: f64 = 0.85;
 
-/// A logical CPU, and the hardware that it is part of. An unreadable fact is absent.
+/// A logical CPU, and the hardware to which it belongs. An unreadable fact is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// The number that the kernel gives it.
+    /// The kernel's number.
     pub number: usize,
-    /// The logical CPUs of its core in ascending order, itself included.
+    /// The logical CPUs of its core in ascending order, including this one.
     pub threads: Vec<usize>,
     /// The kernel's number of its core, unique within the package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub struct Cpu {
     /// The NUMA node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<usize>,
-    /// Capacity or highest frequency; it compares with other CPUs of the same machine only.
+    /// Capacity or highest frequency, which is comparable only with other CPUs of the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<u64>,
 }
@@ -49,14 +49,14 @@ pub(crate) struct Core {
 }
 
 impl Topology {
-    /// A machine of these CPUs, in any order.
+    /// A machine with these CPUs, in any order.
     pub fn new(mut cpus: Vec<Cpu>) -> Self {
         cpus.sort_by_key(|cpu| cpu.number);
         cpus.dedup_by_key(|cpu| cpu.number);
         Self { cpus }
     }
 
-    /// CPUs that are alike and each have a core alone.
+    /// Equal CPUs, each with its own core.
     pub fn flat(numbers: &[usize]) -> Self {
         let alone = |&number| Cpu {
             number,
@@ -128,7 +128,7 @@ impl Topology {
         cores.into_iter().map(|(_, core)| core).collect()
     }
 
-    /// The CPUs of each core with several threads, those that may not be used included.
+    /// The CPUs of each multi-threaded core, including those that may not be used.
     pub(crate) fn siblings(&self) -> BTreeSet<&[usize]> {
         let threads = self.cpus.iter().map(|cpu| &cpu.threads[..]);
         threads.filter(|threads| threads.len() > 1).collect()
@@ -151,7 +151,7 @@ impl Topology {
     }
 }
 
-/// The place of a CPU, as far as it is known.
+/// Where a CPU is, as far as it is known.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),
@@ -161,7 +161,7 @@ fn place(cpu: &Cpu) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The slowest of the kinds that are at least as fast; the fastest where the speed is unknown.
+/// The slowest of the kinds that are at least as fast; the fastest if the speed is unknown.
 fn kind_of(cpu: &Cpu, kinds: &[u64]) -> usize {
     let speed = cpu.speed.unwrap_or(u64::MAX);
     let slower = kinds.iter().rposition(|fastest| speed <= *fastest);

@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// TLS and HTTP/2 on both sides of the gateway [default: plain HTTP/1.1]. Gateway and upstream
-/// present a certificate that is made for the trial.
+/// present a certificate that is created for the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transport {
     /// True if clients use TLS to the gateway.
     #[serde(default)]
     pub tls: bool,
-    /// Clients speak HTTP/2 (over TLS, by ALPN), with up to this many requests at a time on a
+    /// Clients use HTTP/2 (over TLS, by ALPN), with up to this many concurrent requests on a
     /// connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
@@ -22,7 +22,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// The words of transports in a gateway's features.
+    /// The names of transports in a gateway's features.
     pub const KINDS: [&str; 3] = ["tls", "http2", "upstream_tls"];
 
     /// Reports whether it is plain HTTP/1.1 on both sides.
@@ -30,7 +30,7 @@ impl Transport {
         *self == Self::default()
     }
 
-    /// Returns the needs of the transport, by the words of [`Transport::KINDS`].
+    /// Returns the needs of the transport, by the names in [`Transport::KINDS`].
     pub(crate) fn needs(self) -> impl Iterator<Item = &'static str> {
         let wanted = [self.tls, self.http2_streams.is_some(), self.upstream_tls];
         let words = Self::KINDS.into_iter().zip(wanted);

@@ -7,8 +7,8 @@ use gatebench_config::{Data, Node, Problem, ReadFile, tree};
 
 use crate::contract::upgrade;
 
-/// Writes out a gateway folder by the keys of the present contract, with all that it takes from the
-/// folder that it extends; nothing if that folder cannot be read.
+/// Completes a gateway folder, in the form of the current contract, with everything from the folder
+/// that it extends; nothing if that folder cannot be read.
 pub(crate) fn expand(
     mut root: Node,
     read_file: ReadFile<'_>,
@@ -20,13 +20,13 @@ pub(crate) fn expand(
         match base_of(name, &place.span, read_file) {
             Ok(mut base) => {
                 if let Some(Data::Map(features)) = base.get_mut("features").map(|it| &mut it.data) {
-                    // The variant may have a section for what its base does not have.
+                    // The variant may have a section for something that its base lacks.
                     features.retain(|it| root.get(&it.key).is_none());
                 }
                 add_missing(&mut root, base, true);
             }
             Err((message, help)) => {
-                // Without its base, the rest would only seem to be wrong.
+                // Without its base, the rest would only appear to be wrong.
                 problems.push(place.problem(message, help));
                 return Vec::new();
             }
@@ -35,8 +35,8 @@ pub(crate) fn expand(
     vec![root]
 }
 
-/// The tree of a base, with every place at its name. Its own mistakes are reported as mistakes of
-/// the name.
+/// The tree of a base, in which every position is that of its name. Mistakes of the base are
+/// reported as mistakes of the name.
 fn base_of(
     name: &str,
     place: &Range<usize>,
@@ -76,7 +76,7 @@ fn move_to(node: &mut Node, place: &Range<usize>) {
     }
 }
 
-/// Adds the entries that a mapping does not have, and with `inside` also those of its mappings.
+/// Adds the entries that a mapping lacks; with `inside`, also those that its mappings lack.
 fn add_missing(own: &mut Node, base: Node, inside: bool) {
     let (Data::Map(entries), Data::Map(others)) = (&mut own.data, base.data) else {
         return;

@@ -150,7 +150,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The word used in files and on the command line.
+    /// The name used in files and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Uring => "io_uring",

@@ -127,7 +127,7 @@ pub struct Own {
 pub struct Validity {
     /// True unless a reason makes the load invalid.
     pub is_valid: bool,
-    /// The reasons that limit it, in a word each.
+    /// The reasons that limit it, each in one word.
     pub reasons: Vec<String>,
 }
 
@@ -153,7 +153,7 @@ pub enum Trend {
 }
 
 impl Trend {
-    /// The trend of a word, as it is in the files of a run.
+    /// The trend of a name, as it is in the files of a run.
     pub fn named(word: &str) -> Option<Self> {
         Some(match word {
             "response" => Self::Response,
@@ -168,7 +168,7 @@ impl Trend {
         })
     }
 
-    /// The word in the files of a run.
+    /// The name in the files of a run.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Response => "response",
@@ -199,7 +199,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of a word, as it is in the files of a run.
+    /// The class of a name, as it is in the files of a run.
     pub fn named(word: &str) -> Option<Self> {
         Some(match word {
             "2xx" => Self::Success,
@@ -211,7 +211,7 @@ impl Class {
         })
     }
 
-    /// The word in the files of a run.
+    /// The name in the files of a run.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "2xx",

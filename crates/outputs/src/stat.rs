@@ -27,7 +27,7 @@ pub enum Stat {
     Percentile(f64),
 }
 
-/// A word that names no figure of a trend.
+/// A name that no figure of a trend has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no statistic of a trend: write count, sum, min, max, avg, med or p(95)")]
 pub struct StatError(String);
@@ -50,7 +50,7 @@ impl Stat {
     /// The figures of a list like `avg,p(95)`.
     ///
     /// # Errors
-    /// A word of the list names no figure.
+    /// A name of the list is not that of a figure.
     pub fn list(text: &str) -> Result<Vec<Self>, StatError> {
         text.split(',').map(|word| word.trim().parse()).collect()
     }

@@ -1,9 +1,10 @@
-//! Axes: from values to pixels, and the places of the ticks.
+//! Maps values to pixels and places the ticks of an axis.
 
-/// About how many steps a linear axis has, so that their labels stay apart on a narrow plot.
+/// The approximate number of steps on a linear axis; with few steps, labels stay apart on a narrow
+/// plot.
 const STEPS: f64 = 3.0;
 
-/// Ticks of an axis of ratios, from narrow to wide; the outer ones are its ends.
+/// Ticks of an axis of ratios, from the narrowest to the widest axis; the outer ticks are its ends.
 const RATIOS: [[f64; 5]; 7] = [
     [0.9, 0.95, 1.0, 1.05, 1.1],
     [0.8, 0.9, 1.0, 1.1, 1.25],
@@ -16,23 +17,22 @@ const RATIOS: [[f64; 5]; 7] = [
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// With this step between two ticks.
+    /// A linear axis with this step between two ticks.
     Linear {
         step: f64,
     },
     Logarithmic,
-    /// Logarithmic over a small factor, with this step between two ticks.
+    /// A logarithmic axis over a small factor, with this step between two ticks.
     Narrow {
         step: f64,
     },
 }
 
-/// Values whose largest is less than this many times the smallest have a narrow axis, because 1, 2
-/// and 5 would be too far apart.
+/// Values whose largest is less than this many times the smallest get a narrow axis, because ticks
+/// at 1, 2 and 5 would be too far apart.
 const NARROW: f64 = 3.0;
 
-/// A narrow axis covers at least this share of its values, so that hardly any growth is drawn as
-/// hardly any.
+/// A narrow axis spans at least this share of its values, so that slight growth looks slight.
 const NARROW_SHARE_MIN: f64 = 0.2;
 
 /// A map from values to pixels, linear or logarithmic.
@@ -86,8 +86,8 @@ impl Axis {
         Self::new(Kind::Logarithmic, (low, top))
     }
 
-    /// A logarithmic axis that covers the values closely: as [`Axis::covering_log`], but values
-    /// that are near each other have ticks at round steps between them.
+    /// A logarithmic axis that fits the values closely: like [`Axis::covering_log`], but with ticks
+    /// at round steps if the values are close together.
     pub fn covering_log_closely(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values
             .into_iter()
@@ -103,13 +103,13 @@ impl Axis {
         let (from, to) = (low - spread / 2.0, high + spread / 2.0);
         let step = round_step(to - from, STEPS);
         let bottom = (from / step + 1e-9).floor() * step;
-        // A logarithm needs an end above zero.
+        // A logarithmic axis cannot begin at zero.
         let domain = (bottom.max(step / 2.0), (to / step - 1e-9).ceil() * step);
         Self::new(Kind::Narrow { step }, domain)
     }
 
     /// A logarithmic axis of ratios with 1 in its middle, just wide enough for the values, and its
-    /// ticks. Values beyond a factor of 100 are held at its ends.
+    /// ticks. Values beyond a factor of 100 are drawn at its ends.
     pub fn of_ratios(values: impl IntoIterator<Item = f64>) -> (Self, &'static [f64]) {
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         let covers = |ticks: &&[f64; 5]| values.iter().all(|v| (ticks[0]..=ticks[4]).contains(v));
@@ -120,7 +120,7 @@ impl Axis {
         (Self::new(Kind::Logarithmic, (ticks[0], ticks[4])), ticks)
     }
 
-    /// The pixel of a value; values outside the domain are held at its ends.
+    /// The pixel of a value; a value outside the domain is drawn at the nearer end.
     pub fn at(&self, value: f64) -> f64 {
         let (low, high) = (self.project(self.domain.0), self.project(self.domain.1));
         let span = high - low;
@@ -132,8 +132,8 @@ impl Axis {
         self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The values of the ticks: round steps, or 1-2-5 per decade (decades alone where there
-    /// would be more than eight).
+    /// The values of the ticks: round steps, or 1, 2 and 5 in each decade. If these were more than
+    /// eight, only the decades have ticks.
     pub fn ticks(&self) -> Vec<f64> {
         let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {
             return self.log_ticks();
@@ -172,8 +172,8 @@ impl Axis {
     }
 }
 
-/// The place of a percentile on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and
-/// 99.9 % are one step apart. `share` is in 0 … 1; from 1 on it is infinite.
+/// The position of a percentile on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and 99.9
+/// % are one step apart. `share` is in 0 … 1; the position of 1 or more is infinite.
 pub fn nines(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
@@ -239,7 +239,7 @@ mod tests {
             assert!((3..=8).contains(&axis.ticks().len()), "{axis:?}");
             high / low
         };
-        // What hardly grows: 1, 2, 5 would have been 5 to 20.
+        // For values that hardly grow, ticks at 1, 2 and 5 would have spanned 5 to 20.
         assert!(close(&[9.9, 10.1]) < 1.5);
         assert!(close(&[31.0]) < 1.5);
         assert!(close(&[6.1, 14.0]) < 3.5);

@@ -1,12 +1,12 @@
-//! Tables of values as comma-separated values (RFC 4180). The name of a metric ends with its unit,
-//! so that a pivoted table has the units in the names of its columns.
+//! Writes tables as comma-separated values (RFC 4180). The name of a metric ends with its unit, so
+//! the column names of a pivoted table contain the units.
 
 use serde::Serialize;
 
 use crate::Unit;
 use crate::chapter::{CSV, Part, Report};
 
-/// Writes the records of a report with their heads.
+/// Writes the records of a report under their headers.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(CSV);
     let blocks = document.chapters.iter().flat_map(|it| &it.blocks);
@@ -21,7 +21,7 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
     tables.collect()
 }
 
-/// Comma-separated values under a head.
+/// Comma-separated values under a header.
 struct Sheet(csv::Writer<Vec<u8>>);
 
 impl Sheet {
@@ -31,7 +31,7 @@ impl Sheet {
         sheet
     }
 
-    /// Writes a record, and quotes the fields that need it.
+    /// Writes a record, quoting fields if necessary.
     fn push<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) {
         self.0
             .write_record(fields)
@@ -52,7 +52,7 @@ pub fn name_of(value: &impl Serialize) -> String {
     }
 }
 
-/// The unit as the end of a name.
+/// The suffix that denotes the unit.
 pub fn suffix(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds | Unit::CpuNanosecondsPerRequest => "ns",
@@ -65,8 +65,8 @@ pub fn suffix(unit: Unit) -> &'static str {
     }
 }
 
-/// A name as a field. A name that a spreadsheet would take for a formula gets an apostrophe before
-/// it.
+/// Prepares a name as a field: a name that a spreadsheet would treat as a formula gets a leading
+/// apostrophe.
 pub fn field(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}")

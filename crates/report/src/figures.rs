@@ -1,5 +1,5 @@
-//! Tables of figures: every cell is a number of a unit with its range. JSON has the numbers; for
-//! readers they are laid out as all tables are.
+//! Tables of figures, in which every cell is a number with its unit and range. JSON contains the
+//! numbers; the other forms lay them out like all tables.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::validity::{Validity, estimate_of};
 pub struct FigureTable {
     /// The subject of the table.
     pub title: String,
-    /// The head of the first column: `scenario`, `connections`.
+    /// The header of the first column: `scenario`, `connections`.
     pub first: &'static str,
     /// Groups of columns.
     pub groups: Vec<FigureGroup>,
@@ -25,9 +25,9 @@ pub struct FigureTable {
 /// A group of columns.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureGroup {
-    /// Their common part.
+    /// The name of the group.
     pub title: String,
-    /// The load in words, or the base of the ratios.
+    /// The load as text, or the base of the ratios.
     pub label: String,
     pub columns: Vec<FigureColumn>,
 }
@@ -47,10 +47,10 @@ impl FigureGroup {
     }
 }
 
-/// A measured quantity with its unit, as a heading.
+/// The header of a column: a measured quantity with its unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureColumn {
-    /// Its head, in up to two lines.
+    /// The header, in up to two lines.
     pub head: [String; 2],
     /// Unit of its values.
     pub unit: Unit,
@@ -70,7 +70,7 @@ pub struct FigureRow {
     pub name: String,
     /// Label of the variant.
     pub variant: String,
-    /// The text in place of the cells, if there are none.
+    /// The text that replaces the cells if there are none.
     pub absence: Option<String>,
     /// Worst validity of its figures.
     pub validity: Option<Validity>,
@@ -79,7 +79,7 @@ pub struct FigureRow {
 }
 
 impl FigureRow {
-    /// A row with cells, and without a statement on their validity.
+    /// A row with cells that makes no statement about their validity.
     pub fn new(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
         Self {
             name,
@@ -90,7 +90,7 @@ impl FigureRow {
         }
     }
 
-    /// A row that names its worst validity if it is not valid.
+    /// A row that states its worst validity, unless that is valid.
     pub fn judged(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
         let worst = cells.iter().filter_map(|cell| cell.validity).max();
         Self {
@@ -103,16 +103,16 @@ impl FigureRow {
 /// A value with its range and validity; empty if it was not measured.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FigureCell {
-    /// Median and range over the blocks; none if it was not measured, or no block may be used.
+    /// Median and range over the blocks; none if it was not measured, or no block is usable.
     pub estimate: Option<Estimate>,
     /// Worst validity of its values; none if it was not measured.
     pub validity: Option<Validity>,
-    /// The text of a cell that is no number.
+    /// Text that replaces the number.
     pub words: Option<String>,
 }
 
 impl FigureCell {
-    /// One number without a range: a published figure, or a count over all blocks.
+    /// A single number without a range: a published figure, or a count over all blocks.
     pub fn of_one(value: Option<f64>) -> Self {
         Self {
             estimate: value.and_then(|value| Estimate::of_blocks(&[value])),
@@ -121,7 +121,7 @@ impl FigureCell {
         }
     }
 
-    /// The values that may be used.
+    /// The estimate over the values that are usable.
     pub fn over(values: impl IntoIterator<Item = (Validity, f64)>) -> Self {
         let (estimate, validity) = estimate_of(values);
         Self {
@@ -138,7 +138,7 @@ impl FigureCell {
 }
 
 impl FigureTable {
-    /// The table as all tables are laid out.
+    /// Converts the table to the common table layout.
     pub fn laid_out(&self) -> Table {
         let row = |row: &FigureRow| Row {
             validity: row.validity,

@@ -3,33 +3,33 @@
 use inferno::flamegraph::{Options, from_lines};
 use serde::Serialize;
 
-/// Stacks of functions; the width of each is the time that it uses.
+/// Stacks of functions; the width of a function is its CPU time.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlameGraph {
-    /// The file that it is drawn to, in the run directory.
+    /// The file in the run directory.
     pub file: String,
-    /// Whose it is.
+    /// Names the gateway, or the comparison.
     pub title: String,
     /// An explanation for the reader.
     pub text: String,
-    /// A line for each stack: its functions from the outermost on, between semicolons, and its
-    /// width in nanoseconds of CPU time per request; in a difference two widths, first the one that
-    /// it is compared with.
+    /// One line for each stack: its functions from the outermost inwards, separated by semicolons,
+    /// followed by its width in nanoseconds of CPU time per request. A difference has two widths,
+    /// first that of the baseline.
     #[serde(skip)]
     pub stacks: Vec<String>,
 }
 
 impl FlameGraph {
-    /// The graph as SVG: the same for the same graph.
+    /// Draws the graph as SVG. Equal graphs give equal text.
     ///
     /// # Errors
-    /// It has no stacks.
+    /// There are no stacks.
     pub fn svg(&self) -> std::io::Result<String> {
         let mut options = Options::default();
         options.title.clone_from(&self.title);
         options.subtitle = Some(self.text.clone());
         options.count_name = "ns per request".into();
-        // Colours by names instead of by chance.
+        // Derives colours from names instead of choosing them at random.
         options.hash = true;
         let mut drawn = Vec::new();
         let lines = self.stacks.iter().map(String::as_str);

@@ -1,9 +1,9 @@
-//! The findings as JSON, for machines: every number in base units, in a stable order.
+//! The findings as JSON for programs: every number in base units, in a stable order.
 
 use serde::Serialize;
 
-/// Version of this format. It changes when a field is removed or changes its meaning; new fields
-/// leave it as it is.
+/// The version of this format. It changes if a field is removed or changes its meaning, but not if
+/// a field is added.
 pub const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
@@ -13,7 +13,7 @@ struct Document<'a, T> {
     findings: &'a T,
 }
 
-/// Writes the findings of a run, a comparison or a history, indented, with a line break at the end.
+/// Writes the findings of a run, a comparison or a history as indented JSON with a final newline.
 pub fn render(findings: &impl Serialize) -> String {
     let document = Document {
         schema: SCHEMA,

@@ -1,9 +1,9 @@
-//! Results of tests as JUnit XML, in the form of Apache Ant's JUnit task, as CI systems read it.
+//! Test results as JUnit XML for CI systems, in the format of Apache Ant's JUnit task.
 
 use crate::chapter::{Block, Case, Cases, JUNIT, Outcome, Part, Report};
 use crate::svg::escape;
 
-/// Writes the test results of a report: a suite for each of their blocks.
+/// Writes the test results of a report, with a suite for each block.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(JUNIT);
     let mut out = format!(

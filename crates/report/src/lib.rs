@@ -1,9 +1,9 @@
-//! Chapters made of blocks, written for a terminal, as Markdown, HTML, JUnit or CSV. Each form is a
-//! pure function of the chapters, so that a report can be rebuilt byte for byte; it computes only
-//! the layout.
+//! Writes chapters, which consist of blocks, for a terminal and as Markdown, HTML, JUnit or CSV.
+//! Each form is a pure function of the chapters and computes only the layout, so a report can be
+//! rebuilt byte for byte.
 //!
-//! A [`Report`] is a document of [`chapter`]s; a form writes any document and knows no study
-//! ([`terminal`], [`markdown`], [`html`], [`junit`], [`csv`]).
+//! A [`Report`] is a document of [`chapter`]s. Each form writes any document, and none depends on a
+//! study ([`terminal`], [`markdown`], [`html`], [`junit`], [`csv`]).
 
 pub mod axis;
 pub mod chapter;

@@ -1,20 +1,20 @@
-//! The results of a load that belongs to no run, on a terminal.
+//! The results of `gatebench load`, for a terminal.
 
 use crate::chapter::{Block, Line, Lines, Text};
 use crate::terminal::TerminalOptions;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::style::Style;
 
-/// The results of a load, in words.
+/// The results of a load, as text.
 #[derive(Clone, Debug, Default)]
 pub struct LoadPage {
     pub target: String,
     pub load: String,
-    /// The outcome in a sentence, and true if nothing failed.
+    /// The outcome in a sentence, and whether nothing failed.
     pub outcome: (String, bool),
-    /// The tables, in their order; those without rows are left out.
+    /// The tables, in order; those without rows are left out.
     pub tables: Vec<WordTable>,
-    /// The bounds with the values that they were compared with, and true for those that were kept.
+    /// Each bound with its measured value, and whether it was met.
     pub bounds: Vec<(String, bool)>,
     /// The limits of the figures, each with its remedy.
     pub cautions: Vec<(String, String)>,
@@ -27,13 +27,13 @@ pub struct WordTable {
     pub title: &'static str,
     /// The rows, which begin with their names. Cells are padded to the width of their columns.
     pub rows: Vec<Vec<String>>,
-    /// The places of cells that state failures: row and column.
+    /// The positions of cells that state failures: row and column.
     pub failed: Vec<[usize; 2]>,
     /// The sentence below, or empty.
     pub foot: String,
 }
 
-/// Writes the results, with a line break at the end.
+/// Writes the results, with a final newline.
 pub fn render(page: &LoadPage, options: TerminalOptions) -> String {
     let mut sheet = Sheet::new(options);
     sheet.strong(&page.target);

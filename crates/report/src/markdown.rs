@@ -25,7 +25,7 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
     out
 }
 
-/// Writes a chapter, under its heading unless it begins with one.
+/// Writes a chapter, under its heading unless its first block is one.
 fn chapter(chapter: &Chapter) -> String {
     let mut text = String::new();
     blocks(&mut text, &chapter.blocks);
@@ -80,7 +80,7 @@ fn paragraph(out: &mut String, sign: &str, text: &Text) {
     out.push_str(&format!("{sign}{}\n\n", words(text)));
 }
 
-/// Writes the items of a list, and an empty line below them.
+/// Writes list items, followed by an empty line.
 fn list(out: &mut String, items: impl Iterator<Item = String>) {
     let lines: String = items.collect();
     if !lines.is_empty() {
@@ -192,7 +192,7 @@ fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// Text without a special meaning in Markdown and in a cell of a table.
+/// Escapes characters that have a meaning in Markdown or in a table cell.
 fn escape(plain: &str) -> String {
     let mut out = String::new();
     for character in text::clean(plain).chars() {

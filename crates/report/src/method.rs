@@ -1,5 +1,5 @@
 //! The method on the page itself: sections of docs/METHOD.md, so that a report explains its figures
-//! without a network.
+//! without network access.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct Section {
     pub html: String,
 }
 
-/// The sections of these headings, in the given order.
+/// The sections with these headings, in the given order.
 pub fn sections(titles: &[&str]) -> Vec<Section> {
     let named = |title: &&str| {
         let body = body(title)?;
@@ -47,7 +47,8 @@ fn body(title: &str) -> Option<&'static str> {
     Some(rest.find("\n## ").map_or(rest, |end| &rest[..end]))
 }
 
-/// The Markdown that the page on the method uses: paragraphs, lists, tables, and emphasis.
+/// Converts the subset of Markdown that docs/METHOD.md uses: paragraphs, lists, tables and
+/// emphasis.
 fn html(markdown: &str) -> String {
     let mut out = String::new();
     let blocks = markdown.split("\n\n").map(str::trim);
@@ -82,7 +83,7 @@ fn table(block: &str) -> String {
     format!("<div class=\"scroll\"><table class=\"method\"><tbody>\n{rows}</tbody></table></div>\n")
 }
 
-/// Emphasis, code and links; a link to another page of the documentation is its words alone.
+/// Converts emphasis, code and links. Of a link to another page, only the text remains.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {
@@ -96,7 +97,7 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// Every second part between two marks becomes an element; an odd mark stays as it is.
+/// Turns the text between each pair of marks into an element; an unpaired mark is unchanged.
 fn between(text: &str, mark: &str, element: &str) -> String {
     let parts: Vec<&str> = text.split(mark).collect();
     if parts.len().is_multiple_of(2) {

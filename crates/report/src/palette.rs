@@ -1,25 +1,25 @@
-//! One colour per variant, the same everywhere in a report. The colours themselves are custom
-//! properties of the page's style sheet, chosen to stay apart for colour-blind readers and to keep
-//! the contrast of text on both backgrounds.
+//! Assigns one colour to each variant, the same throughout a report. The colours are custom
+//! properties in the style sheet, chosen to be distinguishable for colour-blind readers and to
+//! contrast with both backgrounds.
 
-/// Gateways beyond this many share colours; their names are always next to them.
+/// If there are more gateways, some share a colour; their names are always next to it.
 const COLOURS: usize = 7;
 
-/// The class of each variant.
+/// The CSS class of each variant.
 #[derive(Clone, Debug)]
 pub struct Palette {
     variants: Vec<String>,
 }
 
 impl Palette {
-    /// Gives out colours in the order of these labels; the direct variant is grey.
+    /// Assigns colours in the order of these labels; the direct variant is grey.
     pub fn of_labels(labels: &[&str]) -> Self {
         let gateways = labels.iter().filter(|label| **label != DIRECT);
         let variants = gateways.map(|label| (*label).to_owned()).collect();
         Self { variants }
     }
 
-    /// The class that sets the variant's colour.
+    /// The CSS class that sets the variant's colour.
     pub fn class(&self, variant: &str) -> String {
         match self.variants.iter().position(|known| known == variant) {
             Some(index) => format!("v{}", index % COLOURS + 1),
@@ -28,5 +28,5 @@ impl Palette {
     }
 }
 
-/// The label of the direct path from engine to upstream.
+/// The label of the direct path from load generator to upstream.
 pub const DIRECT: &str = "direct";

@@ -1,4 +1,4 @@
-//! Chapters that are a table of figures with its explanation.
+//! Chapters that consist of a table of figures and its explanation.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::palette::Palette;
 /// A table of figures with its explanation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Section {
-    /// Its name in links, one word.
+    /// Its name in links, a single word.
     pub id: &'static str,
     pub heading: &'static str,
     /// An explanation of its table.
@@ -26,7 +26,7 @@ impl Section {
     pub fn chapter(&self, palette: &Palette) -> Chapter {
         let title = format!("{} · {}", self.heading, self.table.title);
         let table = Block::table(self.table.laid_out(), self.table.first, &title, palette);
-        // The stacks are in the file.
+        // The file contains the stacks.
         let file = |it: &FlameGraph| FlameGraph {
             file: it.file.clone(),
             title: it.title.clone(),

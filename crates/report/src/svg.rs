@@ -1,5 +1,5 @@
-//! A drawing surface: the few SVG elements the plots need, escaped and rounded to a tenth of a
-//! pixel so that equal findings give equal bytes. Colours are left to the page's style sheet.
+//! Writes the few SVG elements that charts need, escaped and rounded to a tenth of a pixel so that
+//! equal findings give equal bytes. Colours are left to the page's style sheet.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub struct Svg {
     body: String,
 }
 
-/// The end of a text that is at its coordinate.
+/// Which point of a text is at its coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The text begins there.
@@ -55,7 +55,7 @@ impl Svg {
         ));
     }
 
-    /// A bar with slightly rounded corners, with the text that appears when it is pointed at.
+    /// A bar with slightly rounded corners and a tooltip.
     pub fn bar(&mut self, class: &str, at: (f64, f64), size: (f64, f64), tip: &str) {
         let (x, y, width, height) = (px(at.0), px(at.1), px(size.0), px(size.1));
         let tip = escape(tip);
@@ -64,7 +64,7 @@ impl Svg {
         ));
     }
 
-    /// A disc, with the text that appears when it is pointed at.
+    /// A disc with a tooltip.
     pub fn dot(&mut self, class: &str, centre: (f64, f64), radius: f64, tip: &str) {
         let (cx, cy, r) = (px(centre.0), px(centre.1), px(radius));
         let tip = escape(tip);
@@ -82,7 +82,7 @@ impl Svg {
         self.push(&format!(r#"<path class="{class}" d="{path}"/>"#));
     }
 
-    /// The surface between a polyline and a horizontal base.
+    /// The area between a polyline and a horizontal base.
     pub fn area(&mut self, class: &str, points: &[(f64, f64)], base: f64) {
         let (Some(first), Some(last)) = (points.first(), points.last()) else {
             return;
@@ -94,7 +94,7 @@ impl Svg {
         ));
     }
 
-    /// Writes text that is anchored at a point, in pixels.
+    /// Writes text anchored at a point, in pixels.
     pub fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y, text) = (px(at.0), px(at.1), escape(text));
         let anchor = match anchor {
@@ -144,8 +144,8 @@ impl Svg {
     }
 }
 
-/// Text made safe for element content and quoted attributes. Characters that XML forbids are
-/// replaced, so that a gateway's stray bytes cannot make the page unreadable.
+/// Escapes text for element content and quoted attributes. Characters that XML forbids are
+/// replaced, so that stray bytes from a gateway cannot make the page unreadable.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -177,7 +177,7 @@ fn path_through(points: &[(f64, f64)]) -> String {
     path
 }
 
-/// A coordinate with one decimal at most.
+/// A coordinate with at most one decimal.
 fn px(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     // Adding zero turns -0 into 0.

@@ -1,5 +1,5 @@
-//! A table, laid out once for the terminal, Markdown and HTML: which columns there are, in which
-//! unit, and the content of each cell.
+//! A table, laid out once for the terminal, Markdown and HTML: the columns, their units, and the
+//! content of each cell.
 
 use std::borrow::Cow;
 
@@ -20,35 +20,35 @@ pub struct Table {
 /// Columns that belong together.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Name of the phase, or another common part of the columns.
+    /// Name of the phase, or of what else the columns share.
     pub phase: String,
-    /// The load in words.
+    /// The load as text.
     pub label: String,
-    /// The columns, never none.
+    /// The columns, at least one.
     pub columns: Vec<Column>,
 }
 
 /// A quantity that each row shows, with its unit.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Head: the name, and if needed which of several.
+    /// The header: the name and, if there are several of that name, which one.
     pub head: [Cow<'static, str>; 2],
     /// The scale of its values.
     pub scale: UnitScale,
 }
 
-/// A column with its cells, from top to bottom.
+/// A column of cells, from top to bottom.
 pub struct Lane {
     pub column: Column,
     /// A cell for each row.
     pub cells: Vec<Cell>,
 }
 
-/// Lanes that belong together.
+/// Columns that belong together.
 pub struct Lanes {
-    /// Name of the phase, or another common part.
+    /// Name of the phase, or of what else the columns share.
     pub phase: String,
-    /// The load in words.
+    /// The load as text.
     pub label: String,
     pub lanes: Vec<Lane>,
 }
@@ -62,29 +62,29 @@ pub struct Row {
     pub variant: String,
     /// Validity of its trials.
     pub validity: Option<Validity>,
-    /// The text in place of the cells if nothing was measured.
+    /// The text that replaces the cells if nothing was measured.
     pub absence: Option<String>,
-    /// The cells of each group, as many as it has columns.
+    /// The cells by group, one for each column.
     pub cells: Vec<Vec<Cell>>,
 }
 
 /// The content of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Nothing of the kind exists for the variant, as gateway CPU for the direct variant.
+    /// The variant cannot have such a value, as the direct variant has no gateway CPU.
     Empty,
-    /// It was measured in no block that may be used.
+    /// No block in which it was measured is usable.
     Invalid,
-    /// Why there is nothing, in a word or two.
+    /// The reason for an empty cell, in short.
     Absent(&'static str),
     /// Median and range of the blocks.
     Value {
         median: String,
         /// The range, `39.8–41.6k`; empty for a single block.
         range: String,
-        /// True if the limit that the row's reasons name applies.
+        /// True if a limit that the row's reasons name applies to this value.
         limited: bool,
-        /// True if verdicts find it better than every other one of its column.
+        /// True if, by the verdicts, it is better than every other value in its column.
         best: bool,
     },
 }
@@ -118,7 +118,7 @@ impl Cell {
         }
     }
 
-    /// Marks the cell as the best one of its column.
+    /// Marks the cell as the best in its column.
     pub fn mark_best(&mut self) {
         if let Self::Value { best, .. } = self {
             *best = true;
@@ -130,7 +130,7 @@ impl Cell {
         Self::value(median, String::new(), Validity::Valid)
     }
 
-    /// The median, or its replacement, with its signs.
+    /// The median or its replacement, followed by the symbols.
     pub fn mark(&self) -> String {
         format!("{}{}", self.median(), self.signs())
     }
@@ -145,7 +145,7 @@ impl Cell {
         }
     }
 
-    /// An asterisk behind a limited median, and a tick behind the best one.
+    /// An asterisk after a limited median, and a tick after the best one.
     pub fn signs(&self) -> &'static str {
         match self {
             Self::Value { limited, best, .. } => match (limited, best) {
@@ -168,7 +168,7 @@ impl Cell {
 }
 
 impl Row {
-    /// A row without cells yet, of a variant or of a part of it.
+    /// A row of a variant, or of a part of it, still without cells.
     pub fn new(name: impl Into<String>, variant: &str) -> Self {
         Self {
             name: name.into(),
@@ -181,19 +181,19 @@ impl Row {
 }
 
 impl Column {
-    /// A column with a head of one line that is not known beforehand.
+    /// A column whose header has one line and is computed.
     pub fn named(head: &str, scale: UnitScale) -> Self {
         let head = [Cow::Owned(head.to_owned()), Cow::Borrowed("")];
         Self { head, scale }
     }
 
-    /// A column with a head that is known beforehand.
+    /// A column whose header is fixed.
     pub fn new(head: [&'static str; 2], scale: UnitScale) -> Self {
         let head = head.map(Cow::Borrowed);
         Self { head, scale }
     }
 
-    /// The head in one line: the name, which of several, and the unit.
+    /// The header in one line: the name, which one of several, and the unit.
     pub fn title(&self) -> String {
         let name = self.head.join(" ");
         let unit = match self.scale.unit {
@@ -203,7 +203,7 @@ impl Column {
         format!("{}{unit}", name.trim())
     }
 
-    /// The second line of the head: which of several, and the unit.
+    /// The second line of the header: which one of several, and the unit.
     pub fn subhead(&self) -> String {
         [self.head[1].as_ref(), self.scale.unit]
             .join(" ")
@@ -224,7 +224,8 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Returns a column of estimates in one scale, with an empty cell for each row that has none.
+    /// Returns a column of estimates in a common scale, with an empty cell for each row without
+    /// one.
     pub fn of<'a>(
         head: [&'static str; 2],
         unit: Unit,
@@ -236,7 +237,7 @@ impl Lane {
         Self::in_scale(head, scale, found)
     }
 
-    /// Returns a column of estimates in a scale.
+    /// Returns a column of estimates in the given scale.
     pub fn in_scale(
         head: [&'static str; 2],
         scale: UnitScale,
@@ -264,8 +265,8 @@ impl Lane {
 }
 
 impl Table {
-    /// Puts the cells of lanes into rows, which have none yet. Groups without columns are left
-    /// out.
+    /// Distributes the cells of the columns over rows, which are still empty. Groups without
+    /// columns are left out.
     pub fn of_lanes(mut rows: Vec<Row>, lanes: Vec<Lanes>) -> Self {
         let filled = lanes.into_iter().filter(|lanes| !lanes.lanes.is_empty());
         let mut groups = Vec::new();
@@ -289,7 +290,7 @@ impl Table {
         Self { groups, rows }
     }
 
-    /// A table for each phase, because two next to each other are too wide.
+    /// Returns a table for each phase, because two phases next to each other would be too wide.
     pub fn by_phase(self) -> Vec<Self> {
         let Self { groups, rows } = self;
         let of_phase = |(index, group): (usize, Group)| {
@@ -305,7 +306,7 @@ impl Table {
         groups.into_iter().enumerate().map(of_phase).collect()
     }
 
-    /// Reports whether any cell is limited: its mark then needs an explanation.
+    /// Reports whether a cell is limited, so that the mark needs an explanation.
     pub fn has_limits(&self) -> bool {
         let limited = |cell: &Cell| matches!(cell, Cell::Value { limited: true, .. });
         self.rows

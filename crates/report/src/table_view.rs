@@ -1,4 +1,4 @@
-//! Tables as the page's templates read them: words and classes, nothing left to format.
+//! Tables in the form that the page's templates need: finished text and CSS classes.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::Validity;
 use crate::palette::Palette;
 use crate::table::{Cell, Row, Table};
 
-/// A table as the templates need it: every cell is finished text.
+/// A table in which every cell is finished text.
 #[derive(Serialize)]
 pub struct TableView {
     groups: Vec<GroupView>,
@@ -32,7 +32,7 @@ struct ColumnView {
 struct RowView {
     name: String,
     class: String,
-    /// Shown where the row is not valid.
+    /// Shown if the row is not valid.
     validity: Option<&'static str>,
     absence: Option<String>,
     /// The cells of each phase.
@@ -47,14 +47,14 @@ struct CellView {
     class: &'static str,
 }
 
-/// A table as the page has it.
+/// Prepares a table for the page's templates.
 pub fn table_view(table: &Table, palette: &Palette) -> TableView {
     let groups: Vec<GroupView> = table
         .groups
         .iter()
         .map(|group| GroupView {
             phase: group.phase.clone(),
-            // The name is printed before it.
+            // The name is printed before the label.
             label: group.label.replace(&format!(" ({})", group.phase), ""),
             columns: group
                 .columns

@@ -1,31 +1,31 @@
-//! Plain text in a fixed number of columns. Names come from files and from gateways, so nothing
-//! here trusts them: control characters cannot reach the terminal and nothing is wider than asked.
+//! Plain text within a fixed number of columns. Names come from files and gateways, so nothing here
+//! trusts them: control characters never reach the terminal, and no line is wider than requested.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Units, which must stay on the line of the number before them.
+/// Units, which must stay on the same line as the number before them.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"];
 
-/// A tab in a text that is cleaned.
+/// The replacement of a tab.
 const TAB: &str = "    ";
 
-/// A line of the text as [`clean_lines`] has it; line breaks become blanks.
+/// The text cleaned as by [`clean_lines`], in one line: newlines become spaces.
 pub fn clean(text: &str) -> String {
     filtered(text, false).replace(['\n', '\t'], " ")
 }
 
-/// The text without what makes a terminal act: escape sequences with their parameters (ECMA-48),
-/// other control characters, and characters that turn the direction of writing. Line breaks stay,
-/// and tabs become blanks.
+/// The text without everything that controls a terminal: escape sequences with their parameters
+/// (ECMA-48), other control characters, and characters that change the writing direction. Newlines
+/// stay, and tabs become spaces.
 pub fn clean_lines(text: &str) -> String {
     filtered(text, false).replace('\t', TAB)
 }
 
-/// The text as it may be written to a terminal: as [`clean_lines`], with tabs, and with colours if
-/// the terminal shows them.
+/// The text in a form that is safe on a terminal: like [`clean_lines`], but with tabs, and with
+/// colours if the terminal shows them.
 pub fn for_terminal(text: &str, has_colours: bool) -> String {
     filtered(text, has_colours)
 }
@@ -46,7 +46,7 @@ fn filtered(text: &str, keeps_colours: bool) -> String {
                     }
                 }
                 Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
-                // More of these come before the last character.
+                // Further intermediate characters may come before the final one.
                 Some(' '..='/') => {
                     while rest.next_if(|next| matches!(next, ' '..='/')).is_some() {}
                     rest.next_if(|next| matches!(next, '0'..='~'));
@@ -62,8 +62,8 @@ fn filtered(text: &str, keeps_colours: bool) -> String {
     kept
 }
 
-/// Skips parameters and the last character of a control sequence. Gives back the parameters of one
-/// that sets colours.
+/// Skips the parameters and the final character of a control sequence. Returns the parameters if
+/// the sequence sets colours.
 fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let mut parameters = String::new();
     while let Some(parameter) = rest.next_if(|next| matches!(next, ' '..='?')) {
@@ -74,8 +74,8 @@ fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     (last == 'm' && sets_colours).then_some(parameters)
 }
 
-/// Skips a string of a terminal's commands, as a window's title is. It ends with its line at the
-/// latest, so that one that is left open hides nothing more.
+/// Skips a command string, such as a window title. An unterminated string ends with its line, so
+/// that it hides nothing more.
 fn skip_string(rest: &mut Peekable<Chars<'_>>) {
     while let Some(character) = rest.next_if(|next| *next != '\n') {
         match character {
@@ -89,12 +89,12 @@ fn skip_string(rest: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// Columns that the text takes on a terminal.
+/// The number of columns that the text takes on a terminal.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, cut with an ellipsis where it is wider than `columns`.
+/// The text, cut with an ellipsis if it is wider than `columns`.
 pub fn truncate(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.into();
@@ -113,18 +113,18 @@ pub fn truncate(text: &str, columns: usize) -> String {
     short
 }
 
-/// The text padded with blanks on the right.
+/// The text padded with spaces on the right.
 pub fn pad_end(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text padded with blanks on the left.
+/// The text padded with spaces on the left.
 pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Lines of at most `columns`, broken between words; a word that is wider is broken inside. The
-/// first line begins with `first`, the others with as many blanks.
+/// Lines of at most `columns`, broken between words; a word that is wider is split. The first line
+/// begins with `first`, the others with as many spaces.
 pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
     let indent = " ".repeat(width(first));
     let room = columns.saturating_sub(width(first)).max(8);
@@ -151,7 +151,7 @@ pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// The words of a text; a unit stays with its number.
+/// Splits text into words; a unit stays with its number.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -184,7 +184,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
     pieces
 }
 
-/// Characters that reorder what follows them (Unicode bidirectional formatting).
+/// Reports whether the character reorders the text after it (Unicode bidirectional formatting).
 pub fn is_direction(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

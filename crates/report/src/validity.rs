@@ -3,26 +3,26 @@
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-/// May it be used?
+/// Whether a figure may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
-    /// Yes.
+    /// The figure may be used.
     Valid,
-    /// With the limit that is named.
+    /// The figure may be used within the stated limit.
     Limited,
-    /// No.
+    /// The figure must not be used.
     Invalid,
 }
 
 impl Validity {
-    /// The worst validity of the values that may be used; invalid if there are only others.
+    /// The worst validity of the usable values; invalid if no value is usable.
     pub fn worst_usable(all: impl Iterator<Item = Self> + Clone) -> Option<Self> {
         let usable = all.clone().filter(|it| *it != Self::Invalid);
         usable.max().or_else(|| all.max())
     }
 
-    /// The word for it, which is also its class in the style sheet.
+    /// The name, which is also the CSS class.
     pub fn word(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -31,7 +31,7 @@ impl Validity {
         }
     }
 
-    /// The mark behind a figure that is limited, or nothing.
+    /// The mark after a limited figure, or empty.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Limited => "*",
@@ -40,7 +40,7 @@ impl Validity {
     }
 }
 
-/// Returns the estimate of the values that may be used, and the validity of the whole.
+/// Returns the estimate over the usable values, and the validity of the whole.
 pub fn estimate_of(
     values: impl IntoIterator<Item = (Validity, f64)>,
 ) -> (Option<Estimate>, Option<Validity>) {

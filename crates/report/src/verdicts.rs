@@ -1,4 +1,4 @@
-//! Verdicts in words, the same in every report.
+//! Verdicts as text, the same in every report.
 
 use gatebench_stats::{Comparison, Verdict};
 
@@ -6,7 +6,7 @@ use crate::Validity;
 use crate::chapter::Text;
 use crate::format::ratio_and_interval;
 
-/// A verdict in a word or two.
+/// The short name of a verdict.
 pub fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
@@ -17,7 +17,7 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The class of a verdict on the page.
+/// The CSS class of a verdict.
 pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
@@ -27,12 +27,12 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A verdict in the colour of its class.
+/// A verdict in the colour of its CSS class.
 pub fn chip(verdict: Verdict) -> Text {
     Text::chip(class(verdict), word(verdict))
 }
 
-/// Words, followed by their validity in its colour unless they are valid.
+/// Text followed by its validity, in colour; a valid figure has no such note.
 pub fn with_validity(words: &str, validity: Validity) -> Text {
     match (validity, validity.word()) {
         (Validity::Valid, _) => words.into(),

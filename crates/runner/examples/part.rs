@@ -1,5 +1,5 @@
-//! The parts of the product that a run starts as processes of their own, for this crate's own
-//! tests; in the product the `gatebench` command is all of them.
+//! The parts of the product that a run starts as separate processes, for this crate's own tests. In
+//! the product, the `gatebench` command plays all these roles.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `upstream KIND --listen ADDR:PORT --json --cores LIST`, until a signal ends it.
+/// Runs `upstream KIND --listen ADDR:PORT --json --cores LIST` until a signal ends it.
 fn upstream(words: Vec<String>) -> ExitCode {
     let after = |option: &str| words.iter().skip_while(|word| *word != option).nth(1);
     let cores = after("--cores").map_or(Vec::new(), |list| {
@@ -53,7 +53,7 @@ fn upstream(words: Vec<String>) -> ExitCode {
     exit_code(served.map_err(|error| error.to_string()))
 }
 
-/// `gateway FILE`, until a signal ends it.
+/// Runs `gateway FILE` until a signal ends it.
 fn gateway(file: &std::path::Path) -> ExitCode {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let served = GatewayConfig::parse(&text)

@@ -10,9 +10,9 @@ use gatebench_testbed::{DriverError, Interrupted, Running};
 /// A reason that ends a trial early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
-    /// Someone stopped the run.
+    /// A user stopped the run.
     Interrupted,
-    /// It cannot be completed.
+    /// The trial cannot be completed.
     Failed(Failure),
 }
 
@@ -43,12 +43,12 @@ impl Failure {
         Self::new(Culprit::Environment, reason, remedy)
     }
 
-    /// Returns the death of a part of the testbed, if one has died.
+    /// Returns a failure if a part of the testbed has died.
     pub(crate) fn of_death(running: &mut Running) -> Option<Self> {
         running.death().as_ref().map(Self::from)
     }
 
-    /// Returns the same failure in a phase.
+    /// Returns the same failure with the phase in which it happened.
     pub(crate) fn in_phase(self, phase: &str) -> Self {
         Self {
             phase: Some(phase.into()),
@@ -56,8 +56,8 @@ impl Failure {
         }
     }
 
-    /// A plan that cannot be run. Files are checked before the start, so the cause is a manifest
-    /// that was changed later.
+    /// A plan that cannot be run. Files are checked before the start, so only a manifest that was
+    /// changed later causes this.
     pub(crate) fn of_manifest(error: &impl ToString) -> Self {
         let culprit = Culprit::File {
             path: "manifest.json".into(),
@@ -66,7 +66,7 @@ impl Failure {
         Self::new(culprit, error.to_string(), "start a new run")
     }
 
-    /// A scenario whose transport only a gateway that gatebench starts can have.
+    /// A scenario whose transport is possible only with a gateway that gatebench starts.
     pub(crate) fn not_attachable(scenario: &str) -> Self {
         Self::environment(
             format!("'{scenario}' needs TLS, but --attach supports only http://"),
@@ -74,7 +74,7 @@ impl Failure {
         )
     }
 
-    /// A core that could not be kept from idling.
+    /// A core could not be kept from idling.
     pub(crate) fn of_keeper(error: &io::Error) -> Self {
         Self::environment(
             format!("cannot keep a core of the gateway awake: {error}"),
@@ -82,7 +82,8 @@ impl Failure {
         )
     }
 
-    /// An error of the engine. `target` is the culprit if the engine could not connect.
+    /// An error of the load generator. `target` is the culprit if the load generator could not
+    /// connect.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();
         match error {

@@ -34,25 +34,27 @@ const UPSTREAM_FOLDER: &str = "upstream";
 
 /// The number of requests, sent one after the other on separate connections.
 const REUSE_REQUESTS: u64 = 20;
-/// The most upstream connections for these requests; the gateway may have several workers.
+/// The largest number of upstream connections for these requests; the gateway may have several
+/// workers.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
 /// The longest time until changed routes take effect. Traefik waits two seconds for further
 /// changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most routes and consumers of a checked scenario. More of them prove nothing further.
+/// The largest number of routes and consumers of a checked scenario. More of them prove nothing
+/// new.
 const CHECKED_ROUTES_MAX: usize = 100;
 const CHECKED_CONSUMERS_MAX: usize = 1_000;
 
-/// Everything that a check needs.
+/// The inputs of a check.
 #[derive(Debug)]
 pub struct CheckRequest<'a> {
     pub gateway: &'a FoundGateway,
     pub scenarios: &'a [Scenario],
-    /// The folder for the rendered files and logs, in a folder for each scenario.
+    /// The folder for rendered files and logs. Each scenario gets a folder in it.
     pub out: &'a Path,
-    /// The place where the gateway runs.
+    /// Where the gateway runs.
     pub testbed: &'a Testbed,
     /// Ends the check.
     pub interrupt: &'a Interrupt,
@@ -67,9 +69,9 @@ pub struct Checked {
     pub outcome: CheckOutcome,
     /// The end of the gateway's standard error, if a case fails.
     pub stderr: String,
-    /// The problem with the end of the gateway, if any.
+    /// The problem with the gateway's end, if any.
     pub stopped_badly: Option<String>,
-    /// Where the rendered files and the logs are.
+    /// The folder of the rendered files and logs.
     pub work: PathBuf,
 }
 
@@ -123,11 +125,11 @@ pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, RunnerError> 
     Ok([contract].into_iter().chain(with_cases).collect())
 }
 
-/// Finds the gateway of a name or a folder, with its program. `NAME@VERSION` and `NAME@PATH` choose
-/// among several programs.
+/// Finds a gateway by name or folder, with its program. `NAME@VERSION` and `NAME@PATH` choose among
+/// several programs.
 ///
 /// # Errors
-/// An unknown name, a folder with mistakes, a missing program.
+/// The name is unknown, the folder has mistakes, or the program is missing.
 pub fn find_gateway(
     word: &str,
     catalogue: &Catalogue,
@@ -142,11 +144,11 @@ pub fn find_gateway(
     Ok(testbed.find(folder, &setup)?)
 }
 
-/// Checks a gateway with one scenario after the other, and calls `report` after each. No process is
-/// left running.
+/// Checks a gateway with each scenario in turn, and calls `report` after each. No process is left
+/// running.
 ///
 /// # Errors
-/// A folder that cannot be written.
+/// The folder cannot be written.
 pub fn check_gateway(
     request: &CheckRequest<'_>,
     mut report: impl FnMut(&Checked),
@@ -223,8 +225,8 @@ fn check_one(
     Ok(checked)
 }
 
-/// Removes an earlier check's files from a scenario's folder: a program that copies or appends
-/// would find them.
+/// Removes files of an earlier check from a scenario's folder, because a program that copies or
+/// appends would use them.
 fn empty(work: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(work) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -318,7 +320,7 @@ fn prove_later(
     };
     running.change(CONFIGURE)?;
     Propagation::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
-    // The ledger does not count a nonce again, so these need another tag.
+    // The ledger does not count a repeated nonce, so these requests need another tag.
     let place = Place {
         tag: place.tag + 1,
         is_after: true,
@@ -343,12 +345,12 @@ fn reuse(
     let bytes = render(request, &target.address.to_string(), None);
     let before = ledger::read(upstream, interrupt)?.unwrap_or_default();
     for _ in 0..REUSE_REQUESTS {
-        // The cases before proved a response; a missing one shows in the count.
+        // Earlier cases proved that there is a response; a missing one shows in the count.
         let _ = exchange(target, &bytes, false, interrupt);
         interrupt.check()?;
     }
     let after = ledger::read(upstream, interrupt)?.unwrap_or_default();
-    // Reading the ledger opens a connection to each target too.
+    // Reading the ledger also opens a connection to each target.
     let opened = ledger::delta(&before, &after)
         .connections_accepted
         .saturating_sub(targets);

@@ -1,6 +1,7 @@
 //! The context of a trial: its part of the plan, the resolved gateway, and the observer.
 //!
-//! The trial, its phases and the activities next to them read it. It must not start anything.
+//! The trial, its phases and the activities next to them read the context. It must not start
+//! anything.
 
 use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::Backend;
@@ -23,7 +24,7 @@ pub(crate) struct TrialContext<'a> {
     /// None for the direct variant and for an attached gateway.
     pub(crate) gateway: Option<&'a FoundGateway>,
     pub(crate) testbed: &'a Testbed,
-    /// An external load generator in place of gatebench's own engine.
+    /// The external load generator that replaces the built-in one.
     pub(crate) engine: Option<&'a PreparedGenerator>,
     pub(crate) backend: Option<Backend>,
     pub(crate) interrupt: &'a Interrupt,
@@ -36,14 +37,14 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) lockstep: Option<Member<'a>>,
 }
 
-/// The cores of this machine that a trial runs on.
+/// The cores of this machine that a trial uses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrialCores {
-    /// All cores, each once.
+    /// All cores, without duplicates.
     pub(crate) all: Vec<usize>,
-    /// The gateway's.
+    /// The gateway's cores.
     pub(crate) gateway: Vec<usize>,
-    /// The gateway's cores, if nothing else of the run is on them.
+    /// The gateway's cores, if nothing else of the run uses them.
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
@@ -61,12 +62,12 @@ impl<'a> TrialContext<'a> {
         self.plan.load_of(&self.trial.scenario).cold
     }
 
-    /// The loads that this trial goes through.
+    /// The loads of this trial.
     pub(crate) fn phases(&self) -> &'a [Phase] {
         &self.plan.load_of(&self.trial.scenario).phases
     }
 
-    /// The cores of this machine that this trial runs on.
+    /// The cores of this machine that this trial uses.
     pub(crate) fn cores(&self) -> TrialCores {
         let placement = &self.plan.placement;
         let gateway = match placement.gateway_is_elsewhere {

@@ -6,18 +6,18 @@ use gatebench_store::StoreError;
 use gatebench_studies::choice::PlanError;
 use gatebench_testbed::DriverError;
 
-/// An error that ends the command. Its text describes the error; [`RunnerError::culprit`] names the
-/// culprit, and [`RunnerError::remedy`] says what to do.
+/// An error that ends the command. Its text describes the error; [`RunnerError::culprit`] returns
+/// the culprit, and [`RunnerError::remedy`] the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunnerError {
-    /// All files with mistakes.
+    /// Mistakes in files, grouped by file.
     #[error("{}", counted(.0))]
     Mistakes(Vec<Diagnostics>),
     /// Several errors: templates that do not render, scenarios that cannot be requested.
     #[error("{}", .0.iter().map(RunnerError::one_line).collect::<Vec<_>>().join("\n"))]
     Several(Vec<RunnerError>),
-    /// A word of the command line is unknown, or contradicts another.
+    /// An argument of the command line is unknown, or contradicts another.
     #[error("{message}")]
     Words {
         /// The error.
@@ -42,7 +42,7 @@ pub enum RunnerError {
     /// The run directory cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The machine cannot do what the plan needs.
+    /// The machine does not meet the needs of the plan.
     #[error("{message}")]
     Environment {
         /// The missing condition.
@@ -52,8 +52,8 @@ pub enum RunnerError {
 }
 
 impl RunnerError {
-    /// Combines all mistakes into one error, so that they are shown together; `Ok` without
-    /// mistakes.
+    /// Combines all mistakes into one error, so that they are shown together; `Ok` if there are
+    /// none.
     pub(crate) fn unless_none(mut mistakes: Vec<Self>) -> Result<(), Self> {
         match mistakes.pop() {
             None => Ok(()),
@@ -87,7 +87,7 @@ impl RunnerError {
         format!("{culprit}{self} → {}", self.remedy())
     }
 
-    /// Returns the culprit; none for words of the command line.
+    /// Returns the culprit; none for arguments of the command line.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } | Self::Study(_) => None,

@@ -1,7 +1,8 @@
 //! HTTP requests outside a load: for parity, for the upstream's ledger and for admin interfaces.
 //!
 //! A probe is one request on a separate connection, plain or over TLS, and its response. Nothing
-//! here is measured. It must not know the caller, or the meaning of a response for a trial.
+//! here is measured. This module must not depend on its callers, or on the meaning of a response
+//! for a trial.
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -18,17 +19,17 @@ use gatebench_testbed::{Interrupt, Wire};
 /// The time that a response may take, apart from its body. On a busy machine, some have taken seven
 /// seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
-/// The wait for a gateway that wrote a fatal line and does not respond.
+/// How long to wait for the response of a gateway that wrote a fatal line.
 const HANGING_AFTER: Duration = Duration::from_secs(1);
-/// The minimum rate of a body, through any gateway and on a busy machine.
+/// The minimum rate of a body, even through a slow gateway on a busy machine.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// The interval between checks for an interrupt.
 const SLICE: Duration = Duration::from_millis(50);
-/// The most bytes of a body that are kept, and of a decompressed one that are checked: as many as
-/// the engine keeps.
+/// The largest number of bytes of a body that are kept, and of a decompressed body that are
+/// checked: the same as in the load generator.
 const BODY_BYTES_MAX: usize = 16 << 20;
-/// The most bytes of a body that are read: twice the upstream's largest response. Each byte extends
-/// the deadline, so this limits the time as well: to a minute at [`BODY_BYTES_PER_MS`].
+/// The largest number of bytes of a body that are read: twice the upstream's largest response. Each
+/// byte extends the deadline, so this also limits the time, to a minute at [`BODY_BYTES_PER_MS`].
 const READ_BYTES_MAX: usize = 256 << 20;
 
 /// A whole response.
@@ -38,7 +39,7 @@ pub(crate) struct Response {
     pub(crate) head: Vec<u8>,
     /// The body without its framing, or its first 16 MiB.
     pub(crate) body: Vec<u8>,
-    /// Bytes of the whole body.
+    /// The size of the whole body in bytes.
     pub(crate) body_bytes: usize,
     pub(crate) status: u16,
     /// The times that the upstream returned with the nonce.
@@ -47,7 +48,7 @@ pub(crate) struct Response {
     is_head: bool,
 }
 
-/// Renders the bytes of a request as a load does.
+/// Renders the bytes of a request in the same way as a load.
 pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec<u8> {
     let hex = nonce.map(Nonce::to_hex);
     let host = request.host().unwrap_or(host);
@@ -73,7 +74,7 @@ pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec
 /// Renders a request, sends it on a new connection and reads the response.
 ///
 /// # Errors
-/// As [`exchange`].
+/// Like [`exchange`].
 pub(crate) fn send(
     wire: &Wire,
     request: &Request,
@@ -87,9 +88,9 @@ pub(crate) fn send(
 /// Sends bytes on a new connection and reads the response.
 ///
 /// # Errors
-/// The error of the system; [`io::ErrorKind::TimedOut`] if the response is not complete in time,
+/// The system's error; [`io::ErrorKind::TimedOut`] if the response is not complete in time,
 /// [`io::ErrorKind::InvalidData`] if it is not HTTP/1.1, [`io::ErrorKind::FileTooLarge`] if its
-/// body does not end, [`io::ErrorKind::Interrupted`] if the run was interrupted,
+/// body is too large, [`io::ErrorKind::Interrupted`] if the run was interrupted,
 /// [`io::ErrorKind::Other`] if the process wrote why it does not respond.
 pub(crate) fn exchange(
     wire: &Wire,
@@ -106,7 +107,7 @@ pub(crate) fn exchange(
 /// reports that it will not respond, if it has written one.
 ///
 /// # Errors
-/// As [`exchange`].
+/// Like [`exchange`].
 pub(crate) fn read_response(
     stream: &mut impl io::Read,
     is_head: bool,
@@ -201,7 +202,7 @@ impl Response {
             };
             gatebench_engine::failed_checks(checks, head, &body, self.body_bytes as u64)
         });
-        // The same bytes were parsed before.
+        // The head was parsed before, so this is never none.
         failed.unwrap_or_else(|| vec!["the response is HTTP/1.1".into()])
     }
 
@@ -216,7 +217,7 @@ impl Response {
     }
 }
 
-/// Returns a text with plain line ends, cut after `chars_max` characters.
+/// Returns the text with plain newlines, cut after `chars_max` characters.
 pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.replace("\r\n", "\n");
     match text.char_indices().nth(chars_max) {
@@ -236,7 +237,7 @@ mod tests {
 
     const CHUNK_BYTES: usize = 16 * 1024;
 
-    /// Responds to one request with these parts, one write each.
+    /// A server that responds to one request with these parts, one write each.
     fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -327,7 +328,7 @@ mod tests {
         }
     }
 
-    /// The same bytes again and again.
+    /// A reader that repeats the same bytes forever.
     struct Again {
         body: &'static [u8],
         at: usize,

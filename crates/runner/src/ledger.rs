@@ -10,7 +10,7 @@ use gatebench_upstream::{HEALTH_PATH, LEDGER_PATH, Snapshot};
 use crate::abort::{Abort, Failure};
 use crate::http_probe::send;
 
-/// Reads the ledgers of all targets, and adds them; none without targets.
+/// Reads the ledgers of all targets and adds them up; none if there are no targets.
 pub(crate) fn read(targets: &[Wire], interrupt: &Interrupt) -> Result<Option<Snapshot>, Abort> {
     let mut sum = None::<Snapshot>;
     for target in targets {
@@ -33,7 +33,7 @@ pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result
     Err(Failure::new(Culprit::Upstream, reason, REMEDY).into())
 }
 
-/// The remedy for an upstream that does not respond as expected.
+/// The remedy if an upstream does not respond as expected.
 const REMEDY: &str = "read its logs in the trial's folder";
 
 /// Reads the ledger of one target.
@@ -54,7 +54,7 @@ pub(crate) fn of_target(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapsh
 
 /// Returns the number of requests with our nonces that reached the upstream, each counted once.
 pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
-    // A nonce that is not remembered is indistinguishable from a repeated one.
+    // A nonce that is no longer remembered is indistinguishable from a repeated one.
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)
 }
 

@@ -1,5 +1,5 @@
-//! Trials of one block that run together: they wait for each other where all must be ready, and
-//! take turns where one must be alone.
+//! Trials of one block that run together: they wait for each other if all must be ready, and take
+//! turns if one must be alone.
 //!
 //! Two processes that run at the same time on the same cores are disturbed equally by other work of
 //! the machine, so the ratio of their CPU times varies less than that of two consecutive trials:
@@ -26,24 +26,24 @@ pub(crate) struct Lockstep {
 
 #[derive(Debug)]
 struct State {
-    /// Trials that still run.
+    /// The number of trials that still run.
     members: usize,
-    /// Those of them that wait for the others.
+    /// The number of running trials that wait for the others.
     waiting: usize,
-    /// Number of completed meetings.
+    /// The number of completed meetings.
     meetings: u64,
-    /// The places of the members in the order of their turns.
+    /// The indexes of the members, in the order of their turns.
     turns: VecDeque<usize>,
     /// True while the first of these has its turn.
     is_taken: bool,
-    /// The places of members whose warm-up is over, while others still warm up.
+    /// The indexes of members whose warm-up is over while others still warm up.
     warm: BTreeSet<usize>,
     /// The number of common starts, and the time of the last one.
     begins: (u64, u64),
 }
 
 impl State {
-    /// Sets the start of all measurements, if every member has warmed up.
+    /// Sets the start of all measurements if every member has warmed up.
     fn begin_if_warm(&mut self, at_ns: u64) {
         if self.members > 0 && self.warm.len() == self.members {
             self.warm.clear();
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// Releases the waiting members, if every member waits.
+    /// Releases the waiting members if every member is waiting.
     fn meet_if_whole(&mut self) {
         if self.members > 0 && self.waiting == self.members {
             self.waiting = 0;
@@ -61,7 +61,7 @@ impl State {
 }
 
 impl Lockstep {
-    /// Creates a lockstep of this many members, which take their turns in this order.
+    /// Creates a lockstep of this number of members, which take turns in this order.
     pub(crate) fn of(members: usize, turns: Vec<usize>) -> Self {
         Self {
             state: Mutex::new(State {
@@ -77,7 +77,7 @@ impl Lockstep {
         }
     }
 
-    /// Returns the member of this place. It leaves when it is dropped.
+    /// Returns the member with this index. It leaves the lockstep when it is dropped.
     pub(crate) fn member(&self, place: usize) -> Member<'_> {
         Member {
             lockstep: self,

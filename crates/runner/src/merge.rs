@@ -1,10 +1,10 @@
-//! Merges the seconds of several workers.
+//! Merges the workers' records of each second.
 
 use std::collections::BTreeMap;
 
 use gatebench_engine::Interval;
 
-/// The seconds that not all workers have handed out yet.
+/// The seconds that some workers have not handed out yet.
 #[derive(Debug, Default)]
 pub(crate) struct Merge {
     workers: usize,
@@ -21,7 +21,7 @@ impl Merge {
         }
     }
 
-    /// Takes a worker's second, and returns the seconds that are now complete.
+    /// Adds a worker's second, and returns the seconds that are now complete.
     pub(crate) fn take(&mut self, worker: usize, interval: &Interval) -> Vec<Interval> {
         match self.open.get_mut(&interval.second) {
             Some(merged) => merged.add(interval),
@@ -41,7 +41,7 @@ impl Merge {
             .collect()
     }
 
-    /// The seconds that some workers have not handed out.
+    /// Returns the seconds that some workers have not handed out.
     pub(crate) fn rest(&mut self) -> Vec<Interval> {
         std::mem::take(&mut self.open).into_values().collect()
     }

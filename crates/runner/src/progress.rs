@@ -1,4 +1,4 @@
-//! The events of a run for its observers.
+//! The events of a run, which observers receive.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,26 +25,26 @@ impl<F: Fn(Progress) + Sync> Observer for F {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// The run directory exists; the first trial comes next.
+    /// The run directory exists; the first trial is next.
     RunStarted {
         /// The run directory.
         dir: PathBuf,
         plan: Box<Plan>,
-        /// Remaining trials: fewer than the plan's in a resumed run.
+        /// The number of remaining trials, which is lower than the plan's in a resumed run.
         remaining: u32,
         /// Their expected duration.
         left: Duration,
     },
     /// A trial begins.
     TrialStarted {
-        /// Which.
+        /// The trial.
         trial: Trial,
-        /// Trials of the plan.
+        /// The number of trials in the plan.
         of: u32,
         /// The expected duration of this and all further trials.
         left: Duration,
     },
-    /// The run ends before its plan, for this reason.
+    /// The run ends before the end of its plan, for this reason.
     EndedEarly(String),
     /// The trial has reached this step.
     StepStarted(Step),
@@ -62,7 +62,7 @@ pub enum Progress {
     },
     /// A trial is on disk.
     TrialFinished {
-        /// Which.
+        /// The trial.
         trial: Trial,
         outcome: Outcome,
         /// Its loads.
@@ -76,7 +76,7 @@ pub enum Progress {
     Delivered(Delivery),
 }
 
-/// A step of a trial between its loads.
+/// A step of a trial outside its loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The upstream is being started.
@@ -95,7 +95,7 @@ pub enum Step {
     Down,
 }
 
-/// A load in four numbers, for displays; findings come from the run directory alone.
+/// The main figures of a load, for progress displays; findings come only from the run directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSummary {
     /// Name of the phase.
@@ -117,15 +117,15 @@ pub struct PhaseSummary {
 pub struct RunSummary {
     /// The run directory.
     pub dir: PathBuf,
-    /// Trials of the plan.
+    /// The number of trials in the plan.
     pub planned: u32,
-    /// Trials on disk that were completed.
+    /// The number of completed trials on disk.
     pub completed: u32,
-    /// Trials whose gateway lacks a policy.
+    /// The number of trials whose gateway lacks a policy.
     pub not_supported: u32,
-    /// Trials that failed.
+    /// The number of failed trials.
     pub failed: u32,
-    /// True if someone stopped the run before its end.
+    /// True if the user stopped the run before its end.
     pub interrupted: bool,
 }
 

@@ -1,6 +1,7 @@
-//! A run: the plan, trial by trial, from its first trial or from where it was interrupted.
+//! A run: goes through the plan trial by trial, from its first trial or from where it was
+//! interrupted.
 //!
-//! It decides which trial comes next, which trials go together, and when the run is over. It must
+//! It decides which trial comes next, which trials run together, and when the run is over. It must
 //! not know the course of a trial, only its record.
 
 mod early_stop;
@@ -49,26 +50,25 @@ pub struct RunRequest {
     pub out: PathBuf,
     /// True if `out` holds a run to resume.
     pub resume: bool,
-    /// The words of the command line, for the manifest.
+    /// The arguments of the command line, for the manifest.
     pub command_line: Vec<String>,
-    /// The engine's event loop; [default: the event loop with which a resumed run began, else the
-    /// best that the kernel permits].
+    /// The load generator's event loop [default: that of the start of a resumed run, otherwise the
+    /// best one that the kernel permits].
     pub backend: Option<Backend>,
     /// The time limit of the run: no block starts that would probably exceed it.
     pub budget: Option<Duration>,
-    /// The system's libraries that this program uses as a gateway, with their versions, for the
-    /// manifest.
+    /// The system libraries that the reference gateway uses, with their versions, for the manifest.
     pub libraries: BTreeMap<String, String>,
     /// The servers and files to which each second of the run is sent.
     pub outputs: Settings,
 }
 
-/// Runs the plan. Every finished trial is on disk before the next one starts; a trial that fails is
-/// kept with its reason, and the run continues. During the run, all threads of this process stay
-/// off the gateway's cores, if there are other cores.
+/// Runs the plan. Every finished trial is on disk before the next one starts; a failed trial is
+/// kept with its reason, and the run continues. During the run, all threads of this process avoid
+/// the gateway's cores, if there are other cores.
 ///
-/// A resumed run measures the missing and interrupted trials, and those that failed for another
-/// reason than their gateway or a file.
+/// A resumed run measures the missing and interrupted trials, and those whose failure was not the
+/// fault of their gateway or of a file.
 ///
 /// # Errors
 /// The run directory, the cores or the descriptors are not available, or two consecutive trials
@@ -79,7 +79,7 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<RunSummary, RunnerError> {
     preflight::check(&request.prepared.plan)?;
-    // Read before the first trial, because its test may take a core for a second.
+    // Read before the first trial, because the test may use a core for a second.
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
@@ -112,7 +112,7 @@ fn refused(refusal: Refusal) -> Warning {
     }
 }
 
-/// The cores that gateways, load generator and upstream are pinned to.
+/// The cores to which gateways, load generator and upstream are pinned.
 fn used_cores(plan: &Plan) -> Vec<usize> {
     let placement = &plan.placement;
     let setups = plan.variants.iter().filter_map(Variant::setup);
@@ -180,7 +180,7 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     })
 }
 
-/// Resumes a run, and notes the changes in its manifest.
+/// Opens a run to resume it, and adds the changes to its manifest.
 fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     let (mut writer, finished) = RunWriter::resume(&request.out)?;
     let backend = resume::backend(request.backend, writer.manifest());
@@ -194,7 +194,7 @@ fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     writer.update_manifest(|manifest| {
         manifest.notes.push(resumed);
         if request.prepared.plan.study.is_in_segments() {
-            // The plan has another segment.
+            // The plan of the resumed soak has another segment.
             manifest.plan = request.prepared.plan.clone();
         }
         manifest.notes.extend(warnings.map(ToString::to_string));
@@ -341,13 +341,13 @@ impl<'a> RunLoop<'a> {
         }
     }
 
-    /// Returns the highest number of a trial of the plan, which has gaps if it was cut.
+    /// Returns the highest number of a trial in the plan, whose numbers have gaps if it was cut.
     fn last_number(&self) -> u32 {
         let trials = self.writer.manifest().plan.trials.iter();
         trials.map(|trial| trial.number).max().unwrap_or(0)
     }
 
-    /// Plans another attempt of a trial that failed.
+    /// Plans another attempt for a failed trial.
     fn plan_again(&mut self, failed: &Trial) -> Result<Trial, RunnerError> {
         let again = self.writer.manifest().plan.again(failed);
         self.writer
@@ -356,8 +356,9 @@ impl<'a> RunLoop<'a> {
         Ok(again)
     }
 
-    /// Cuts the plan if the block before this trial's is the last, or the last that decides. The
-    /// run then equals one planned with fewer blocks, and the removed trials count as done.
+    /// Cuts the plan if the block before this trial's is the last one, or the last one that
+    /// decides. The run then equals one planned with fewer blocks, and the removed trials count as
+    /// done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);
@@ -386,7 +387,7 @@ impl<'a> RunLoop<'a> {
         Ok(())
     }
 
-    /// Runs one trial and writes it. Returns true if it failed.
+    /// Runs one trial and writes it. Returns whether it failed.
     fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<bool, RunnerError> {
         let context = self.context(trial, self.earlier(trial)?)?;
         let trial_writer = match self.writer.begin_trial(trial) {
@@ -397,8 +398,7 @@ impl<'a> RunLoop<'a> {
         self.keep(trial, result, trial_writer, 1, further)
     }
 
-    /// Writes a trial, one of `together` trials that ran at the same time. Returns true if it
-    /// failed.
+    /// Writes a trial, which was one of `together` concurrent trials. Returns whether it failed.
     fn keep(
         &mut self,
         trial: &Trial,
@@ -472,7 +472,7 @@ impl<'a> RunLoop<'a> {
         let prepared = &self.request.prepared;
         let gateway = prepared.gateways.get(&trial.variant);
         let variant = prepared.plan.variant(&trial.variant);
-        // Every variant with a folder was resolved.
+        // Every variant with a folder was resolved before.
         let is_resolved =
             |it: &&Variant| gateway.is_some() || !matches!(it, Variant::Gateway { .. });
         let scenario = prepared.plan.scenario(&trial.scenario);
@@ -562,14 +562,14 @@ impl<'a> RunLoop<'a> {
     /// Writes the status of the run.
     fn conclude(mut self, ended: Result<(), RunnerError>) -> Result<RunSummary, RunnerError> {
         let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
-        // The segment of a soak that was stopped is kept as it is.
+        // The stopped segment of a soak is kept.
         let study = &self.request.prepared.plan.study;
         let is_stopped = accounted < self.summary.planned || study.is_in_segments();
         self.summary.interrupted = self.interrupt.is_raised() && is_stopped;
         let status = match &ended {
             Err(_) => Status::Failed,
             Ok(()) if self.summary.interrupted => Status::Interrupted,
-            // A trial that could not be written is missing: --resume measures it.
+            // A trial that could not be written is missing; --resume measures it.
             Ok(()) if accounted < self.summary.planned => Status::Failed,
             Ok(()) => Status::Finished,
         };

@@ -4,14 +4,14 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A gateway of the suite is missing and is omitted.
+    /// A gateway of the suite is missing and therefore omitted.
     #[error("gateway {gateway} is omitted: {reason}; {remedy}")]
     GatewayMissing {
-        /// Its name.
+        /// The gateway's name.
         gateway: String,
         /// The error.
         reason: String,
-        /// The way to install it.
+        /// How to install it.
         remedy: String,
     },
     /// The project has not tested the gateway's folder with this version.
@@ -19,17 +19,17 @@ pub enum Warning {
     GatewayUnproven {
         /// Its name.
         gateway: String,
-        /// The version and the tested versions.
+        /// The installed version and the tested ones.
         what: String,
     },
     /// Sizes of the suite that are not available are omitted.
     #[error("{}", sizes_missing(sizes, *cores, host.as_deref()))]
     SizesMissing {
-        /// Which.
+        /// The unavailable sizes.
         sizes: Vec<String>,
         /// Available cores.
         cores: usize,
-        /// The host that gateways run on; none for this machine.
+        /// The host on which gateways run; none for this machine.
         host: Option<String>,
     },
     /// A sweep has fewer connections, because a process may not open enough descriptors.
@@ -41,23 +41,23 @@ pub enum Warning {
     ConnectionsFewer {
         /// The load profile.
         load: String,
-        /// The most requested connections.
+        /// The largest requested number of connections.
         asked: u32,
         /// The number that replaces larger ones.
         most: u32,
         /// Descriptors for the requested connections.
         needed: u64,
-        /// Descriptors that a process may open here.
+        /// The number of descriptors that a process may open here.
         allowed: u64,
     },
-    /// Something else uses a core that the run is pinned to.
+    /// Another program uses a core to which the run is pinned.
     #[error(
         "core {core} is {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",
         busy * 100.0
     )]
     CoreBusy {
         core: usize,
-        /// Its busy share before the run, 0 to 1.
+        /// The core's busy share before the run, 0 to 1.
         busy: f64,
     },
     /// A gateway has as many cores as requested CPUs, because no control group could be created.
@@ -79,7 +79,7 @@ pub enum Warning {
     )]
     ConfigChanged {
         file: String,
-        /// The number of lines in words.
+        /// The number of differing lines, as text.
         lines: String,
     },
     /// The gateway of a resumed run has changed.
@@ -92,7 +92,7 @@ pub enum Warning {
         /// The change, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
     },
-    /// An external load generator drives the loads, and differs from the plan or does not report
+    /// An external load generator drives the loads. It deviates from the plan or does not report
     /// everything.
     #[error("{engine} {how}: {what}; omit --engine to use the built-in load generator")]
     ExternalGenerator {
@@ -122,22 +122,22 @@ pub enum Warning {
         asked: u32,
         engine: String,
     },
-    /// A resumed run is measured with other means than at its start.
+    /// A resumed run uses other instruments than at its start.
     #[error("the run began with other settings: {what}; start a new run for comparable results")]
     InstrumentChanged {
         /// The change, as in `backend epoll instead of io_uring`.
         what: String,
     },
-    /// An output is not taken. The run is the same without it.
+    /// An output does not accept data. The run is the same without it.
     #[error("output {target}: {what}; {remedy}")]
     Output {
         /// The target, without secrets.
         target: String,
-        /// The server's words or the system's error.
+        /// The server's message or the system's error.
         what: String,
         remedy: String,
     },
-    /// An external load generator drives the loads, and their seconds are not known.
+    /// An external load generator drives the loads and reports no figures per second.
     #[error(
         "nothing is sent to outputs, because the seconds of a load that {engine} drives are not known; omit --engine"
     )]
@@ -145,7 +145,7 @@ pub enum Warning {
         /// Its name and version.
         engine: String,
     },
-    /// The trial continues after an error that does not end it.
+    /// The trial continues after this error.
     #[error("trial {number}: {text}")]
     Trial {
         /// Number of the trial.

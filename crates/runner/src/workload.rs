@@ -1,4 +1,4 @@
-//! The workload of a trial: the groups of its scenario for its variant, and the data of their
+//! The workload of a trial: the groups of its scenario for its variant, and the data for their
 //! requests.
 
 use std::path::PathBuf;
@@ -14,18 +14,18 @@ use crate::error::RunnerError;
 /// The load of a trial, apart from its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
-    /// Never none. The direct variant and the null gateway strip no prefixes, so their paths are
-    /// stripped here.
+    /// The groups, at least one. The direct variant and the null gateway strip no prefixes, so
+    /// paths are stripped here.
     groups: Vec<Group>,
     data: Arc<DataSet>,
     /// A rendered sample of each request of each group, for requests outside of loads.
     pub(crate) samples: Vec<Request>,
-    /// By group, true for each request to which the gateway itself must respond.
+    /// By group: true for each request that the gateway itself must serve.
     pub(crate) answered_by_gateway: Vec<Vec<bool>>,
 }
 
 impl Workload {
-    /// The load of a scenario on a variant.
+    /// Returns the load of a scenario on a variant.
     ///
     /// # Errors
     /// The scenario's values cannot be generated, or do not fit its templates.
@@ -54,7 +54,7 @@ impl Workload {
         })
     }
 
-    /// The groups in a phase, each with its part of the load.
+    /// Returns the groups in a phase, each with its share of the load.
     ///
     /// # Errors
     /// The phase has fewer connections than groups that share them.
@@ -75,18 +75,19 @@ impl Workload {
         Ok(self.groups.iter().zip(shapes).map(group).collect())
     }
 
-    /// The requests of all groups, in their order.
+    /// The requests of all groups, in order.
     pub(crate) fn requests(&self) -> impl Iterator<Item = &Request> {
         self.groups.iter().flat_map(|group| &group.requests)
     }
 
-    /// The values of the templates.
+    /// The values for the templates.
     pub(crate) fn data(&self) -> Arc<DataSet> {
         Arc::clone(&self.data)
     }
 }
 
-/// Makes a request to a gateway one to the upstream, with the path that the gateway would send.
+/// Turns a request to a gateway into one to the upstream, with the path that the gateway would
+/// send.
 pub(crate) fn make_direct(request: &mut Request, scenario: &Scenario) {
     *request = request.to_direct();
     if let Some(route) = scenario.route_of(&request.path) {
@@ -94,8 +95,8 @@ pub(crate) fn make_direct(request: &mut Request, scenario: &Scenario) {
     }
 }
 
-/// Returns the most connections that any phase opens in a scenario, multiplied by the streams of
-/// HTTP/2: a gateway may need this many to the upstream.
+/// Returns the largest number of connections in any phase of a scenario, multiplied by the streams
+/// of HTTP/2, because a gateway may need as many to the upstream.
 pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
     let groups = scenario.groups();
     let of_phase = |phase: &Phase| {
@@ -109,7 +110,7 @@ pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
     most.saturating_mul(scenario.transport.http2_streams.unwrap_or(1))
 }
 
-/// Returns the most connections of a load at any time.
+/// Returns the largest number of simultaneous connections of a load.
 pub fn connections_max(shape: &Shape) -> u32 {
     match shape {
         Shape::Closed(closed) => {
@@ -120,11 +121,11 @@ pub fn connections_max(shape: &Shape) -> u32 {
     }
 }
 
-/// Checks before anything starts that each scenario can be run in each phase. `files` are those of
-/// the scenarios, `phases_of` the phases of each.
+/// Checks before anything starts that each scenario can be run in each phase. `files` are the
+/// scenarios' files, and `phases_of` returns the phases of each.
 ///
 /// # Errors
-/// Every scenario that cannot, with its file as the culprit.
+/// All scenarios that cannot be run, with their files as the culprits.
 pub(crate) fn check(
     scenarios: &[Scenario],
     files: &[PathBuf],

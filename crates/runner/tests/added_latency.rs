@@ -1,18 +1,18 @@
-//! The proof of added latency: it recovers the known delays of a proxy that holds requests and
-//! responses.
+//! The proof of added latency: the known delays of a proxy that holds requests and responses are
+//! recovered.
 //!
 //! Two groups send at the same rate through one gateway, half an interval apart: one on a route
-//! that forwards at once, the other on a route that holds. The machine disturbs both equally, so
-//! the difference of their medians is the hold, and no single disturbance determines the median
-//! over repetitions. Each repetition also measures a pair of two routes that both forward at once.
+//! that forwards immediately, the other on a route that holds. The machine disturbs both equally,
+//! so the difference of their medians is the hold, and no single disturbance determines the median
+//! over repetitions. Each repetition also measures a pair of routes that both forward immediately.
 //! The largest of its differences is the error of this machine, and the tolerance for the others.
 //!
-//! If engine, gateway and upstream wait long for a core, holds last longer than configured. Such a
-//! load is repeated; the kernel's figures identify it, not the measurements.
+//! If load generator, gateway and upstream wait long for a core, holds last longer than configured.
+//! Such a load is repeated; it is identified by the kernel's figures, not by the measurements.
 //!
-//! It takes a minute and needs two cores, so it only runs with `make test-full`. It is a separate
-//! binary, because it counts the time for which the threads of this process wait for a core. A load
-//! that loses a request fails at once.
+//! The proof takes a minute and needs two cores, so it runs only with `make test-full`. It is a
+//! separate binary, because it counts the time for which the threads of this process wait for a
+//! core. If a load loses a request, the proof fails at once.
 //!
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
 //! idling: the wake-up of a virtual core takes longer the longer it idled, and a route that holds
@@ -40,25 +40,25 @@ use serde_json::{Value, json};
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
-/// Measurements of every pair. The median of an odd number is one of them.
+/// The number of measurements of every pair. It is odd, so the median is one of them.
 const REPETITIONS: usize = 7;
 
-/// The load of a pair of routes.
+/// The rate of the load of a pair of routes.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// Of each of the two groups.
+    /// The rate of each of the two groups.
     rate_per_second: f64,
     measure: Duration,
 }
 
-/// A hold of 5 ms or 7 ms ends a millisecond away from any send of either group.
+/// A hold of 5 or 7 ms ends a millisecond before or after any send of either group.
 const SLOW: Pace = Pace {
     rate_per_second: 250.0,
     measure: Duration::from_millis(600),
 };
 
-/// Both groups together send like the loads of the tour; a hundred requests of each lie beyond the
-/// 99th percentile.
+/// Both groups together send at the rate of the tour; a hundred requests of each group lie beyond
+/// the 99th percentile.
 const AS_REPORTED: Pace = Pace {
     rate_per_second: 2_500.0,
     measure: Duration::from_millis(4_000),
@@ -70,16 +70,18 @@ const EXACT_NS: u64 = 30 * US;
 const EXACT_SHARE: f64 = 0.002;
 /// The tolerance beyond which a hold of 200 µs is indistinguishable from none.
 const COARSE_NS: u64 = 100 * US;
-/// The threads of engine, gateway and upstream together waited for their cores for a greater part
-/// of a disturbed load's time: a tenth for each of the three. Medians do not notice less.
+/// The share of a load's time for which all threads together may wait for their cores before the
+/// load counts as disturbed: a tenth each for load generator, gateway and upstream. Medians do not
+/// notice less.
 const WAITED_SHARE_MAX: f64 = 0.33;
-/// If two equal routes differ by more at their 99th percentiles, this machine cannot prove one.
+/// If two equal routes differ by more than this at their 99th percentiles, this machine cannot
+/// prove a percentile.
 const TAIL_NS_MAX: u64 = 2 * MS;
 /// The longest wait for undisturbed loads.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Name of the threads that keep cores awake.
 const AWAKE: &str = "awake";
-/// The lowest priority: whatever else is runnable goes first.
+/// The lowest priority: any other runnable thread goes first.
 const LOWEST_PRIORITY: i32 = 19;
 
 /// Runs a server on a thread, and returns its address.
@@ -113,7 +115,8 @@ impl Drop for Serving {
     }
 }
 
-/// The first and the last core of this process: one for engine and upstream, one for the gateway.
+/// The first and the last core of this process: one for load generator and upstream, one for the
+/// gateway.
 fn cores() -> (usize, usize) {
     let set = rustix::thread::sched_getaffinity(None).unwrap();
     let mut cores = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
@@ -121,7 +124,7 @@ fn cores() -> (usize, usize) {
     (first, cores.next_back().unwrap_or(first))
 }
 
-/// Keeps both cores from going idle until it is dropped.
+/// Keeps both cores from idling until it is dropped.
 struct Awake {
     stop: Arc<AtomicBool>,
     threads: Vec<thread::JoinHandle<()>>,
@@ -176,7 +179,7 @@ fn upstream() -> (SocketAddr, Serving) {
     })
 }
 
-/// A gateway with a route that passes everything on, and one for each pair.
+/// A gateway with a route that forwards everything, and a route for each pair.
 fn gateway(upstream: SocketAddr, pairs: &[Pair]) -> (SocketAddr, Serving) {
     let target = json!({ "address": upstream.ip(), "port": upstream.port(), "weight": 1 });
     let route = |name: &str, delay: &Value| {
@@ -241,10 +244,11 @@ fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
 
 const PARTS: [Metric; 3] = [Metric::RequestHalf, Metric::ResponseHalf, Metric::Added];
 
-/// One number for each part, in nanoseconds.
+/// The value of each part, in nanoseconds.
 type Parts = [i64; PARTS.len()];
 
-/// A mode of what a route holds: the quantile at which it is read, and both halves.
+/// A mode of the time that a route holds requests: the quantile at which it is read, and both
+/// halves.
 struct Mode {
     quantile: f64,
     request_ns: u64,
@@ -261,19 +265,19 @@ impl Mode {
         .map(|ns| ns as i64)
     }
 
-    /// The difference in a load: the route's quantile less the plain route's median.
+    /// The difference in a load between the route's quantile and the plain route's median.
     fn found(&self, outcome: &Outcome) -> Parts {
         difference(outcome, self.quantile, 0.5)
     }
 
-    /// Reports whether a part shows the hold. The 99th percentile of a half without one is a tail
-    /// of the machine.
+    /// Reports whether a part shows the hold. The 99th percentile of a half without a hold is a
+    /// tail of the machine.
     fn shows(&self, held_ns: i64) -> bool {
         held_ns > 0 || self.quantile < 0.99
     }
 }
 
-/// A quantile of the second group less one of the first.
+/// A quantile of the second group minus one of the first.
 fn difference(outcome: &Outcome, second: f64, first: f64) -> Parts {
     let at = |group: usize, metric, quantile| {
         let recording = &outcome.groups[group].recordings[&(metric, Class::Success)];
@@ -282,7 +286,7 @@ fn difference(outcome: &Outcome, second: f64, first: f64) -> Parts {
     PARTS.map(|metric| at(1, metric, second) - at(0, metric, first))
 }
 
-/// A route next to the plain one.
+/// A route that is loaded together with the plain one.
 struct Pair {
     route: &'static str,
     delay: Value,
@@ -301,8 +305,8 @@ fn pair(route: &'static str, request_ns: u64, response_ns: u64) -> Pair {
     }
 }
 
-/// One request in five is held longer. Each mode is read at its own median: that of the common
-/// four fifths is the 40th percentile of all, that of the other fifth the 90th.
+/// One request in five is held longer. Each mode is read at its own median: that of the common four
+/// fifths is the 40th percentile of all requests, and that of the others is the 90th.
 fn bimodal(route: &'static str) -> Pair {
     let mode = |quantile, request_ns, response_ns| Mode {
         quantile,
@@ -317,7 +321,7 @@ fn bimodal(route: &'static str) -> Pair {
     }
 }
 
-/// One request in fifty is held: the 99th percentile of all is the median of those.
+/// One request in fifty is held, so the 99th percentile of all is the median of the held ones.
 fn tail(route: &'static str, request_ns: u64, response_ns: u64) -> Pair {
     let other = json!({ "every": 50, "request_ns": request_ns, "response_ns": response_ns });
     Pair {
@@ -331,14 +335,14 @@ fn tail(route: &'static str, request_ns: u64, response_ns: u64) -> Pair {
     }
 }
 
-/// Both tests need the cores for themselves, so they take turns.
+/// Each of the two tests needs the cores alone, so they take turns.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the time for which each thread of this process was ready without a core, in nanoseconds,
-/// by its ID. Those that only keep the cores awake do not count.
+/// Returns the time for which each thread of this process was runnable without a core, in
+/// nanoseconds, by thread ID. Threads that only keep the cores awake do not count.
 fn waits_ns() -> BTreeMap<String, u64> {
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
     let of = |task: fs::DirEntry| -> Option<(String, u64)> {
@@ -357,9 +361,9 @@ fn waited_since_ns(before: &BTreeMap<String, u64>) -> u64 {
     waits_ns().iter().map(since).sum()
 }
 
-/// Loads every pair in turn until each has its undisturbed loads. What a busy machine does to a
-/// hold is real: the hold is then longer than was asked, and such a load says nothing of the
-/// instrument.
+/// Loads every pair in turn until each has the required number of undisturbed loads. The effect of
+/// a busy machine on a hold is real: the hold is then longer than configured, and such a load
+/// proves nothing about the instrument.
 fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>> {
     let waited_ns_max = (pace.measure.as_nanos() as f64 * WAITED_SHARE_MAX) as u64;
     let mut outcomes: Vec<Vec<Outcome>> = pairs.iter().map(|_| Vec::new()).collect();
@@ -379,7 +383,7 @@ fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>
             let outcome = load(address, pair.route, tags.next().unwrap(), pace);
             let engine_ns: u64 = outcome.workers.iter().map(|it| it.run_queue_wait_ns).sum();
             let waited_ns = engine_ns + waited_since_ns(&before);
-            // Requests found the queue full while the machine stood still.
+            // Requests are dropped from a full queue while the machine stands still.
             if waited_ns <= waited_ns_max && outcome.counts.dropped == 0 {
                 outcomes.push(outcome);
             }
@@ -388,7 +392,7 @@ fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>
     outcomes
 }
 
-/// The median over repetitions of each part.
+/// The median of each part over the repetitions.
 fn medians(found: &[Parts]) -> Parts {
     [0, 1, 2].map(|part| {
         let mut values: Vec<i64> = found.iter().map(|parts| parts[part]).collect();
@@ -406,7 +410,7 @@ fn disturbance(alike: &[Parts]) -> [u64; PARTS.len()] {
     })
 }
 
-/// Every way in which what a route holds was not recovered.
+/// All deviations of the measured times from the time that a route holds requests.
 fn mistakes(pair: &Pair, outcomes: &[Outcome], disturbance: [u64; PARTS.len()]) -> Vec<String> {
     let mut mistakes = Vec::new();
     for mode in &pair.modes {

@@ -26,7 +26,7 @@ pub struct ExternalGenerator {
 pub struct ExternalFigures {
     /// Its name.
     pub engine: String,
-    /// The words of the command.
+    /// The command and its arguments.
     pub command: Vec<String>,
     /// Responses per second over its own measurement.
     pub rate_per_second: f64,

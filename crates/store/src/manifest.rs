@@ -19,7 +19,7 @@ pub struct Manifest {
     /// When the run began.
     pub created: Timestamp,
     pub status: Status,
-    /// The words of the command line, the program first.
+    /// The arguments of the command line, the program first.
     pub command: Vec<String>,
     /// Every trial in order, with scenarios, load and placement resolved.
     pub plan: Plan,

@@ -104,7 +104,7 @@ pub struct GatewayFacts {
     pub binary: String,
     /// SHA-256 of the program in lower-case hex.
     pub sha256: String,
-    /// The words of every command that was run, in order.
+    /// The arguments of every command that was run, in order.
     pub commands: Vec<Vec<String>>,
     /// Rendered files, paths relative to the trial's `gateway/` folder.
     pub rendered: Vec<FileDigest>,
@@ -133,7 +133,7 @@ pub struct GatewayFacts {
     /// The first correct response, if the load began at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_correct: Option<FirstCorrect>,
-    /// The way it ended, in words: `on SIGTERM after 12 ms`.
+    /// The way it ended, as text: `on SIGTERM after 12 ms`.
     pub stopped: String,
 }
 

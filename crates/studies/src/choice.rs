@@ -7,24 +7,25 @@ use gatebench_model::{
     GatewayFolder, HumanDuration, Isolation, LoadProfile, Plan, Scenario, SuiteStudy,
 };
 
-/// A study that a user requests: its changes of the scenarios, the loads, the blocks and the plan.
+/// A study that a user requests, and its changes to the scenarios, the loads, the blocks and the
+/// plan.
 pub trait StudyChoice: Debug {
-    /// Reports whether the run only measures, and so may have a suite's study and null gateway.
+    /// Reports whether the run only measures, so that a suite's study and null gateway apply.
     fn only_measures(&self) -> bool {
         false
     }
 
-    /// The load of all scenarios in place of the suite's, if the study has one.
+    /// The load for all scenarios that replaces the suite's, if the study has one.
     fn load(&self) -> Option<LoadProfile> {
         None
     }
 
-    /// The requested length of each measurement, in place of that of the load profile.
+    /// The requested length of each measurement, which replaces that of the load profile.
     fn duration(&self) -> Option<HumanDuration> {
         None
     }
 
-    /// A test of isolation with its scenarios, which take the place of this one, if the study tests
+    /// Returns an isolation test and the scenarios that replace this one, if the study tests
     /// isolation.
     ///
     /// # Errors
@@ -43,14 +44,14 @@ pub trait StudyChoice: Debug {
     fn plan(&self, plan: &mut Plan, given: Given<'_>);
 }
 
-/// The facts about a plan that is made for a study.
+/// The facts that a study needs for its changes to the plan.
 #[derive(Default)]
 pub struct Given<'a> {
-    /// The study that the suite requires.
+    /// The study that the suite requests.
     pub suite: Option<&'a SuiteStudy>,
-    /// The tests of isolation among the scenarios.
+    /// The isolation tests among the scenarios.
     pub tests: Vec<Isolation>,
-    /// The number of blocks after those that decide.
+    /// The number of blocks that follow the deciding ones.
     pub others: Option<u32>,
     /// The gateways that are started.
     pub gateways: Vec<&'a GatewayFolder>,
@@ -59,7 +60,7 @@ pub struct Given<'a> {
 /// The reasons why a plan contradicts its study.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Each rate would be a share of the saturation of one gateway alone.
+    /// Side by side, each rate would be a share of the saturation of one gateway only.
     #[error(
         "--at measures one gateway at a time, but the load '{load}' measures them side by side"
     )]
@@ -67,16 +68,16 @@ pub enum PlanError {
         /// The name of the load.
         load: String,
     },
-    /// A load of the profile has the name of a load at a share.
+    /// A phase of the profile already has the name of a load at a share.
     #[error("--at adds a load named '{load}', but the load profile already has one")]
     ShareTaken {
         /// The name.
         load: String,
     },
-    /// A load would not measure a start.
+    /// The load would not measure a start.
     #[error("the study cold-start needs a load that begins cold")]
     NotCold,
-    /// Gateways would wait for each other before the first phase.
+    /// The gateways would wait for each other before the first phase.
     #[error(
         "the load profile '{profile}' begins cold, but has a phase with `side_by_side`, \
          for which gateways wait for each other"

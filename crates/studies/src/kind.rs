@@ -1,5 +1,5 @@
-//! What every study has: the next step while a run is under way, and its result. Both are computed
-//! from the same records, so the report and the run agree. The settings of a study implement
+//! The interface of all studies: the next step during a run, and the result. Both are computed from
+//! the same records, so the report and the run agree. The settings of a study implement
 //! [`StudyKind`] in the study's folder.
 
 use std::any::Any;
@@ -25,7 +25,7 @@ pub(crate) trait StudyKind {
     /// Checks that the loads of a plan fit the study.
     ///
     /// # Errors
-    /// They contradict it.
+    /// The loads contradict the study.
     fn check(&self, _plan: &Plan) -> Result<(), PlanError> {
         Ok(())
     }
@@ -35,21 +35,21 @@ pub(crate) trait StudyKind {
         None
     }
 
-    /// Plans what an interrupted run still needs besides its missing trials.
+    /// Plans what an interrupted run needs in addition to its missing trials.
     fn resume(&self, _plan: &mut Plan, _records: &[&TrialRecord]) {}
 
-    /// Returns the next step after the last load of a trial of a gateway. `current` is its record
-    /// so far, `earlier` are the completed trials of the same gateway in the same scenario in the
-    /// order of the run, if the study depends on them.
+    /// Returns the next step after the last load of a gateway's trial. `current` is its record so
+    /// far. If the study depends on them, `earlier` are the completed trials of the same gateway in
+    /// the same scenario, in the order of the run.
     fn after_load(&self, _plan: &Plan, _earlier: &[TrialRecord], _current: &TrialRecord) -> Next {
         Next::Continue
     }
 
-    /// Returns the next step after this number of blocks of the run in `dir`, before the block of
+    /// Returns the next step after this number of blocks of the run in `dir`, before the block with
     /// number `next`. It is never a load.
     ///
     /// # Errors
-    /// [`StoreError`] naming the file of the run that cannot be read.
+    /// [`StoreError`], which names the file of the run that cannot be read.
     fn after_block(&self, _dir: &Path, _done: u32, _next: u32) -> Result<Next, StoreError> {
         Ok(Next::Continue)
     }
@@ -57,23 +57,23 @@ pub(crate) trait StudyKind {
     /// Returns the result, as far as it was measured.
     ///
     /// # Errors
-    /// [`StoreError`] naming the file, where histograms, series or profiles cannot be read.
+    /// [`StoreError`], which names the file, if histograms, series or profiles cannot be read.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError>;
 
-    /// Returns the basis of its verdict and the error rate, if it has a verdict.
+    /// Returns the basis of the verdict and the error rate, if the study has a verdict.
     fn note(&self, _context: &Context) -> Option<String> {
         None
     }
 }
 
-/// A run, and the facts about it that do not depend on its study.
+/// A run, with the facts that do not depend on its study.
 pub(crate) struct Analysed<'a> {
     pub(crate) context: &'a Context<'a>,
     pub(crate) collected: &'a Collected<'a>,
     pub(crate) scenarios: &'a [ScenarioFindings],
 }
 
-/// Returns the kind of a study. This is the one list of them.
+/// Returns the implementation for a study. This is the only list of studies.
 pub(crate) fn of(study: &Study) -> &dyn StudyKind {
     match study {
         Study::Measure(it) => it,
@@ -90,7 +90,7 @@ pub(crate) fn of(study: &Study) -> &dyn StudyKind {
 /// Checks that the loads of a plan fit its study.
 ///
 /// # Errors
-/// They contradict it, or a load begins cold and has a phase that is side by side.
+/// The loads contradict the study, or a load begins cold and has a side-by-side phase.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
     of(&plan.study).check(plan)?;
     let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
@@ -108,36 +108,36 @@ pub fn further_loads(study: &Study) -> Option<String> {
     of(study).further_loads()
 }
 
-/// Plans what an interrupted run still needs besides its missing trials.
+/// Plans what an interrupted run needs in addition to its missing trials.
 pub fn resume(plan: &mut Plan, records: &[&TrialRecord]) {
     let study = plan.study.clone();
     of(&study).resume(plan, records);
 }
 
-/// The next step after the loads and blocks that were measured.
+/// The next step after the loads and blocks measured so far.
 pub enum Next {
     /// The plan continues.
     Continue,
     /// Another load, in the same process.
     Load(FurtherLoad),
-    /// Nothing more for the study, for this reason.
+    /// The study needs nothing more, for this reason.
     Stop(String),
 }
 
-/// A load that follows from those before it.
+/// A load that follows from the previous ones.
 pub struct FurtherLoad {
     /// The load.
     pub phase: Box<Phase>,
-    /// True if it is one of the many steps of a search, each of which decides the next.
+    /// True if it is one of the many steps of a search, each of which determines the next.
     pub is_step: bool,
     mark: Mark,
 }
 
-/// Notes the purpose and the outcome of a load in its record.
+/// Writes the purpose and the outcome of a load into its record.
 type Mark = Box<dyn Fn(&mut PhaseRecord, &[TaggedInterval])>;
 
 impl FurtherLoad {
-    /// A load, and what notes its purpose and its outcome in its record.
+    /// A load, with the function that writes its purpose and outcome into its record.
     pub(crate) fn new(
         phase: Phase,
         is_step: bool,
@@ -150,15 +150,15 @@ impl FurtherLoad {
         }
     }
 
-    /// Notes its purpose and its outcome in the record of the load.
+    /// Writes the purpose and the outcome into the record of the load.
     pub fn mark(&self, record: &mut PhaseRecord, histograms: &[TaggedInterval]) {
         (self.mark)(record, histograms);
     }
 }
 
-/// Returns the next step of a plan's study after the last load of a trial, as
-/// `StudyKind::after_load` does. The direct variant and the null gateway have no loads but those of
-/// the plan.
+/// Returns the next step of a plan's study after the last load of a trial, like
+/// `StudyKind::after_load`. The direct variant and the null gateway have only the loads of the
+/// plan.
 pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Next {
     let variant = plan.variant(&current.trial.variant);
     if variant.is_none_or(Variant::is_control) {
@@ -168,10 +168,10 @@ pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -
 }
 
 /// Returns the next step of a study after this number of blocks of the run in `dir`, before the
-/// block of number `next`. It is never a load.
+/// block with number `next`. It is never a load.
 ///
 /// # Errors
-/// [`StoreError`] naming the file of the run that cannot be read.
+/// [`StoreError`], which names the file of the run that cannot be read.
 pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Next, StoreError> {
     of(study).after_block(dir, done, next)
 }
@@ -179,11 +179,11 @@ pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Ne
 /// The result of a study.
 #[derive(Default)]
 pub(crate) struct StudyFindings {
-    /// The headlines, which open the report.
+    /// The headlines at the beginning of the report.
     pub(crate) headlines: Vec<Sentence>,
     /// The typed result, if the study has one.
     pub(crate) result: StudyResult,
-    /// Tables and graphs that need no type of their own.
+    /// Tables and graphs that need no separate type.
     pub(crate) sections: Vec<Section>,
 }
 
@@ -200,15 +200,15 @@ impl StudyFindings {
 
 /// The typed result of a study.
 pub trait StudyFacts: Any + Debug {
-    /// Returns its key in JSON, one of the keys that every run has.
+    /// Returns its JSON key, which every run has.
     fn key(&self) -> &'static str;
 
-    /// Returns the chapter of the report, if the study has its own.
+    /// Returns the chapter of the report, if the study has a separate one.
     fn chapter(&self, _palette: &Palette) -> Option<Chapter> {
         None
     }
 
-    /// Returns the decision, if the study is made for one.
+    /// Returns the decision, if the study makes one.
     fn decision(&self) -> Option<Decision> {
         None
     }
@@ -219,23 +219,23 @@ pub trait StudyFacts: Any + Debug {
     }
 }
 
-/// The keys that the results of studies have in JSON; each is in every run's, empty if the run was
-/// made for another study.
+/// The JSON keys of the results of studies. Every run has all keys; those of other studies are
+/// empty.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
-/// A list, in which a run can have several results.
+/// The only key whose value is a list, because a run can have several isolation tests.
 const ISOLATION: &str = "isolation";
 
-/// The typed result of the study that a run was made for; empty for a run that only measures, or
-/// whose study has no result of its own.
+/// The typed result of the run's study; empty for a run that only measures, and for a study without
+/// a typed result.
 #[derive(Clone, Debug, Default)]
 pub struct StudyResult(Option<(Rc<dyn StudyFacts>, Value)>);
 
 impl StudyResult {
-    /// A result.
+    /// Wraps a result.
     ///
     /// # Panics
-    /// The result has keys that are no strings.
+    /// The result has keys that are not strings.
     pub fn new(facts: impl StudyFacts + Serialize) -> Self {
         let json = serde_json::to_value(&facts).expect("results have string keys only");
         Self(Some((Rc::new(facts), json)))

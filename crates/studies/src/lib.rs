@@ -1,8 +1,8 @@
-//! From a run directory to its report. A study is one folder: what it changes in the plan, what
-//! comes next while a run is under way, its rule, its facts, and its chapter.
+//! Turns a run directory into a report. Each study is one folder: its changes to the plan, its next
+//! step during a run, its rule, its facts, and its chapter.
 //!
-//! A pure function of the run: it has no clock and needs no network, so the same directory gives
-//! the same findings for ever.
+//! The crate is a pure function of the run: it has no clock and needs no network, so the same
+//! directory always gives the same findings.
 
 pub mod ab;
 pub mod across_runs;
@@ -41,10 +41,10 @@ pub use crate::kind::{
 };
 pub use crate::run::Findings;
 
-/// Computes the findings of a run. The run may be unfinished: the missing parts are listed.
+/// Computes the findings of a run. The run may be unfinished; its missing parts are listed.
 ///
 /// # Errors
-/// [`StoreError`] naming the file, where histograms, series or rendered files cannot be read.
+/// [`StoreError`], which names the file, if histograms, series or rendered files cannot be read.
 pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let context = Context::of(run);
     let collected = Collected::from_trials(&context)?;

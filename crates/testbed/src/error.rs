@@ -16,7 +16,7 @@ use crate::system::limit::NO_GROUPS;
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
     pub gateway: String,
-    /// The policies and properties that it lacks, by the words of
+    /// The policies and properties that it lacks, by the names in
     /// [`gatebench_model::Scenario::needs`].
     pub policies: Vec<String>,
 }
@@ -26,10 +26,10 @@ pub struct Unsupported {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// No folder of this name.
+    /// There is no folder with this name.
     #[error("there is no gateway '{word}'")]
     UnknownGateway {
-        /// The word that the user wrote.
+        /// The name that the user wrote.
         word: String,
         /// The known names.
         known: Vec<String>,
@@ -48,7 +48,7 @@ pub enum DriverError {
         message: String,
         remedy: String,
     },
-    /// A path that leads to no folder.
+    /// A path that is not a folder.
     #[error("there is no folder {}", path.display())]
     NoFolder { path: PathBuf },
     /// The gateway does not support the scenario.
@@ -60,7 +60,7 @@ pub enum DriverError {
         gateway: String,
         /// The names that were searched for.
         names: Vec<String>,
-        /// The way to install it.
+        /// How to install it.
         install: String,
     },
     /// The program did not print its version.
@@ -69,7 +69,7 @@ pub enum DriverError {
         gateway: String,
         /// The program.
         binary: PathBuf,
-        /// The event.
+        /// What happened.
         message: String,
     },
     /// The program has a version that the folder was not written for.
@@ -80,16 +80,16 @@ pub enum DriverError {
         binary: PathBuf,
         /// The version that it prints.
         version: String,
-        /// The versions that fit, in words.
+        /// The versions that fit, as text.
         wanted: String,
-        /// The way to install a version that fits.
+        /// How to install a version that fits.
         remedy: String,
     },
-    /// No program has the version asked for.
+    /// No program has the requested version.
     #[error("there is no {gateway} {wanted} here{}", listed(others))]
     NoSuchVersion {
         gateway: String,
-        /// The version asked for.
+        /// The requested version.
         wanted: String,
         /// The installed programs, with their versions.
         others: Vec<String>,
@@ -102,7 +102,7 @@ pub enum DriverError {
         message: String,
         remedy: String,
     },
-    /// A configuration of the user's cannot be measured.
+    /// A configuration of the user cannot be measured.
     #[error("{message}")]
     BadConfig {
         /// The file.
@@ -120,13 +120,13 @@ pub enum DriverError {
         /// The gateway's output.
         output: String,
     },
-    /// The check of a configuration came to no verdict.
+    /// The check of a configuration was inconclusive.
     #[error("gateway {gateway} did not finish the check of its configuration ({how})\n{output}")]
     Unchecked {
         gateway: String,
         /// The command that checks it.
         command: String,
-        /// The way it ended instead.
+        /// How it ended instead.
         how: String,
         /// The gateway's output.
         output: String,
@@ -135,7 +135,7 @@ pub enum DriverError {
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
         gateway: String,
-        /// The way it ended.
+        /// How it ended.
         exit: Exit,
         /// The end of its stderr.
         stderr: String,
@@ -144,7 +144,7 @@ pub enum DriverError {
     #[error("gateway {gateway} was not ready after {waited:.1?}: {state}\n{stderr}")]
     NotReady {
         gateway: String,
-        /// The time waited.
+        /// How long gatebench waited.
         waited: Duration,
         /// The last state seen.
         state: String,
@@ -162,10 +162,10 @@ pub enum DriverError {
     Action {
         gateway: String,
         action: String,
-        /// The event.
+        /// What happened.
         message: String,
     },
-    /// A gateway that someone else started cannot be measured.
+    /// A gateway that the user started cannot be measured.
     #[error("the gateway at {url} cannot be attached: {message}")]
     Attach {
         /// The URL given.
@@ -177,7 +177,7 @@ pub enum DriverError {
     #[error("installing {gateway}: {message}")]
     Install {
         gateway: String,
-        /// The event.
+        /// What happened.
         message: String,
         remedy: String,
     },
@@ -193,10 +193,10 @@ pub enum DriverError {
     Remote {
         /// The cause.
         culprit: Culprit,
-        /// The event and its place.
+        /// What happened, and where.
         message: String,
         remedy: String,
-        /// True if nothing but the gateway is missing.
+        /// True if only the gateway is missing.
         is_missing: bool,
     },
     /// A part of a trial ended before it was stopped.
@@ -204,14 +204,14 @@ pub enum DriverError {
     Died {
         /// The part.
         culprit: Culprit,
-        /// The way it ended, and the end of its stderr.
+        /// How it ended, and the end of its stderr.
         message: String,
         remedy: String,
     },
     /// The trial's certificate cannot be created or used.
     #[error("the trial's certificate: {0}")]
     Certificate(#[from] SettingsError),
-    /// Nothing can hold a gateway to its limits.
+    /// No means can hold a gateway to its limits.
     #[error("cannot limit {gateway} to {limits}: {why}")]
     Limits {
         gateway: String,
@@ -223,7 +223,7 @@ pub enum DriverError {
     /// The upstream did not start.
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream {
-        /// The event.
+        /// What happened.
         message: String,
         /// The end of its stderr.
         stderr: String,
@@ -231,7 +231,7 @@ pub enum DriverError {
     /// The Redis in which a scenario's limit counts is not installed or did not start.
     #[error("Redis cannot be started: {message}\n{stderr}")]
     Redis {
-        /// The event.
+        /// What happened.
         message: String,
         /// The end of its output.
         stderr: String,
@@ -253,8 +253,8 @@ impl DriverError {
         move |source| Self::Io { doing, source }
     }
 
-    /// Reports whether nothing but the gateway is missing. A run that does not name the gateway
-    /// goes on without it.
+    /// Reports whether only the gateway is missing. A run that does not name the gateway continues
+    /// without it.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {

@@ -1,4 +1,4 @@
-//! The interrupt of a run: the first stops it in order, the second at once.
+//! The interrupt of a run: the first one stops it in an orderly way, the second one immediately.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,14 +11,15 @@ use crate::process::end_supervisors;
 /// processes on the second signal.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// The urgency of the end of a run.
+/// How urgently a run must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// The run continues.
     None,
-    /// The load ends, the trial is recorded as interrupted, and everything is stopped in order.
+    /// The load ends, the trial is recorded as interrupted, and everything is stopped in an orderly
+    /// way.
     Stop,
-    /// As [`Urgency::Stop`], but all processes are killed.
+    /// Like [`Urgency::Stop`], but all processes are killed.
     Now,
 }
 
@@ -26,7 +27,7 @@ pub enum Urgency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// Set by a signal handler, read by the run. Raising it is safe in a signal handler, because it
+/// Set by a signal handler and read by the run. Raising it is safe in a signal handler, because it
 /// only changes one atomic.
 #[derive(Debug, Default)]
 pub struct Interrupt(AtomicU8);
@@ -37,7 +38,7 @@ impl Interrupt {
         Self(AtomicU8::new(0))
     }
 
-    /// Ends the run; the second call ends it at once.
+    /// Ends the run; the second call ends it immediately.
     pub fn raise(&self) {
         let next = |level: u8| Some(level.saturating_add(1).min(2));
         // The closure always returns a value, so this cannot fail.
@@ -46,7 +47,7 @@ impl Interrupt {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// The urgency of the end of a run.
+    /// How urgently the run must end.
     pub fn urgency(&self) -> Urgency {
         match self.0.load(Ordering::Relaxed) {
             0 => Urgency::None,
@@ -71,7 +72,7 @@ impl Interrupt {
         }
     }
 
-    /// Does work that blocks while processes start or stop. Meanwhile, an interrupt of this urgency
+    /// Does blocking work while processes start or stop. Meanwhile, an interrupt of this urgency
     /// ends all processes.
     pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
         let (working, is_over) = mpsc::channel::<()>();
@@ -83,7 +84,7 @@ impl Interrupt {
                     }
                 }
             });
-            // Dropped at the end of the work, also if it panics.
+            // Dropped at the end of the work, even if it panics.
             let _working = working;
             work()
         })

@@ -1,15 +1,15 @@
 //! The testbed: starts, watches and stops the parts of a trial (gateways, upstreams, Redis and load
 //! generators) as processes, in containers or on another host.
 //!
-//! [`Testbed::open`] connects to the places where the parts run, and [`Testbed::start`] brings
-//! those of a trial up: upstreams, then Redis, then the gateway, each ready before the next.
+//! [`Testbed::open`] connects to the machines on which the parts run, and [`Testbed::start`] starts
+//! the parts of a trial: upstreams, then Redis, then the gateway, each ready before the next.
 //! Dropping the [`Running`] parts ends them in reverse order. A gateway is a [`gateway::Folder`] of
 //! data from the [`gateway::Catalogue`]; no code of this crate names one. [`probe`] reads the
 //! counters of processes and of the machine.
 //!
 //! This crate measures no latency, judges no figure and writes no run directory.
 //!
-//! Each module may use those below it:
+//! Each module may use the ones below it:
 //!
 //! ```text
 //! testbed

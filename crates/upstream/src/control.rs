@@ -54,7 +54,7 @@ pub(crate) fn response(
 
 const NO_LEDGER: &str = "upstream: the ledger cannot be written as JSON\n";
 
-/// 200 with the value as JSON, or 500 with the words of `refusal` if that fails.
+/// 200 with the value as JSON, or 500 with the text of `refusal` if that fails.
 pub(crate) fn as_json(
     value: &impl Serialize,
     refusal: &'static str,

@@ -27,8 +27,8 @@ impl Health {
         self.0.load(Ordering::Relaxed) == RESETTING
     }
 
-    /// Sets the state by its word: `well`, `resetting`, or `slow/200`, in milliseconds. Reports
-    /// whether the word is one of these.
+    /// Sets the state by its name: `well`, `resetting`, or `slow/200`, in milliseconds. Reports
+    /// whether the name is one of these.
     pub(crate) fn become_what(&self, word: &str) -> bool {
         let state = match word.strip_prefix("slow/") {
             Some(delay) => delay

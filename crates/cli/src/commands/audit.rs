@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The indent of the sentence of a finding.
+/// The indentation of a finding's sentence.
 const INDENT: usize = 4;
 
 /// Check a published table for impossible or misleading figures
@@ -36,7 +36,7 @@ const INDENT: usize = 4;
 pub struct Audit {
     /// The document or run directory to check; `-` reads standard input
     file: PathBuf,
-    /// Read the document in this format [default: by the extension of its name]
+    /// Read the document in this format [default: from the file name extension]
     #[arg(long, value_name = "FORM")]
     form: Option<FormName>,
     /// Print the findings as JSON
@@ -44,7 +44,7 @@ pub struct Audit {
     json: bool,
 }
 
-/// A form of document.
+/// A document format.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum FormName {
     /// Comma-separated values with a header line
@@ -122,7 +122,7 @@ fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
     Failure::words(format!("your file {name}"), what, remedy)
 }
 
-/// Everything that was found, table by table.
+/// Counts the findings, and lists them table by table.
 fn summary(audited: &Audited) -> String {
     let tables = counted(audited.tables as u64, "table");
     let rows = counted(audited.rows as u64, "row");
@@ -167,8 +167,8 @@ fn paragraph(finding: &Finding) -> String {
     format!("{head}\n{:INDENT$}{says}\n\n", "")
 }
 
-/// Line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`; a list of them for
-/// several rows, and only the line of the headings for a finding without cells.
+/// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. A finding
+/// in several rows lists them; a finding without cells has only the line of the headings.
 fn place(finding: &Finding) -> String {
     let word = finding.numbering.word();
     if finding.cells.is_empty() {

@@ -32,7 +32,7 @@ pub struct Baseline {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Give runs a name; it replaces an earlier baseline of that name
+    /// Name these runs; the name replaces an earlier baseline of that name
     Set {
         /// The run directories
         #[arg(required = true, value_name = "RUN")]
@@ -65,7 +65,7 @@ enum Action {
     },
 }
 
-/// The folder of runs.
+/// The directory that contains runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
     /// The directory of runs, which holds the baselines in baselines.json
@@ -100,7 +100,7 @@ impl Folder {
     }
 
     fn set(&self, name: &str, runs: &[PathBuf]) -> Result<(), Failure> {
-        // Every run is opened before any is named.
+        // Every run is opened before a baseline is written.
         let runs = runs
             .iter()
             .map(|run| opened(run))
@@ -156,7 +156,7 @@ impl Folder {
     }
 }
 
-/// The absolute path of a run that can be read.
+/// Returns the absolute path of a run, after opening the run.
 fn opened(dir: &Path) -> Result<PathBuf, Failure> {
     Run::open(dir)?;
     Ok(dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))

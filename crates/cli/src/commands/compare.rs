@@ -51,7 +51,7 @@ pub struct Compare {
     format: Format,
 }
 
-/// A form of the comparison.
+/// An output format.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     /// Tables for the terminal
@@ -113,7 +113,7 @@ impl Compare {
     }
 }
 
-/// The summary of a run, under the name of its directory.
+/// Summarizes a run, under the name of its directory.
 pub fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
     Ok(summarise(name.to_string_lossy(), &Run::open(dir)?)?)

@@ -48,7 +48,7 @@ impl Manual {
     }
 }
 
-/// The command line without the commands that only gatebench itself starts.
+/// The command line without the internal commands that only gatebench itself starts.
 fn visible(full: &clap::Command) -> clap::Command {
     // clap cannot remove a command, so a new root takes over the others.
     let shown = full.get_subcommands().filter(|it| !it.is_hide_set());

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Columns before the observation.
+/// The column at which an observation begins.
 const INDENT: usize = 19;
 
 /// Check this machine, and show how to install what it lacks

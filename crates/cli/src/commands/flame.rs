@@ -12,7 +12,7 @@ use super::values::{measured, rate};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that the scenario and the load come from.
+/// The suite that provides the default scenario and load.
 const SUITE: &str = "flame";
 
 const EXAMPLES: &str = "\

@@ -92,7 +92,7 @@ fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     }
 }
 
-/// Reads a file, and checks it or makes a document from it.
+/// Reads a file, and passes it to the check or the conversion.
 fn read(
     file: &Path,
     way: impl FnOnce(&str, &str) -> Result<Document, Diagnostics>,

@@ -55,7 +55,7 @@ pub struct History {
     json: bool,
 }
 
-/// A form of the history.
+/// An output format.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     /// Tables for the terminal
@@ -67,7 +67,7 @@ enum Format {
 }
 
 impl History {
-    /// Updates the index and prints its series.
+    /// Updates the index and prints the series.
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
         let text = match self.format {
@@ -114,8 +114,8 @@ impl History {
     }
 }
 
-/// The index entry of a run. A run that cannot be read is kept with the reason, and is not read
-/// again before it changes.
+/// Returns the index entry of a run. For a run that cannot be read, the entry has the reason, and
+/// the run is read again only after it changes.
 fn read(folder: &Path, found: &Found) -> RunEntry {
     match summary(&folder.join(&found.dir)) {
         Ok(summary) => entry(&summary, found.stamp.clone()),

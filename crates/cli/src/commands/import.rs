@@ -17,10 +17,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The word for standard input.
+/// The argument that means standard input.
 const STDIN: &str = "-";
 
-/// The largest text that is read as a whole.
+/// The largest input that is read into memory.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 const EXAMPLES: &str = "\
@@ -93,7 +93,7 @@ struct OfTraffic {
     query_values: bool,
 }
 
-/// The result.
+/// The options for the resulting folder.
 #[derive(Debug, Args)]
 struct Made {
     /// Write to this folder, which must not exist [default: the input's name]
@@ -170,7 +170,8 @@ impl OfTraffic {
             let Progress { lines, bytes } = progress;
             bar.set_message(format!("{lines} lines, {} MiB", bytes >> 20));
         };
-        // The oldest of rotated files comes first, so that pauses of clients are seen in order.
+        // Rotated files are read from the oldest to the newest, so that pauses of clients are seen
+        // in order.
         let mut files = self.files.clone();
         files.sort_by_key(|file| fs::metadata(file).and_then(|it| it.modified()).ok());
         for file in &files {
@@ -182,7 +183,7 @@ impl OfTraffic {
 }
 
 impl Made {
-    /// The folder for the result, by default the input's name without its extensions.
+    /// The folder for the result; its default is the input's name without extensions.
     fn dir(&self, file: &Path) -> Result<PathBuf, Failure> {
         let name = file.file_name().map(|it| it.to_string_lossy().into_owned());
         let name = name
@@ -213,7 +214,8 @@ fn options(file: &Path, dir: &Path) -> Options {
     Options::new(file, name)
 }
 
-/// A bar without an end, because the number of lines is not known; hidden without a terminal.
+/// A progress bar without a total, because the number of lines is not known; hidden if there is no
+/// terminal.
 fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
     if !terminal::stderr_is_terminal() {
@@ -252,7 +254,7 @@ fn text_of(file: &Path) -> Result<String, Failure> {
     read.map(|_| text).map_err(|error| unreadable(file, &error))
 }
 
-/// Writes the folder and prints what it has.
+/// Writes the folder and lists its contents.
 fn finish(folder: &Folder, dir: &Path) -> Result<Exit, Failure> {
     write(folder, dir).map_err(|error| {
         let what = format!("cannot be written: {error}");

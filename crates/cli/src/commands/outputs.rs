@@ -9,7 +9,7 @@ use gatebench_runner::outputs::{Delivery, Refusal, Settings, Target};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Names of k6's outputs and of ours, which are no directories.
+/// Names of outputs of k6 and gatebench, which `--out` must not take for a directory.
 const KINDS: [&str; 9] = [
     "prometheus",
     "influxdb",
@@ -55,7 +55,7 @@ pub struct OutputArgs {
     /// Fail if an output does not accept data before the first trial
     #[arg(long, requires = "outs")]
     out_required: bool,
-    /// Add this label to everything that is sent (repeatable)
+    /// Add this label to all metrics that are sent (repeatable)
     #[arg(long = "tag", value_name = "NAME=VALUE", requires = "outs", value_parser = tag)]
     series_tags: Vec<(String, String)>,
 }
@@ -64,7 +64,7 @@ impl OutputArgs {
     /// The outputs.
     ///
     /// # Errors
-    /// A target or a variable of the environment is not valid.
+    /// A target or an environment variable is not valid.
     pub fn settings(&self) -> Result<Settings, Failure> {
         let targets = self.outs.iter().filter(|word| word.contains('='));
         Ok(Settings {
@@ -77,7 +77,7 @@ impl OutputArgs {
     /// The run directory, for which `--out DIR` is an earlier form of `--dir DIR`.
     ///
     /// # Errors
-    /// The word is the name of an output.
+    /// The argument is the name of an output.
     pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
         let mut dirs = self.outs.iter().filter(|word| !word.contains('='));
         let dir = dirs.next();
@@ -92,20 +92,20 @@ impl OutputArgs {
     }
 }
 
-/// The target of a word after `--out`.
+/// Returns the target of an argument of `--out`.
 ///
 /// # Errors
-/// The word or a variable is not valid.
+/// The argument or an environment variable is not valid.
 pub fn out(word: &str) -> Result<Target, Failure> {
-    // The rest of the word may hold a secret.
+    // The rest of the argument may hold a secret.
     let kind = word.split_once('=').map_or(word, |(kind, _)| kind);
     target(word, format!("--out {kind}"))
 }
 
-/// The target of a word of this option, with the settings of the environment.
+/// Returns the target of an argument of this option, with the settings from the environment.
 ///
 /// # Errors
-/// The word or a variable is not valid.
+/// The argument or an environment variable is not valid.
 pub fn target(word: &str, option: String) -> Result<Target, Failure> {
     let target = Target::parse(word, &|name| std::env::var(name).ok());
     target.map_err(|error| Failure::words(option, error.to_string(), error.remedy()))
@@ -142,7 +142,7 @@ pub fn refused(refusal: &Refusal) -> Failure {
     )
 }
 
-/// The result of an output as a sentence; none if nothing was sent.
+/// Describes the result of an output in a sentence; none if nothing was sent.
 pub fn delivered(delivery: &Delivery) -> Option<String> {
     let Delivery {
         target,

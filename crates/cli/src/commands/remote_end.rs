@@ -1,4 +1,4 @@
-//! `gatebench remote-end`: gatebench on the host of a gateway, at the other end of `ssh`.
+//! `gatebench remote-end`: runs on a gateway's host, at the other end of `ssh`.
 
 use clap::Args;
 

@@ -52,7 +52,7 @@ pub struct Report {
     overlay: Overlay,
 }
 
-/// A form of the report.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Tables for the terminal

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The one kind that is not the model's: the configuration of the reference gateway.
+/// The only kind that is not defined by the model: the configuration of the reference gateway.
 const REFERENCE: &str = "reference-gateway";
 
 /// Print the JSON Schema of a kind of file, for editors

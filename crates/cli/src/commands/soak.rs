@@ -13,7 +13,7 @@ use super::values::{in_units, measured, rate};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that the scenario and the load come from.
+/// The suite that provides the default scenario and load.
 const SUITE: &str = "soak";
 
 const EXAMPLES: &str = "\
@@ -101,7 +101,7 @@ impl Soak {
     }
 }
 
-/// `512KiB`, `4MiB`, `1GiB`, or bytes.
+/// Reads a size: `512KiB`, `4MiB`, `1GiB`, or bytes.
 fn bytes(word: &str) -> Result<u64, String> {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)];
     in_units(word, &units).ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! `gatebench supervise`: the parent of every process that gatebench starts. It ends them when
-//! gatebench ends.
+//! `gatebench supervise`: the parent process of each program that gatebench starts. It ends the
+//! program when gatebench ends.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ pub struct Supervise {
 }
 
 impl Supervise {
-    /// The exit code is the command's.
+    /// Returns the exit code of the command.
     pub fn run(self) -> ExitCode {
         gatebench_testbed::supervise(self.words)
     }

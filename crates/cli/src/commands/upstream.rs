@@ -18,7 +18,7 @@ Examples:
   gatebench upstream ping --listen 127.0.0.1:8080
   gatebench upstream go-bench --listen '[::1]:0' --cores 0,1
   gatebench upstream ping --listen 127.0.0.1:8443 --tls";
-/// Columns before the paths of an origin.
+/// The column at which the paths of an upstream begin.
 const PATHS_INDENT: usize = 20;
 
 /// Serve an embedded upstream until Ctrl-C
@@ -81,7 +81,7 @@ impl Tls {
         Ok(Some(settings))
     }
 
-    /// The option with which curl accepts the certificate.
+    /// The option that makes curl accept the certificate.
     fn curl_option(&self) -> String {
         match &self.cert {
             None => "--insecure ".to_owned(),
@@ -90,7 +90,7 @@ impl Tls {
     }
 }
 
-/// The end of the help.
+/// The last part of the help.
 fn paths_and_examples() -> String {
     let paths = Kind::NAMES.map(|(name, kind)| {
         let paths = terminal::column(kind.paths(), terminal::WIDTH, PATHS_INDENT);
@@ -155,7 +155,7 @@ impl Upstream {
     }
 }
 
-/// A path of each kind with a typical response.
+/// A path of each kind that returns a typical response.
 fn example_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Ping => "/ping",

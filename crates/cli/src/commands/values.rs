@@ -1,4 +1,4 @@
-//! Values that several commands take.
+//! Option values that several commands accept.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use gatebench_testbed::gateway::Catalogue;
 
 use crate::failure::Failure;
 
-/// A shorter measurement allows no conclusion about a gateway.
+/// A shorter measurement permits no conclusion about a gateway.
 const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
 
 /// Reads the length of a measurement.
@@ -37,8 +37,8 @@ pub fn rate(text: &str) -> Result<f64, String> {
         })
 }
 
-/// Reads a number of bytes in one of these units, each with its power of two; none if it is not
-/// one.
+/// Reads a number of bytes with one of these units, each given with its power of two; none if the
+/// text is not such a number.
 pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
     units.iter().find_map(|(unit, power)| {
         let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
@@ -64,7 +64,7 @@ impl From<SpreadWord> for Spread {
     }
 }
 
-/// A further source of gateways and scenarios, in addition to the program itself.
+/// An additional source of gateways and scenarios.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Overlay {
     /// Add the gateways/ and scenarios/ of this directory; they replace embedded ones of the same
@@ -84,7 +84,7 @@ impl Overlay {
         Library::new(self.below("scenarios"))
     }
 
-    /// The subfolder, if the overlay has it.
+    /// Returns the subfolder if the overlay has it.
     fn below(&self, folder: &str) -> Option<PathBuf> {
         self.overlay
             .as_ref()
@@ -104,7 +104,7 @@ pub fn launcher() -> Result<Launcher, Failure> {
 /// An event loop, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendWord {
-    /// Asynchronous I/O of Linux, where the kernel and the container allow it
+    /// Asynchronous I/O of Linux, if the kernel and the container allow it
     #[value(name = "io_uring")]
     IoUring,
     /// Works everywhere
@@ -176,7 +176,7 @@ impl From<MetricWord> for DecisiveMetric {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(pub Vec<usize>);
 
-/// More than any machine has, because a typing error must not fill the memory.
+/// More cores than any machine has; a typing error must not exhaust the memory.
 const CORES_MAX: usize = 4096;
 
 impl FromStr for Cores {

@@ -1,4 +1,4 @@
-//! `gatebench ab` as a person uses it.
+//! `gatebench ab`, run as a user would.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::folder::gatebench;
 
-/// The reference gateway's folder: a gateway that is always there.
+/// The folder of the reference gateway, which every machine has.
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
 
 fn git(folder: &Path, words: &[&str]) {
@@ -22,7 +22,7 @@ fn git(folder: &Path, words: &[&str]) {
     assert!(status.success(), "git {words:?}");
 }
 
-/// A repository with two commits, the gateway's folder in both.
+/// A repository with two commits, both with the gateway's folder.
 fn repository() -> TempDir {
     let folder = TempDir::new().unwrap();
     let gateway = folder.path().join("deploy/gw");
@@ -103,7 +103,7 @@ fn other_metrics_are_omitted_or_measured_in_every_block() {
         (&alone["blocks"], &alone["duel"]["decides_first"]),
         (&12.into(), &true.into())
     );
-    // All phases measure memory, so none comes first.
+    // Every phase measures memory, so no phase has to come first.
     let memory = planned(&["--metric", "memory", "--blocks", "12"]);
     assert_eq!(memory["blocks"], 12);
     assert_eq!(memory["duel"].get("decides_first"), None);

@@ -1,4 +1,4 @@
-//! `gatebench audit` as a person uses it.
+//! `gatebench audit`, run as a user would.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

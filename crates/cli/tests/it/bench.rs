@@ -1,4 +1,4 @@
-//! A folder with small files of a user's own, and the real `gatebench` run in it.
+//! Runs the real `gatebench` in a folder with the small files of a test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use crate::processes;
 
-/// Longer than anything here takes; a test that waits this long has failed.
+/// No operation of a test takes this long; a test that waits longer has failed.
 pub const PATIENCE: Duration = Duration::from_secs(480);
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Between two looks for something, most of which read all of `/proc`.
+/// The pause between two polls, most of which read all of `/proc`.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The environment variable by which everything that a test starts is found again.
+/// The environment variable that marks every process started by a test.
 pub const MARK: &str = "GATEBENCH_TEST_MARK";
 
 /// A working folder with `suite.yaml`, `ping.yaml` and `load.yaml`.
@@ -26,7 +26,7 @@ pub struct Bench {
     mark: String,
 }
 
-/// Phases of a load in which everything goes quickly: a warm-up would take seconds.
+/// A load without a warm-up, which would take seconds.
 pub const QUICK: &str = "\
 - {name: throughput, closed: {connections: 8}, measure: 300ms, timeout: 2s}
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 300ms, timeout: 2s}
@@ -37,17 +37,17 @@ pub const WARMED_UP: &str = "\
 - {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 300ms, timeout: 2s}
 ";
 
-/// A load that leaves the cores to others and is long enough that a test on a busy machine does not
-/// miss the end of a trial.
+/// A load that leaves the cores to others, and is long enough that a test on a busy machine sees it
+/// before a trial ends.
 pub const UNHURRIED: &str = "\
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 2s, timeout: 2s}
 ";
 
-/// A warm-up that only an interruption ends.
+/// A warm-up that only an interrupt ends.
 pub const LONG_WARM_UP: &str =
     "- {name: throughput, closed: {connections: 8}, warm_up: 60s, measure: 300ms, timeout: 2s}\n";
 
-/// A measurement that only an interruption or a failure ends.
+/// A measurement that only an interrupt or a failure ends.
 pub const LONG_MEASURE: &str =
     "- {name: throughput, closed: {connections: 8}, measure: 60s, timeout: 2s}\n";
 
@@ -63,13 +63,13 @@ parity:
 ";
 
 impl Bench {
-    /// One block of the reference gateway over `ping`, without the direct variant.
+    /// One block of the reference gateway with the scenario `ping`, without the direct variant.
     pub fn new() -> Self {
         Self::in_folder(tempfile::tempdir().unwrap())
     }
 
-    /// The same for containers, which see its folder: they have a `/dev/shm` of their own, where
-    /// temporary folders may be.
+    /// The same for containers. Temporary folders may be in `/dev/shm`, which containers do not
+    /// share with the machine, so this folder is elsewhere.
     pub fn for_containers() -> Self {
         Self::in_folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
@@ -95,7 +95,7 @@ impl Bench {
         );
     }
 
-    /// Replaces the suite: gateways, comma-separated, and blocks.
+    /// Replaces the suite: its gateways, separated by commas, and its number of blocks.
     pub fn suite(&self, gateways: &str, blocks: u32) {
         let text = format!(
             "suite: small\ntitle: Small\ngateways: [{gateways}]\nscenarios: [./ping.yaml]\nload: ./load.yaml\n\
@@ -104,11 +104,11 @@ impl Bench {
         self.write("suite.yaml", &text);
     }
 
-    /// Makes the folder `./faulty`, a gateway that behaves like that.
+    /// Creates the folder `./faulty`, a gateway with this behaviour.
     pub fn faulty(&self, behaviour: &str) {
         fs::create_dir_all(self.path("faulty")).unwrap();
-        // Only what never becomes ready waits this long to the end; Python starts slowly on a busy
-        // machine.
+        // Only a gateway that never becomes ready exhausts this time; Python starts slowly on a
+        // busy machine.
         let ready_timeout = if behaviour == "hang:1" { "2s" } else { "20s" };
         let spec = include_str!("faulty/gateway.yaml")
             .replace("READY_TIMEOUT", ready_timeout)
@@ -117,7 +117,7 @@ impl Bench {
         self.write("faulty/faulty.py", include_str!("faulty/faulty.py"));
     }
 
-    /// Makes the folder `./mine`, a gateway that is in no list and does what it should.
+    /// Creates the folder `./mine`, a correct gateway that is in no list.
     pub fn own_gateway(&self) {
         fs::create_dir_all(self.path("mine")).unwrap();
         self.write(
@@ -128,7 +128,7 @@ impl Bench {
         self.write("mine/proxy.py", include_str!("own_gateway/proxy.py"));
     }
 
-    /// A file or folder of the bench.
+    /// The path of a file or folder of the bench.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -144,20 +144,20 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Runs `gatebench` with words, separated by spaces, to its end.
+    /// Runs `gatebench` with arguments, separated by spaces, to its end.
     #[track_caller]
     pub fn gatebench(&self, words: &str) -> Finished {
         self.start(words).wait()
     }
 
-    /// Starts `gatebench` with words, separated by spaces.
+    /// Starts `gatebench` with arguments, separated by spaces.
     pub fn start(&self, words: &str) -> Session<'_> {
         let mut command = self.command();
         command.args(words.split_whitespace());
         self.spawn(command)
     }
 
-    /// The program in the bench's folder, marked.
+    /// A command that runs `gatebench` in the bench's folder, with the mark.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
         command
@@ -167,12 +167,12 @@ impl Bench {
         command
     }
 
-    /// The environment variable by which what this bench starts is found again, and its value.
+    /// The environment variable that marks the processes of this bench, and its value.
     pub fn mark(&self) -> (&str, &str) {
         (MARK, &self.mark)
     }
 
-    /// Starts a command, with its output caught.
+    /// Starts a command and captures its output.
     pub fn spawn(&self, mut command: Command) -> Session<'_> {
         let child = command
             .stdin(Stdio::null())
@@ -182,20 +182,20 @@ impl Bench {
         Session::new(self, child.unwrap())
     }
 
-    /// Processes that a `gatebench` of this bench started, itself included.
+    /// The processes that a `gatebench` of this bench started, and the `gatebench` itself.
     pub fn processes(&self) -> Vec<processes::Process> {
         processes::marked(&format!("{MARK}={}", self.mark), self.dir.path())
     }
 
-    /// Folders of the trials that were kept in a run.
+    /// The folders of a run's completed trials.
     pub fn kept_trials(&self, run: &str) -> Vec<String> {
         self.kept_trials_in(&format!("{run}/trials"))
     }
 
-    /// Folders of the trials that were kept below a folder.
+    /// The folders of the completed trials below a folder.
     pub fn kept_trials_in(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
-        // A folder without a record is a trial under way, or one that was cut off.
+        // A folder without a record belongs to a trial that is running or was interrupted.
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap())
             .filter(|entry| entry.path().join("trial.json").exists())
@@ -205,8 +205,8 @@ impl Bench {
         names
     }
 
-    /// Asserts the state after any end of a run: nothing runs, and the finished part is
-    /// reportable.
+    /// Asserts the state after any end of a run: no process is left, and the report has the
+    /// completed trials.
     #[track_caller]
     pub fn assert_reportable(&self, run: &str, trials: usize) {
         assert_eq!(
@@ -222,7 +222,7 @@ impl Bench {
         }
     }
 
-    /// Waits until something is so.
+    /// Polls until there is a result.
     #[track_caller]
     pub fn wait_for<T>(&self, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
@@ -236,7 +236,7 @@ impl Bench {
     }
 }
 
-/// A `gatebench` that runs. Dropped, it is killed.
+/// A running `gatebench`, which is killed on drop.
 pub struct Session<'a> {
     bench: &'a Bench,
     child: Child,
@@ -254,12 +254,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Its process.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until the load goes through the gateway: all its connections are there.
+    /// Waits until the gateway has all connections of the load.
     #[track_caller]
     pub fn until_load(&self) -> processes::Process {
         self.bench.wait_for("the load", || {
@@ -272,12 +272,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to `gatebench`.
     pub fn signal(&self, signal: &str) {
         processes::signal(self.pid(), signal);
     }
 
-    /// Waits for its end. Whatever happened, nothing that it started is left.
+    /// Waits for the end, after which no process that it started may be left.
     #[track_caller]
     pub fn wait(self) -> Finished {
         let bench = self.bench;
@@ -291,7 +291,7 @@ impl<'a> Session<'a> {
         finished
     }
 
-    /// Waits for its end; what it started may take a little longer.
+    /// Waits for the end of `gatebench` only; processes that it started may take a little longer.
     #[track_caller]
     pub fn wait_for_end(mut self) -> Finished {
         let deadline = Instant::now() + PATIENCE;
@@ -321,7 +321,7 @@ impl<'a> Session<'a> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        // Fails where it has ended, which is what is wanted.
+        // Killing fails if the process has ended, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -338,14 +338,14 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<
 /// The output and the exit code of a `gatebench`.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its exit code; none where a signal ended it.
+    /// The exit code; none if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Finished {
-    /// It ended with this code.
+    /// Asserts that it ended with this code.
     #[track_caller]
     pub fn assert_code(&self, code: i32) -> &Self {
         assert_eq!(
@@ -358,7 +358,7 @@ impl Finished {
         self
     }
 
-    /// It printed all these words, besides errors.
+    /// Asserts that it printed all these texts on standard output.
     #[track_caller]
     pub fn assert_prints(&self, words: &[&str]) -> &Self {
         for word in words {
@@ -371,8 +371,8 @@ impl Finished {
         self
     }
 
-    /// A run ended as it should. Loads this short on a machine this busy may all be invalid, which
-    /// is an exit code of its own; then the report says so.
+    /// Asserts a normal end. All loads may be invalid on a busy machine, because they are so short;
+    /// the exit code is then a different one, and the report states the reason.
     #[track_caller]
     pub fn assert_measured(&self) -> &Self {
         if self.code == Some(4) {
@@ -382,7 +382,7 @@ impl Finished {
         self.assert_code(0)
     }
 
-    /// Standard error says all of this.
+    /// Asserts that standard error contains all these texts.
     #[track_caller]
     pub fn assert_says(&self, words: &[&str]) -> &Self {
         for word in words {
@@ -396,7 +396,7 @@ impl Finished {
     }
 }
 
-/// Replaces the phases of a load of the library for commands with `--overlay over`.
+/// Replaces the phases of a load profile of the library, for commands with `--overlay over`.
 pub fn replace_load(folder: &Path, profile: &str, phases: &str) {
     let loads = folder.join("over/scenarios/loads");
     fs::create_dir_all(&loads).unwrap();

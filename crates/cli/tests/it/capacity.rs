@@ -1,4 +1,4 @@
-//! `gatebench capacity` as a person uses it.
+//! `gatebench capacity`, run as a user would.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::folder::gatebench;
 use crate::turns::turn;
 
-/// Searches in steps of 200 ms. The flags are separated by spaces.
+/// Searches with steps of 200 ms. The flags are separated by spaces.
 fn search(folder: &Path, objective: &str, flags: &str) -> Output {
     let words = [
         "capacity",
@@ -43,7 +43,7 @@ fn steps(trial: &Value) -> Vec<&Value> {
 fn a_search_ends_with_a_result_that_its_directory_reproduces() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();
-    // Every machine sustains the highest rate that is tried, so the result is known.
+    // Every machine sustains the highest rate of the search, so the result is known.
     let flags = "--max-rate 50 --arrivals uniform --repeat 1 --connections 4 --for 250";
     let output = search(folder.path(), "p50<9s, errors<99%", flags);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -8,7 +8,7 @@ use crate::turns::turn;
 const CONFIGURE: &str = "- {name: change, open: {rate_per_second: 200, connections_max: 8}, measure: 2400ms, \
                          change: {action: configure, at: 1100ms}}\n";
 
-/// The record of the one trial of a run, and its series.
+/// The record of a run's only trial, and its series.
 #[track_caller]
 fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
     bench.gatebench(&format!(
@@ -44,7 +44,7 @@ fn a_new_route_responses_after_the_change_and_the_others_all_the_time() {
     );
 }
 
-/// It ignores all instructions.
+/// The gateway ignores all instructions.
 #[test]
 fn a_change_that_never_acts_is_seen() {
     let bench = Bench::new();
@@ -151,7 +151,7 @@ fn a_gateways_own_metrics_are_fetched_beside_the_load() {
     );
     let (record, series) = run(&bench, "metrics-scraped", "haproxy");
     let own = &record["phases"][0]["own_metrics"];
-    // A machine that is busy may be late for one.
+    // A busy machine may be late for one of them.
     assert!(
         (2..=3).contains(&own["scrapes"].as_u64().unwrap()),
         "{own:#}"
@@ -181,7 +181,7 @@ fn an_admin_interface_is_called_while_the_load_goes_on() {
     let rounds = "rounds: \"{{ routes.rounds }}\"";
     let often = one.replace(rounds, "rounds: 1\n  under_load_every: 50ms");
     bench.write("mine.yaml", &often);
-    // That the route is not there any more in the end, parity proves.
+    // Parity proves that the route no longer exists at the end.
     let (record, _) = run(&bench, "./mine.yaml", "caddy");
     let admin = &record["phases"][0]["admin"];
     assert_eq!(admin["every_ns"].as_u64(), Some(50_000_000), "{admin:#}");

@@ -1,4 +1,4 @@
-//! Words in, words out: nothing here starts a gateway.
+//! Arguments and printed text; these tests start no gateway.
 
 use std::process::{Command, Stdio};
 
@@ -332,7 +332,7 @@ fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
     assert_eq!(upstream.child.wait().unwrap().code(), Some(0));
 }
 
-/// The response to one request, head and body.
+/// The response to a single request, head and body.
 fn get(address: &str, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -357,7 +357,7 @@ fn a_sweep_beyond_the_descriptors_says_so_before_anything_starts() {
     let phases = plan["load"]["phases"].as_array().unwrap();
     let most = phases.last().unwrap()["closed"]["connections"].as_u64();
     if said.stderr.is_empty() {
-        // Who may raise the hard limit has them all.
+        // A user who may raise the hard limit gets all connections.
         assert_eq!(most, Some(10_000));
         return;
     }

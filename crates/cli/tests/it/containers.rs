@@ -1,5 +1,5 @@
-//! A gateway in a container, with podman in earnest: its socket is one of this test's own, and the
-//! image is made of this program and its libraries, so that no registry is asked.
+//! A gateway in a container of a real podman. The test has its own socket, and builds the image
+//! from this program and its libraries, so it needs no registry.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use crate::processes;
 /// The name of the image.
 const IMAGE: &str = "localhost/gatebench:test";
 
-/// A container engine of this test's own. Dropped, it ends, with what it runs.
+/// A container engine for this test alone. On drop, it ends with everything that it runs.
 struct Podman {
     home: tempfile::TempDir,
     service: Option<Child>,
@@ -48,7 +48,8 @@ impl Podman {
         let mut command = Command::new("podman");
         command
             .args(["--root", &at("root"), "--runroot", &at("run")])
-            // Kernel and capabilities of a test machine may have little: what needs none of them.
+            // The kernel and the capabilities of a test machine may be restricted; these options
+            // need neither.
             .args(["--storage-driver", "vfs", "--cgroup-manager", "cgroupfs"])
             .args(["--events-backend", "file", "--runtime", "runc"])
             .args(words)
@@ -110,7 +111,7 @@ impl Drop for Podman {
             let _ = service.kill();
             let _ = service.wait();
         }
-        // What a failed test left in the engine.
+        // Removes containers that a failed test left in the engine.
         let _ = self.command(&["rm", "--all", "--force"]).status();
     }
 }
@@ -119,7 +120,7 @@ fn run(command: &mut Command) {
     assert!(command.status().unwrap().success(), "{command:?}");
 }
 
-/// Makes the folder `./boxed`: the reference gateway in an image.
+/// Creates the folder `./boxed`: the reference gateway in an image.
 fn boxed(bench: &Bench, image: &str) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
     fs::create_dir_all(bench.path("boxed")).unwrap();
@@ -172,7 +173,7 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
 }
 
-/// The program lies in the image only, and the file in the working folder, which the container
+/// The program exists only in the image; the file is in the working folder, which the container
 /// sees.
 fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
     let reload = |file: &str, out: &str| {
@@ -202,7 +203,7 @@ fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
     boxed(bench, IMAGE);
 }
 
-/// Of two files the first is in the image only, and the second on the machine only.
+/// The first file exists only in the image, the second only on the machine.
 fn extras_are_looked_for_in_the_image(bench: &Bench, podman: &Podman) {
     let checked = |path: &str| {
         boxed(bench, IMAGE);
@@ -223,8 +224,8 @@ fn extras_are_looked_for_in_the_image(bench: &Bench, podman: &Podman) {
     boxed(bench, IMAGE);
 }
 
-/// As a user does it: what is written names the image, and only what nobody else can know is left
-/// to fill in.
+/// As a user does it: the written folder names the image, and leaves only unknown details to fill
+/// in.
 fn a_new_folder_for_an_image_is_filled_in_and_proven(bench: &Bench, podman: &Podman) {
     let words = format!("new gateway mine --container {IMAGE}");
     bench.gatebench(&words).assert_code(0);
@@ -301,7 +302,7 @@ fn images_of_another_version_are_reported(bench: &Bench, podman: &Podman) {
     bench.write("boxed/gateway.yaml", &spec);
 }
 
-/// A container ends with gatebench; where its supervisor is killed as well, with the next start.
+/// A container ends with gatebench. If its supervisor is killed too, the next start removes it.
 fn killed(bench: &Bench, podman: &Podman) {
     bench.load(LONG_MEASURE);
     let session = start(bench, podman, "run suite.yaml --dir killed");
@@ -311,7 +312,7 @@ fn killed(bench: &Bench, podman: &Podman) {
         podman.containers().is_empty().then_some(())
     });
     drop(session);
-    // Else a process of this run could be taken for one of the next.
+    // Otherwise, a process of this run could be mistaken for one of the next.
     bench.wait_for("its processes to be gone", || {
         bench.processes().is_empty().then_some(())
     });
@@ -322,7 +323,7 @@ fn killed(bench: &Bench, podman: &Podman) {
     let supervisor = bench.wait_for("the container's supervisor", || {
         bench.processes().into_iter().find(holds_it)
     });
-    // Stopped, it cannot clean up in the supervisor's place.
+    // A stopped process cannot clean up in place of the supervisor.
     session.signal("STOP");
     processes::signal(supervisor.pid, "KILL");
     session.signal("KILL");

@@ -1,5 +1,5 @@
-//! `gatebench soak` and `gatebench isolation`, on the reference gateway as it is and with known
-//! flaws.
+//! `gatebench soak` and `gatebench isolation`, on the unmodified reference gateway and on one with
+//! known faults.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::bench::replace_load;
 use crate::turns::turn;
 
-/// The load of `gatebench isolation` without its warm-up: what is judged are checks.
+/// The load of `gatebench isolation` without its warm-up: the tests judge only checks.
 const STEADY: &str = "- {name: steady, open: {rate_per_second: 2000}, measure: 8s}\n";
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
@@ -40,7 +40,7 @@ fn faulty() -> PathBuf {
     program
 }
 
-/// A folder with the reference gateway that has faults, as `flawed`, started with these flags.
+/// A folder `flawed` with the faulty reference gateway, started with these flags.
 fn flawed(flags: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     let gateway = folder.path().join("flawed");

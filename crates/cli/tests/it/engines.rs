@@ -1,4 +1,5 @@
-//! External load generators in place of gatebench's own engine: real ones, if they are installed.
+//! External load generators in place of the built-in one, tested with the real programs if they are
+//! installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, Finished, LONG_MEASURE};
 
-/// k6 and wrk measure no less than a second.
+/// k6 and wrk measure for at least a second.
 const CLOSED: &str =
     "- {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 1s, timeout: 2s}\n";
 
@@ -48,7 +49,7 @@ pub fn installed(program: &str) -> bool {
     found
 }
 
-/// A bench in which k6 of `make k6` is found as in the folder of a checkout.
+/// A bench that finds the k6 of `make k6`, as in the folder of a checkout.
 fn bench(load: &str) -> Bench {
     let bench = Bench::new();
     bench.load(load);

@@ -1,10 +1,9 @@
-//! Exit codes of `gatebench run` that say nothing of a gateway: 3, a trial could not be kept, and
-//! 4, nothing that was measured counts. Codes 0, 1, 2 and 130 stand with what causes them.
+//! Exit codes of `gatebench run` that do not describe a gateway: 3 if a trial could not be kept,
+//! and 4 if nothing valid was measured. Other tests cover the codes 0, 1, 2 and 130.
 
 use crate::bench::{Bench, UNHURRIED};
 
-/// More than one connection can carry, and nowhere to wait: most arrivals are dropped on any
-/// machine.
+/// More than one connection can carry, without a queue: any machine drops most arrivals.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
 #[test]
@@ -16,7 +15,7 @@ fn nothing_valid_is_code_4() {
     for words in ["invalid", "were dropped", "Lower the rate below the knee"] {
         assert!(finished.stdout.contains(words), "{}", finished.stdout);
     }
-    // It is not an error: nobody failed, and the trial is kept with its reason.
+    // It is not an error: no part failed, and the trial is kept with its reason.
     assert!(!finished.stderr.contains("error"), "{}", finished.stderr);
     bench.assert_reportable("run", 1);
 }
@@ -30,7 +29,7 @@ fn a_trial_that_cannot_be_kept_is_code_3() {
     bench.wait_for("the first trial", || {
         (!bench.kept_trials("run").is_empty()).then_some(())
     });
-    // Not even root writes to a folder that is gone, nor makes one where a file stands.
+    // Even root cannot write to a deleted folder, or create a folder where a file exists.
     let trials = bench.path("run/trials");
     bench.wait_for("its folder to be out of the way", || {
         std::fs::rename(&trials, bench.path("run/moved")).ok()

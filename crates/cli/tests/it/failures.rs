@@ -1,5 +1,5 @@
-//! Gateways and upstreams that do not do what they should. The error names the culprit and the
-//! remedy, the trial is kept with it, the run goes on with the others, and nothing is left running.
+//! Faulty gateways and upstreams. The error names the culprit and a remedy and is kept with the
+//! trial, the run continues with the others, and no process is left.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -8,11 +8,10 @@ use crate::bench::{Bench, LONG_MEASURE, QUICK};
 use crate::processes::{self, Process};
 use crate::turns::turn;
 
-/// A load of which Python passes on more than 60 requests, also on a busy machine.
+/// A load of which the Python gateway forwards more than 60 requests, even on a busy machine.
 const SECOND: &str = "- {name: throughput, closed: {connections: 8}, measure: 1s, timeout: 2s}\n";
 
-/// Runs the misbehaving gateway next to the reference gateway, whose trial is completed all the
-/// same.
+/// Runs the misbehaving gateway next to the reference gateway, whose trial must still complete.
 #[track_caller]
 fn next_to_a_good_one(behaviour: &str, words: &[&str]) {
     next_to_a_good_one_under(QUICK, behaviour, words);
@@ -113,7 +112,7 @@ fn a_gateway_that_ends_when_it_is_started() {
     );
 }
 
-/// A minute in small: the load would go on for another.
+/// Shortened from a minute: the load would continue for as long again.
 #[test]
 fn a_gateway_that_crashes_under_load_after_a_while() {
     let bench = Bench::new();
@@ -139,7 +138,7 @@ fn a_gateway_that_does_not_stop() {
     bench.faulty("deaf");
     bench.suite("./faulty, reference", 1);
     let finished = bench.gatebench("run suite.yaml --dir run");
-    // What it measured counts all the same, and the next finds a machine without it.
+    // The measurements so far count nevertheless, and the next gateway finds a machine without it.
     finished.assert_measured().assert_says(&[
         "did not end on SIGTERM within 1s and was killed",
         "raise stop.timeout in its gateway.yaml",
@@ -181,7 +180,7 @@ fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
     assert!(waited < Duration::from_secs(25), "only after {waited:?}");
 }
 
-/// The address of a Unix socket holds 107 bytes.
+/// The address of a Unix socket has at most 107 bytes.
 #[test]
 fn a_gateway_with_a_unix_socket_below_a_long_run_directory() {
     let bench = Bench::new();
@@ -237,12 +236,12 @@ fn a_check_begins_with_empty_folders() {
 
 #[test]
 fn a_gateway_that_hangs_under_load() {
-    // The first complaint is about requests without a response or about the parity cases,
-    // depending on how many requests the machine could send.
+    // The first complaint is about requests without a response or about the parity cases, depending
+    // on how many requests the machine managed to send.
     next_to_a_good_one_under(SECOND, "hang:60", &["faulty · ping", " failed"]);
 }
 
-/// Kills a process in mid-trial and lets the rest of the run go on.
+/// Kills a process during a trial; the rest of the run must continue.
 #[track_caller]
 fn killed_in_mid_trial(who: fn(&Process) -> bool, words: &[&str]) {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Where gateways spend their CPU time, by a real perf.
+//! Profiles of gateways' CPU time, sampled by a real perf.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::turns::turn;
 /// The load of `gatebench flame` without its warm-up.
 const COLD: &str = "- {name: profile, closed: {connections: 64}, measure: 10s}\n";
 
-/// Reports whether the machine forbids sampling, which gatebench must then say with a remedy.
+/// Reports whether the machine forbids sampling. gatebench must then report that with a remedy.
 fn is_forbidden(output: &Finished) -> bool {
     let is_reported = output.code == Some(3)
         && output.stderr.contains("perf took no sample")
@@ -83,16 +83,16 @@ fn a_stopped_profile_is_reported_soon() {
                  --frequency 4000 --overlay over --dir run";
     let session = bench.start(words);
     session.until_load();
-    // As much as was sampled in ten seconds of which a warm-up took two.
+    // Long enough for the warm-up and some seconds of sampling.
     thread::sleep(Duration::from_secs(8));
     session.signal("INT");
     let stopped = Instant::now();
-    // No gateway is left to be measured.
+    // No further gateway is left to measure.
     session
         .wait()
         .assert_code(0)
         .assert_says(&["it was stopped early"]);
-    // Reading all of the copies of stacks takes as long as they were taken; reading ends after two
+    // Reading all copied stacks takes as long as sampling them; reading is cut off after two
     // seconds, or ten.
     let took = stopped.elapsed();
     assert!(took < Duration::from_secs(30), "{took:?}");

@@ -1,4 +1,4 @@
-//! `gatebench` in a folder, with its data below that folder.
+//! Runs `gatebench` in a folder, with its data below that folder.
 
 use std::path::Path;
 use std::process::{Command, Output};

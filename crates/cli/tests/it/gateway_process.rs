@@ -1,11 +1,11 @@
-//! `gatebench gateway` as a process of its own.
+//! `gatebench gateway` as a separate process.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// A process that serves. Killed when dropped.
+/// A serving process, which is killed on drop.
 pub struct Gateway {
     pub child: Child,
     pub address: String,
@@ -13,12 +13,12 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// `gatebench gateway FILE`, listening.
+    /// Starts `gatebench gateway FILE` and waits until it listens.
     pub fn start(file: &Path) -> Self {
         Self::run([OsStr::new("gateway"), file.as_os_str()])
     }
 
-    /// `gatebench` with these words, which make it serve, listening.
+    /// Starts `gatebench` with arguments that make it a server, and waits until it listens.
     pub fn run<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
             .args(words)
@@ -43,7 +43,7 @@ impl Gateway {
         assert!(sent.success());
     }
 
-    /// Its lines on standard error.
+    /// The lines of its standard error.
     pub fn complaints(&mut self) -> impl Iterator<Item = String> + use<> {
         let lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
         lines.map_while(Result::ok)
@@ -52,7 +52,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Fails where it has ended, which is what is wanted.
+        // Killing fails if the process has ended, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! `gatebench gateway FILE`: `--check`, and signals: SIGHUP, SIGTERM.
+//! `gatebench gateway FILE`: `--check`, and the signals SIGHUP and SIGTERM.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -44,7 +44,7 @@ fn a_hangup_makes_the_gateway_read_its_file_again() {
         gateway.said.next().unwrap().unwrap(),
         "gateway has reloaded its file"
     );
-    // A worker takes it up when it comes round to it; the connection stays.
+    // A worker uses the new file in its next round; the connection stays open.
     while !ask(&mut client).ends_with("second") {}
 
     std::fs::write(&file, configuration("third").replace("upstream", "upsteam")).unwrap();
@@ -57,8 +57,8 @@ fn a_hangup_makes_the_gateway_read_its_file_again() {
     );
 }
 
-/// A gateway with an open request, which its origin has received but not responded to; and the
-/// origin's side.
+/// Returns a gateway with an open request that its origin has received but not responded to, the
+/// client's connection, and the origin's connection.
 fn with_a_request_under_way(folder: &Path) -> (Gateway, TcpStream, TcpStream) {
     let origin = TcpListener::bind("127.0.0.1:0").unwrap();
     let file = folder.join("gateway.json");
@@ -86,7 +86,7 @@ fn a_first_signal_lets_requests_be_finished() {
     gateway.signal("-TERM");
     let shown = gateway.complaints().next().unwrap();
     assert!(shown.starts_with("gateway is finishing open requests"));
-    // From then on it knows that the response is the last.
+    // From then on, the gateway knows that the response is the last one.
     while TcpStream::connect(&gateway.address).is_ok() {}
     peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         .unwrap();
@@ -125,8 +125,8 @@ fn cpu_s(pid: u32) -> f64 {
 fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
-    // Each policy reads the whole body. Together they take seconds of the worker's time, which
-    // looks at nothing else meanwhile.
+    // Each policy reads the whole body. Together, they take seconds of the worker's time, during
+    // which it handles no other event.
     let policies = vec![json!({"request_json": {"remove": ["/none"]}}); 2_000];
     let configuration = json!({
         "listen": ["127.0.0.1:0"],
@@ -165,8 +165,8 @@ fn signals_end_it_while_it_reads_its_file_again() {
     let made = Command::new("mkfifo").arg(&file).status().unwrap();
     assert!(made.success());
     gateway.signal("-HUP");
-    // Opening returns when the gateway has opened its end; then the gateway waits for text that
-    // never comes.
+    // Opening returns when the gateway has opened the other end; the gateway then waits for text
+    // that never comes.
     let pipe = std::fs::File::options().write(true).open(&file).unwrap();
     let mut client = TcpStream::connect(&gateway.address).unwrap();
     assert!(ask(&mut client).ends_with("first"));

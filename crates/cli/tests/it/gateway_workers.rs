@@ -1,4 +1,4 @@
-//! `gatebench gateway FILE` with several workers: requests that fail next to good ones, on every
+//! `gatebench gateway FILE` with several workers: failing requests next to good ones, on every
 //! worker.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use gatebench_model::{Check, Request, Scenario};
 use serde_json::json;
 
 const WORKERS: usize = 3;
-/// The threads that send at the same time, each over that many connections of each kind in turn.
+/// Threads that send at the same time, each over several connections of each kind.
 const THREADS: usize = 8;
 const CONNECTIONS: usize = 8;
 const ROUNDS: usize = 20;
@@ -107,7 +107,7 @@ fn assert_right(response: &Response, checks: &[Check]) {
     }
 }
 
-/// Sends both kinds by turns over connections of their own; each response must be correct.
+/// Alternates between the two kinds, each over its own connections; each response must be correct.
 fn load(scenario: &Scenario, address: &str) {
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -174,7 +174,8 @@ fn the_failing_half_gets_its_fault_and_the_good_half_its_responses_on_every_work
                 expected,
                 "{name} {class}: {counts:?}"
             );
-            // A connection stays with its worker, and each sends as much as any other.
+            // A connection stays with its worker, and each connection sends the same number of
+            // requests.
             assert!(counts.iter().all(|count| count % ROUNDS == 0), "{counts:?}");
             assert_eq!(
                 counts.iter().all(|count| *count > 0),

@@ -1,12 +1,12 @@
-//! Gateways as a user has them: those in the list, installed or not, and one of his own that is in
-//! none.
+//! Gateways as a user has them: those in the list, installed or not, and a gateway of the user that
+//! is in no list.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::bench::Bench;
 
-/// Asked of each gateway, as fast as it goes: the proof is what counts.
+/// Sends a hundred requests as fast as possible; only the proof matters.
 const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
 /// The policies and protocols of nginx.
@@ -17,7 +17,7 @@ const NATIVE: [&str; 5] = [
     "http2-in",
     "tls-upstream",
 ];
-/// The policies together, with edits of JSON both ways.
+/// The same with `pipeline`, which combines policies and includes JSON edits in both directions.
 const WHOLE: [&str; 5] = [
     "proxy-json",
     "api-key",
@@ -26,7 +26,7 @@ const WHOLE: [&str; 5] = [
     "tls-upstream",
 ];
 
-/// Each by itself, so that none waits for the others.
+/// Runs a gateway alone, so that no test waits for the others.
 #[track_caller]
 fn is_run_and_proven(gateway: &str, scenarios: &[&str]) {
     let bench = Bench::new();
@@ -136,7 +136,7 @@ fn an_installation_that_fails_does_not_keep_others_from_theirs() {
         ]);
 }
 
-/// The scenarios of a plain proxy that start in a second each.
+/// The scenarios of a plain proxy, each of which starts within a second.
 const PLAIN: &str =
     "--scenario contract --scenario proxy-json --scenario routes-100 --scenario upstreams-50";
 
@@ -161,7 +161,7 @@ fn a_new_gateway_is_a_plain_proxy_that_works() {
     }
 }
 
-/// Its folder is written by contract 1, as folders were before.
+/// The folder follows contract 1, like older folders.
 #[test]
 fn a_gateway_in_no_list_is_proven_and_measured() {
     let bench = Bench::new();
@@ -185,7 +185,7 @@ fn a_gateway_in_no_list_is_proven_and_measured() {
 fn wrong_responses_are_shown_side_by_side() {
     let bench = Bench::new();
     bench.own_gateway();
-    // It lets everybody in, and opens a connection for each request.
+    // The proxy lets everyone in, and opens a connection for each request.
     let proxy = bench
         .read("mine/proxy.py")
         .replace("not in CONFIG[\"keys\"]", "is None")
@@ -302,7 +302,7 @@ fn an_installation_is_described_before_it_starts() {
         ]);
 }
 
-/// A wheel of a package with one program, which says its version.
+/// A wheel with one program that prints its version.
 const WHEEL: &str = "\
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1] + '/mine_server-1.2.3-py3-none-any.whl', 'w') as wheel:
@@ -357,7 +357,7 @@ fn of_a_package_only_the_bytes_that_were_pinned_are_installed() {
     assert!(bench.path("data/gatebench/bin/mine").exists());
 }
 
-/// Builds an archive and a library next to the `pom.xml` that follows `--file`.
+/// Builds an archive and a library next to the `pom.xml` given by `--file`.
 const MAVEN: &str = "\
 #!/bin/sh
 while [ \"$1\" != --file ]; do shift; done
@@ -487,7 +487,7 @@ fn a_gateway_that_hangs_at_its_stop_fails_the_check() {
         ]);
 }
 
-/// To write it: `gatebench list gateways --markdown > docs/guide/GATEWAYS.md`.
+/// To update the page: `gatebench list gateways --markdown > docs/guide/GATEWAYS.md`.
 #[test]
 fn the_page_of_gateways_is_what_the_folders_say() {
     let bench = Bench::new();

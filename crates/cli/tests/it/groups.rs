@@ -1,4 +1,4 @@
-//! Scenarios with several groups: planned, measured and reported apart.
+//! Scenarios with several groups, which are planned, measured and reported separately.
 
 use serde_json::Value;
 

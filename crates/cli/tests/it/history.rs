@@ -1,4 +1,4 @@
-//! `gatebench compare`, `baseline`, `history` and `audit RUN` as a person uses them.
+//! `gatebench compare`, `baseline`, `history` and `audit RUN`, run as a user would.
 
 #[path = "../../../studies/tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests of analysis use the rest of it")]
@@ -13,7 +13,7 @@ use common::{SECOND_NS, SECONDS};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Exit code, standard output and standard error.
+/// Runs `gatebench` and returns exit code, standard output and standard error.
 fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
         .args(words.split_whitespace())
@@ -28,7 +28,7 @@ fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
     )
 }
 
-/// Eighteen nights of one block; from the seventh on haproxy takes 1.3 times its CPU time.
+/// Eighteen nights of one block; from the seventh night on, haproxy takes 1.3 times its CPU time.
 fn nights() -> TempDir {
     let folder = TempDir::new().unwrap();
     for night in 1..=18_u32 {

@@ -1,4 +1,4 @@
-//! `gatebench import`, `run` of the folders that it makes, and `--config` with a user's own files.
+//! `gatebench import`, `run` with the resulting folders, and `--config` with files of a user.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::turns::turn;
 
-/// A configuration that every gateway with these policies can be compared with.
+/// A configuration whose policies every gateway in the comparison has.
 const KONG: &str = "\
 _format_version: '3.0'
 services:
@@ -25,7 +25,7 @@ consumers:
   - {username: alice, keyauth_credentials: [{key: a-secret-of-alices}]}
 ";
 
-/// A configuration that can only run with other ports, paths and addresses.
+/// A configuration that runs only after its ports, paths and addresses are replaced.
 const NGINX: &str = "\
 user nobody;
 worker_processes auto;
@@ -146,7 +146,7 @@ fn two_files_are_compared_by_name() {
         ]);
 }
 
-/// Lines of an access log: this many requests for each path.
+/// Lines of an access log with this many requests for each path.
 fn log(counts: &[(&str, usize)]) -> String {
     let total: usize = counts.iter().map(|(_, count)| count).sum();
     let mut log = String::new();
@@ -154,7 +154,7 @@ fn log(counts: &[(&str, usize)]) -> String {
         .iter()
         .flat_map(|(path, count)| std::iter::repeat_n(path, *count));
     for (number, path) in paths.enumerate() {
-        // Every second has as many requests.
+        // Spreads the requests evenly over the seconds.
         let (minute, second) = (number * 600 / total / 60, number * 600 / total % 60);
         writeln!(log, "192.0.2.1 - - [31/Jan/2025:14:{minute:02}:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 300").unwrap();
     }

@@ -1,8 +1,8 @@
-//! Someone stops a run: what was finished is kept, nothing is left running.
+//! A user stops a run: finished trials are kept, and no process is left.
 
 use crate::bench::{Bench, LONG_MEASURE, LONG_WARM_UP};
 
-/// Starts a run, sends signals once its load goes through the gateway, and sees what is left.
+/// Starts a run, sends signals once the gateway has its load, and checks what is left.
 #[track_caller]
 fn interrupted(load: &str, signals: &[&str]) {
     let bench = Bench::new();
@@ -14,7 +14,8 @@ fn interrupted(load: &str, signals: &[&str]) {
     }
     let finished = session.wait();
     finished.assert_code(130).assert_says(&["interrupted"]);
-    // With the processes their ports are free; another test may have taken them by now.
+    // The ports are free once the processes have ended. This is not tested, because another test
+    // may have taken them.
     assert!(bench.processes().is_empty(), "{:?}", bench.processes());
     let report = bench.gatebench("report run");
     assert!(

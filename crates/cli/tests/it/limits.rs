@@ -1,10 +1,10 @@
-//! Limits of gateways where the machine does not let them be set.
+//! Limits of gateways on machines where they cannot be set.
 
 use std::process::Command;
 
 use crate::bench::{Bench, MARK, Session};
 
-/// Runs gatebench where no control group can be seen.
+/// Runs gatebench where it can see no control group.
 fn without_groups<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
     let mut command = Command::new("unshare");
     let inner = bench.command();

@@ -16,7 +16,7 @@ use crate::serving::Serving;
 
 const PATH: &str = "/json/valid";
 
-/// An upstream, and loads that go to it.
+/// An upstream, and the loads that are sent to it.
 struct Loads {
     bench: Bench,
     upstream: Serving,
@@ -58,7 +58,7 @@ impl Loads {
     }
 }
 
-/// Standard output is one JSON document and nothing else.
+/// Asserts that standard output is a single JSON document.
 #[track_caller]
 pub fn json(finished: &Finished, code: i32) -> Value {
     finished.assert_code(code);
@@ -112,7 +112,7 @@ fn a_closed_load_counts_what_the_upstream_counts() {
 #[test]
 fn json_has_every_figure_and_null_where_samples_are_few() {
     let loads = Loads::new();
-    // Of 30 requests or more it is judged whether the rate was achieved.
+    // The achieved rate is judged from 30 requests on.
     let found = loads.json("--rate 80 -d 300ms --warm-up 0s -c 2", 0);
     assert_eq!(number(&found, "/intended"), 24);
     for times in ["response_time_ns", "service_time_ns", "lateness_ns"] {
@@ -229,7 +229,7 @@ fn a_number_of_requests_is_sent_exactly() {
             "{flags}"
         );
     }
-    // What is no warm-up may be said.
+    // An explicit warm-up of zero is accepted.
     loads.load("-n 10 --warm-up 0s").assert_code(0);
     let renewed = loads.json("-n 20 -c 2 --requests-per-connection 2 --think 1ms", 0);
     assert!(number(&renewed, "/connections_opened") >= 10, "{renewed:#}");
@@ -265,7 +265,7 @@ fn requests_come_from_files_and_with_stages() {
     unknown
         .assert_code(2)
         .assert_says(&["'id'", "--data-file id.csv"]);
-    // Blanks in braces, as scenarios have them.
+    // Spaces inside the braces, as in scenarios.
     let mut command = bench.command();
     let url = format!("{origin}/anything/{{{{ users.id }}}}");
     command.args(["load", "--json", "-n", "2", "--data-file", "users.csv"]);
@@ -306,7 +306,7 @@ fn thresholds_and_checks_make_the_exit_code() {
     loads
         .load(&format!("{quick} --check status=201"))
         .assert_code(1);
-    // A threshold on checks says how many may fail.
+    // A threshold on checks states how many may fail.
     loads
         .load(&format!(
             "{quick} --check status=201 --threshold checks>=0%"
@@ -328,7 +328,7 @@ fn thresholds_and_checks_make_the_exit_code() {
 #[test]
 fn a_threshold_over_nothing_is_not_kept() {
     let loads = Loads::new();
-    // The only arrival falls into the warm-up.
+    // The only request arrives during the warm-up.
     let nothing = "--rate 1 --warm-up 100ms -d 100ms";
     let found = loads.json(nothing, 4);
     assert_eq!(number(&found, "/requests"), 0);
@@ -550,7 +550,7 @@ fn the_screen_fits_a_hundred_columns_and_names_what_is_left_out() {
     ] {
         let load = loads.load(flags);
         assert!(load.stdout.contains(said), "{flags}: {}", load.stdout);
-        // Who reads both streams together reads the plan once.
+        // A user who reads both streams together sees the plan only once.
         assert!(!load.stderr.contains("GET http"), "{}", load.stderr);
     }
 }

@@ -1,5 +1,5 @@
-//! The command as a user has it: real processes, real files, exit codes and words.
-// A table of cases is as long as it has cases.
+//! The command as a user runs it: real processes, real files, exit codes and printed text. Tables
+//! of cases may be longer than the limit for functions.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 

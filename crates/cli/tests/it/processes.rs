@@ -1,4 +1,4 @@
-//! Processes as `/proc` shows them.
+//! Reads processes from `/proc`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Process {
     pub pid: u32,
-    /// Its command line, word by word.
+    /// The arguments of its command line.
     pub command: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl Process {
         self.command.get(1).is_some_and(|word| word == "upstream")
     }
 
-    /// Sockets it has open.
+    /// The number of its open sockets.
     pub fn sockets(&self) -> usize {
         let descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid))
             .into_iter()
@@ -39,8 +39,8 @@ impl Process {
     }
 }
 
-/// Every process with `NAME=VALUE` in its environment, or at work in a folder: one that renames
-/// itself writes over its environment.
+/// Every process that has `NAME=VALUE` in its environment or whose working directory is below a
+/// folder. The latter finds processes that rename themselves, which overwrites their environment.
 pub fn marked(mark: &str, folder: &Path) -> Vec<Process> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

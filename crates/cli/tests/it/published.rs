@@ -8,7 +8,7 @@ use crate::bench::Bench;
 
 const SECRET: &str = "SEKRET-API-KEY-123";
 
-/// A route behind a key, over the gateways of the suite.
+/// Sets up a route that requires a key, and the gateways of the suite.
 fn keyed(bench: &Bench, gateways: &str) {
     let response = "checks: [{status: 200}, {body_contains: ok}]";
     let request = format!("path: /ping, headers: {{X-Api-Key: {SECRET}}}, {response}");
@@ -29,7 +29,7 @@ fn keyed(bench: &Bench, gateways: &str) {
     bench.write("suite.yaml", &suite);
 }
 
-/// A gateway that ends at once, with these words of Python on standard error.
+/// Sets up a gateway that ends at once and writes this Python string to standard error.
 fn ends_with(bench: &Bench, words: &str) {
     bench.faulty("honest");
     let spec = bench.read("faulty/gateway.yaml") + "policies: {api_key: native}\n";
@@ -122,7 +122,7 @@ fn a_report_publishes_nothing_that_a_link_leads_to() {
         .assert_code(2)
         .assert_says(&["gateway.json: is a symbolic link", "  → "]);
     assert!(printed.stdout.is_empty(), "{}", printed.stdout);
-    // Nor does it write through one.
+    // Nor does it write through a link.
     fs::remove_file(&file).unwrap();
     fs::write(&file, "{}").unwrap();
     symlink(bench.path("mine"), bench.path("run/report.tmp")).unwrap();

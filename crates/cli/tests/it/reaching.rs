@@ -1,5 +1,5 @@
-//! Connections of `gatebench load` to a server: Unix sockets, TLS, client certificates, and nothing
-//! but connections.
+//! How `gatebench load` reaches a server: Unix sockets, TLS, client certificates, and connections
+//! without requests.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -20,7 +20,7 @@ use crate::serving::Serving;
 fn a_unix_socket_is_reached_and_http2_is_not_taken_for_granted() {
     let bench = Bench::new();
     let listener = UnixListener::bind(bench.path("server.sock")).unwrap();
-    // Ends with the test's process: it waits for a connection that never comes.
+    // The thread ends with the test process: it waits for a connection that never comes.
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut request = [0; 1024];
@@ -87,14 +87,14 @@ fn the_response_to_an_unknown_path_lists_the_known_ones() {
     );
 }
 
-/// nginx that lets in who shows the one certificate it knows.
+/// An nginx that admits only clients with the one certificate that it knows.
 struct Guarded {
     nginx: Child,
     port: u16,
 }
 
 impl Guarded {
-    /// Writes server.pem, and what the client shows: client.pem and client.key.
+    /// Writes server.pem, and the client's client.pem and client.key.
     fn start(bench: &Bench) -> Self {
         let server = self_signed(&["localhost"]).unwrap();
         let client = self_signed(&["client"]).unwrap();
@@ -146,7 +146,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // Its worker ends when the master is asked to stop, not when that is killed.
+        // The worker ends if the master is asked to stop, but not if the master is killed.
         let _ = kill_process(Pid::from_child(&self.nginx), Signal::TERM);
         let _ = self.nginx.wait();
     }

@@ -1,6 +1,6 @@
-//! Gateways on another host, over a real `ssh` to a real sshd: one of this test's own on 127.0.0.1,
-//! with its own keys, configuration and folders. The processes there differ from those here by
-//! their environment, which sshd sets, and by the folder for temporary files.
+//! Gateways on another host, over a real `ssh` to a real sshd that runs on 127.0.0.1 for this test,
+//! with its own keys, configuration and folders. Processes of the remote end are recognised by
+//! their environment, which sshd sets, and by their folder for temporary files.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -11,20 +11,20 @@ use std::process::{Child, Command, Stdio};
 use crate::bench::{Bench, LONG_MEASURE, Session};
 use crate::processes::{self, Process};
 
-/// Where Debian has it: not on a user's PATH.
+/// The path in Debian, which is not on a user's PATH.
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// Of root's sshd; a container's /run has none.
+/// The folder that sshd needs if it runs as root; it does not exist in a container's /run.
 const PRIVILEGE_SEPARATION: &str = "/run/sshd";
 
-/// An sshd of this test's own. Dropped, it ends.
+/// An sshd for this test, which ends on drop.
 struct Far {
     sshd: Child,
 }
 
 impl Far {
-    /// Starts it, and makes `far` a host that `ssh` knows in this bench; `cache` is where programs
-    /// are kept there.
+    /// Starts sshd, and makes `far` a host that `ssh` knows in this bench. `cache` is the folder
+    /// for programs on that host.
     fn start(bench: &Bench, cache: &Path) -> Self {
         for folder in ["far-tmp", "far-cache", "bin"] {
             fs::create_dir_all(bench.path(folder)).unwrap();
@@ -38,7 +38,7 @@ impl Far {
             assert!(made.unwrap().success());
         }
         if !Path::new(PRIVILEGE_SEPARATION).exists() {
-            // Where this is not root's test, sshd does without.
+            // If the test does not run as root, sshd does not need this folder.
             let _ = fs::DirBuilder::new()
                 .mode(0o755)
                 .create(PRIVILEGE_SEPARATION);
@@ -69,7 +69,7 @@ impl Drop for Far {
 }
 
 /// The configuration of sshd and ssh. A wrapper on PATH replaces the configuration in the user's
-/// home, which this test leaves alone.
+/// home, which remains unchanged.
 fn configure(bench: &Bench, port: u16, cache: &Path) {
     let at = |name: &str| bench.path(name).display().to_string();
     let (mark, value) = bench.mark();
@@ -96,7 +96,7 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
         host("far", port, &at("user-key"), &at("known")),
         host("refusing", port, &at("other-key"), &at("known")),
         host("unknown", port, &at("user-key"), &at("nobody-known")),
-        // The discard port: nothing listens there.
+        // The discard port, on which no process listens.
         host("deaf", 9, &at("user-key"), &at("known")),
     ];
     bench.write("ssh.conf", &text.concat());
@@ -108,7 +108,7 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
     fs::set_permissions(bench.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// gatebench without its debugging information, which would be sent as well.
+/// gatebench without debugging information, which would be copied as well.
 fn stripped(bench: &Bench) -> PathBuf {
     let program = bench.path("gatebench");
     if !program.exists() {
@@ -135,7 +135,7 @@ fn start<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
     bench.spawn(command)
 }
 
-/// Nothing runs, and the far end's folder is gone.
+/// Asserts that no process runs and the folder of the remote end is gone.
 fn assert_nothing_left(bench: &Bench) {
     bench.wait_for("everything to have ended", || {
         bench.processes().is_empty().then_some(())
@@ -224,7 +224,7 @@ fn a_connection_that_breaks_ends_what_runs_there() {
 #[test]
 fn an_unusable_host_is_reported_with_the_remedy() {
     let bench = Bench::new();
-    // The kernel's own file system: nobody makes a folder there.
+    // A file system of the kernel, in which folders cannot be created.
     let _far = Far::start(&bench, Path::new("/sys"));
     for (host, said) in [
         (

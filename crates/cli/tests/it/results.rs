@@ -1,4 +1,4 @@
-//! Runs that go well, and what they leave.
+//! Successful runs and their results.
 
 use std::fs;
 use std::path::Path;
@@ -37,8 +37,8 @@ fn the_tour_is_reported_on_the_terminal_and_in_files() {
     assert_first_screen_fits(&bench.path("run"));
 }
 
-/// Asserts that the first screen of a tour fits 25 lines of 80 columns, with the blank lines around
-/// it and the path below it. What other programs spoil on a busy machine comes after.
+/// Asserts that the first screen of a tour fits into 25 lines of 80 columns, including the blank
+/// lines around it and the path below it. Notes about disturbances on a busy machine come after it.
 #[track_caller]
 fn assert_first_screen_fits(run: &Path) {
     let findings = gatebench_studies::analyse(&Run::open(run).unwrap()).unwrap();
@@ -135,7 +135,7 @@ fn a_report_is_rebuilt_byte_for_byte() {
     FILES
         .iter()
         .for_each(|name| fs::remove_file(bench.path("run").join(name)).unwrap());
-    // Elsewhere, under another name, it still is the same.
+    // After the directory is moved and renamed, the report is still the same.
     fs::rename(bench.path("run"), bench.path("moved")).unwrap();
     bench.gatebench("report moved").assert_code(0);
     for (name, before) in FILES.iter().zip(before) {
@@ -211,7 +211,7 @@ fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
         )
     };
     let upstream = Serving::start(&bench, &["upstream", "ping"]);
-    // The scenario needs only its routes: other routes of the gateway are its owner's matter.
+    // The scenario needs only its own routes; other routes of the gateway do not matter.
     let unneeded = "  - {name: no route, request: {path: /pingx, checks: [{status: 404}]}, reaches_upstream: false}\n";
     bench.write("ping.yaml", &(bench.read("ping.yaml") + unneeded));
     bench.write("gateway.json", &config(upstream.port));

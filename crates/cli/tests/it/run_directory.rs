@@ -1,4 +1,4 @@
-//! Run directories that cannot be written, are full, or belong to someone else.
+//! Run directories that are read-only, full, or owned by another user.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ fn a_disk_that_becomes_full() {
     let bench = Bench::new();
     bench.suite("reference", 4);
     let Some(disk) = Disk::mount(&bench, "4m") else {
-        // A person without root may leave it out; the machine that decides may not.
+        // Developers without root may skip this test; CI may not.
         let is_required = std::env::var_os("CI").is_some();
         assert!(
             !is_required,
@@ -125,13 +125,13 @@ fn a_damaged_trial_is_named() {
         .assert_says(&[&record, "damaged", "  → "]);
 }
 
-/// A small disk of its own, unmounted when dropped.
+/// A small file system, which is unmounted on drop.
 struct Disk {
     at: std::path::PathBuf,
 }
 
 impl Disk {
-    /// None where this user may not mount.
+    /// None if the user may not mount.
     fn mount(bench: &Bench, size: &str) -> Option<Self> {
         let at = bench.path("disk");
         std::fs::create_dir(&at).unwrap();
@@ -145,13 +145,13 @@ impl Disk {
             .then_some(Self { at })
     }
 
-    /// Leaves no byte free.
+    /// Fills the file system completely.
     fn fill(&self) {
         let filler = std::fs::write(self.at.join("filler"), vec![0; 8 << 20]);
         assert!(filler.is_err(), "it is smaller than that");
     }
 
-    /// Gives the space back.
+    /// Frees the space again.
     fn free(&self) {
         std::fs::remove_file(self.at.join("filler")).unwrap();
     }

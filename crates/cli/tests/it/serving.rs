@@ -1,11 +1,11 @@
-//! Parts of gatebench that serve by themselves.
+//! Parts of gatebench that are servers.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
 use crate::bench::{Bench, MARK};
 
-/// A listening process, which is killed when dropped. It has no mark, because it must outlive runs.
+/// A listening process, which is killed on drop. It has no mark, because it must outlive runs.
 pub struct Serving {
     pub child: Child,
     pub port: u16,
@@ -37,7 +37,7 @@ impl Serving {
     }
 }
 
-/// Waits for the first line on standard output, which a process that serves prints when it listens.
+/// Waits for the first line on standard output, which a server prints when it listens.
 pub fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     let mut output = BufReader::new(child.stdout.take().unwrap());

@@ -1,4 +1,4 @@
-//! A soak that somebody stops, and takes up again.
+//! A soak that a user stops and resumes.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Specifications: steps that become a run, trials that are tried again, and versions side by side.
+//! Specifications: steps that become a run, failed trials that are repeated, and several versions
+//! in one run.
 
 use std::process::Command;
 
@@ -24,7 +25,7 @@ steps:
   - teardown
 ";
 
-/// The `start:` of a gateway that fails the first time that it is started.
+/// The `start:` of a gateway whose first start fails.
 const FAILS_ONCE: &str = r#"start:
   - sh
   - -c
@@ -32,7 +33,7 @@ const FAILS_ONCE: &str = r#"start:
   - sh
 "#;
 
-/// Writes a gateway folder `mine` whose program fails the first time that it is started.
+/// Writes a gateway folder `mine` whose program fails at its first start.
 fn write_gateway_that_fails_once(bench: &Bench) {
     bench.own_gateway();
     let marker = bench.path("has-failed").display().to_string();
@@ -215,8 +216,8 @@ files: [{template: gateway.json, to: gateway.json}]
 start: [ '{{ binary }}', '{{ work }}/gateway.json' ]
 ";
 
-/// Makes a repository with two commits, whose build makes the program `gw` of the versions 1.0 and
-/// 2.0; a run of it needs what was built in its commit.
+/// Creates a repository with two commits. Their builds create the program `gw` in versions 1.0 and
+/// 2.0, which needs a file that was built in the same commit.
 fn repository(bench: &Bench) {
     let git = |words: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.test"];

@@ -1,5 +1,6 @@
-//! Every scenario of every suite in its shortest length on the reference gateway, and many of them
-//! on nginx: what a gateway has holds its cases and checks, and what it has not is *not supported*.
+//! Runs every scenario of every suite in the shortest length on the reference gateway, and many of
+//! them on nginx. If a gateway has the features, all cases and checks must hold; otherwise the
+//! scenario is *not supported*.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +13,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::turns::turn;
 
-/// Suites whose scenarios have sizes, loads of their own or direct requests of their own: these
-/// run as they are.
+/// Suites whose scenarios define sizes, loads or direct requests: these run unchanged.
 const WHOLE_OF_SOAP: [&str; 2] = ["soap", "soap-endurance"];
 const WHOLE_OF_OTHERS: [&str; 2] = ["gravitee", "kong-benchmark"];
 
@@ -21,11 +21,10 @@ fn is_whole(suite: &str) -> bool {
     WHOLE_OF_SOAP.contains(&suite) || WHOLE_OF_OTHERS.contains(&suite)
 }
 
-/// Scenarios of one run, which must end before a test loses its patience.
+/// The number of scenarios in one run, which must end before a test loses its patience.
 const RUN_SCENARIOS: usize = 16;
 
-/// The needs of scenarios that gateways have no feature for. Everything else they must
-/// do.
+/// Features that scenarios need but the reference gateway lacks. It must have every other one.
 const NOT_BY_REFERENCE: [&str; 1] = ["admin"];
 const NOT_BY_NGINX: [&str; 12] = [
     "admin",
@@ -43,7 +42,7 @@ const NOT_BY_NGINX: [&str; 12] = [
 ];
 const NOT_BY_NGINX_WITH_LUA: [&str; 4] = ["metrics", "openapi", "soap.gzip", "soap.parameters"];
 
-/// Runs stylesheets in nginx, where it is installed.
+/// The module that runs stylesheets in nginx, at the path where it is installed.
 const XSLT_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_xslt_filter_module.so";
 
 /// The outcome of each scenario on each gateway.
@@ -63,7 +62,7 @@ fn is_disturbed(load: &str) -> bool {
     load.phases.iter().any(|phase| phase.is_disturbed())
 }
 
-/// The scenarios of a suite in whose loads something happens.
+/// The scenarios of a suite whose loads contain a change or a failure.
 fn disturbed(suite: &Suite) -> Vec<String> {
     let scenarios = suite.scenarios.iter();
     let is_its = |it: &&SuiteScenario| is_disturbed(it.load(false).unwrap_or(&suite.load));
@@ -73,9 +72,9 @@ fn disturbed(suite: &Suite) -> Vec<String> {
         .collect()
 }
 
-/// Runs these words in the shortest length, and returns the outcome of each trial. Everything that
-/// was measured must be as its scenario says. On a busy machine a response may come
-/// too late: what did not hold is run once more, alone.
+/// Runs a command in the shortest length, and returns the outcome of each trial. All checks of the
+/// scenarios must hold. On a busy machine, a response may come too late, so failed scenarios are
+/// run once more, alone.
 fn smoke(words: &str, gateways: &[&str]) -> Outcomes {
     let (mut outcomes, failed) = smoke_once(words, gateways);
     let suite = words
@@ -98,7 +97,7 @@ fn smoke(words: &str, gateways: &[&str]) -> Outcomes {
     outcomes
 }
 
-/// The outcomes, and what did not hold in which trials.
+/// The outcomes of all trials, and the failures by trial.
 fn smoke_once(words: &str, gateways: &[&str]) -> (Outcomes, Outcomes) {
     let bench = Bench::new();
     let gateways: String = gateways
@@ -129,8 +128,7 @@ fn smoke_once(words: &str, gateways: &[&str]) -> (Outcomes, Outcomes) {
     (outcomes, failed)
 }
 
-/// The failures among the cases before and after the load, and the checks of every response in
-/// it.
+/// The failed cases before and after the load, and the failed checks of responses during the load.
 fn wrong(record: &Value) -> Option<String> {
     for proof in ["parity_before", "parity_after"] {
         let cases = record[proof]["cases"].as_array().unwrap();
@@ -169,7 +167,7 @@ fn is_had(variant: &str, scenario: &Scenario) -> bool {
     has_all && (is_reference || !uses_saxon())
 }
 
-/// Each gateway has done what it has, and nothing of what it is known not to have.
+/// Asserts that each gateway supports all scenarios whose features it has, and none of the others.
 #[track_caller]
 fn assert_supported(outcomes: &Outcomes) {
     let scenarios = Library::default().scenarios().unwrap();
@@ -181,8 +179,8 @@ fn assert_supported(outcomes: &Outcomes) {
     }
 }
 
-/// Runs every other scenario of suites without loads of their own; all of them in one test would be
-/// the longest.
+/// Runs every other scenario of the suites that define no loads; a single test of all would take
+/// longest.
 #[track_caller]
 fn half_of_the_plain_scenarios_holds(half: usize) {
     let plain = suites()
@@ -206,14 +204,14 @@ fn half_of_the_plain_scenarios_holds(half: usize) {
     for names in names.chunks(RUN_SCENARIOS) {
         plain_scenarios_hold(names, "reference");
     }
-    // The tests of crate testbed prove every policy of nginx.
+    // The tests of the crate `testbed` prove every policy of nginx.
     let some: Vec<String> = names.into_iter().step_by(4).collect();
     plain_scenarios_hold(&some, "nginx");
 }
 
 #[track_caller]
 fn plain_scenarios_hold(names: &[String], gateway: &str) {
-    // Some suites are called like a scenario.
+    // Some suites have the same name as a scenario.
     let words = format!("--no-direct --scenario {}", names.join(" --scenario "));
     let outcomes = smoke(&words, &[gateway]);
     assert_eq!(outcomes.len(), names.len(), "a trial is missing");
@@ -251,7 +249,7 @@ fn changes_during_a_load_hold() {
     assert!(seen >= 4, "{seen}");
 }
 
-/// Runs these suites on the reference gateway and without a gateway, and on nginx.
+/// Runs these suites on the reference gateway, on nginx, and without a gateway.
 #[track_caller]
 fn whole_suites_hold(suites: &[&str]) {
     for suite in suites {
@@ -316,10 +314,10 @@ fn cold_starts_have_a_section_of_their_own() {
     let cells = rows[0]["cells"].as_array().unwrap();
     let median = |index: usize| cells[index]["estimate"]["median"].as_f64();
     let (after_ns, resolution_ns) = (median(0).unwrap(), median(1).unwrap());
-    // The program takes at least this long to begin, and has some seconds on a busy machine.
+    // The program takes at least this long to start, and may take some seconds on a busy machine.
     assert!((1e5..2e10).contains(&after_ns), "{after_ns} ns");
     assert!(resolution_ns > 0.0 && resolution_ns <= after_ns);
-    // What else the machine did may spoil CPU time, and is then named.
+    // Other work of the machine may invalidate CPU time, which the report then states.
     if cells[3]["validity"] != "invalid" {
         for cost_ns in [median(2).unwrap(), median(3).unwrap()] {
             assert!((100.0..1e7).contains(&cost_ns), "{cost_ns} ns");

@@ -1,5 +1,5 @@
-//! `gatebench upstream --tls`, asked by programs that others wrote. `scripts/install-test-deps`
-//! installs them.
+//! `gatebench upstream --tls`, tested with independent clients, which `scripts/install-test-deps`
+//! installs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use gatebench_net::tls::{Identity, self_signed};
 
 use crate::serving::first_line;
 
-/// A process of gatebench that listens; killed when dropped.
+/// A listening gatebench process, which is killed on drop.
 struct Serving {
     child: Child,
-    /// Of 127.0.0.1.
+    /// The port on 127.0.0.1.
     port: u64,
     folder: tempfile::TempDir,
 }
@@ -39,12 +39,12 @@ impl Serving {
         }
     }
 
-    /// The file with the certificate that it says it shows.
+    /// The file with the certificate that the upstream claims to present.
     fn certificate(&self) -> PathBuf {
         self.folder.path().join("shown.pem")
     }
 
-    /// Asks for `/ping` twice over one connection.
+    /// Requests `/ping` twice over one connection.
     fn curl(&self, options: &[&str]) -> Output {
         let url = format!("https://localhost:{}/ping", self.port);
         Command::new("curl")
@@ -69,7 +69,7 @@ impl Serving {
             .unwrap()
     }
 
-    /// The output of `openssl s_client` about a handshake.
+    /// The output of `openssl s_client` for a handshake.
     fn s_client(&self, options: &[&str]) -> String {
         let output = Command::new("openssl")
             .args(["s_client", "-connect"])
@@ -87,7 +87,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Fails where it has ended, which is what is wanted.
+        // Killing fails if the process has ended, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

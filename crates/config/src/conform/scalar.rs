@@ -192,7 +192,7 @@ pub(super) fn title(type_name: &str) -> &'static str {
     }
 }
 
-/// The required form of a text, in words.
+/// Describes the required form of a text.
 fn form(schema: &Value) -> Option<&str> {
     schema.get("patternErrorMessage").and_then(Value::as_str)
 }

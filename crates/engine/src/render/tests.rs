@@ -34,7 +34,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Re
     }
 }
 
-/// The bytes of `count` requests one after another, in a buffer that is used again.
+/// The bytes of `count` successive requests, rendered into one reused buffer.
 fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     let rendered = Rendered::new(request, "h:1", traced, &data()).unwrap();
     let (mut sampler, mut buffer) = (sampler(), Vec::new());
@@ -45,7 +45,7 @@ fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     (0..count).map(next).collect()
 }
 
-/// The same by replacing texts in the request, for the turn `number` of every source.
+/// The same by replacing placeholders in the request's text, for turn `number` of every source.
 fn naive(request: &Request, traced: bool, number: usize) -> String {
     let user = [("ada", "a@x"), ("bob", "")][number % 2];
     let fill = |text: &str| {
@@ -225,7 +225,7 @@ proptest! {
             body: body.map(Body::new),
             ..Request::new(method, format!("/{path}"))
         };
-        // Each request draws from all its sources, so that turn n of each is request n.
+        // Each request draws from all its sources, so that request n gets value n of each.
         for (number, text) in sent(&request, traced, 7).into_iter().enumerate() {
             prop_assert_eq!(text, naive(&request, traced, number));
         }

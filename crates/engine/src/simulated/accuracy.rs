@@ -1,5 +1,6 @@
-//! Against an upstream whose latency is known by construction, in simulated time: nothing disturbs
-//! the measurement, so the engine must report that latency, to the resolution of its histograms.
+//! Tests the worker against an upstream whose latency is known by construction, in simulated time:
+//! nothing disturbs the measurement, so the engine must report that latency, within the resolution
+//! of its histograms.
 
 use gatebench_upstream::fault_server::{Arrivals, Case, Truth, truth, truth_through};
 use hdrhistogram::Histogram;
@@ -43,7 +44,7 @@ fn arrivals() -> Arrivals {
     Arrivals::of(RATE_PER_SECOND, SECONDS as f64)
 }
 
-/// Drives a server through this number of connections.
+/// Drives a server over this number of connections.
 fn driven(server: Server, connections: u32) -> Interval {
     let mut load = load(
         open(RATE_PER_SECOND, connections, 100_000),
@@ -95,7 +96,7 @@ fn every_quantile_matches_the_truth() {
 
 #[test]
 fn waiting_for_a_connection_is_part_of_the_truth() {
-    // The stall needs a thousand connections, all else up to fifty.
+    // The stall needs a thousand connections, the others at most fifty.
     for (number, connections) in [(0, 64), (2, 16), (6, 19)] {
         let (target, server) = (TARGETS[number], SERVERS[number]);
         let sum = driven(server, connections);

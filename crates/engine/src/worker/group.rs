@@ -17,14 +17,14 @@ use crate::schedule::{Arrivals, Schedule};
 
 pub(super) struct GroupState<'a> {
     pub(super) settings: &'a Group,
-    /// The first of its routes in the load's list.
+    /// The index of its first route in the load's list.
     first_route: usize,
     mix: Mix,
     pub(super) closed: bool,
-    /// The times that requests are due, in an open group.
+    /// The times at which requests are due, in an open group.
     arrivals: Option<Arrivals>,
     pub(super) next_due_ns: Option<u64>,
-    /// Requests that may still be sent, where their number is limited.
+    /// The number of requests that may still be sent, if it is limited.
     left: Option<u64>,
 
     /// Connections without a request, longest idle first: arrivals rotate over all of them.
@@ -32,46 +32,47 @@ pub(super) struct GroupState<'a> {
     /// Intended times of arrivals that wait for a connection.
     pub(super) queue: VecDeque<u64>,
     pub(super) queue_max: usize,
-    /// The think times of users, if they think, and the connections whose users think, with the end
-    /// of each thought.
+    /// The think times of users, if they think, and the connections of thinking users with the
+    /// times at which they stop thinking.
     pub(super) thinks: Option<ThinkTimes>,
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
-    /// True if the load measures connections; `free` is then the number of further ones allowed at
-    /// a time.
+    /// True if the load measures connections; `free` is then the number of further connections that
+    /// may be made at the same time.
     pub(super) handshakes: bool,
     pub(super) free: u32,
 
     /// The number of connections over time, if it changes.
     population: Option<Population>,
     pub(super) next_change_ns: Option<u64>,
-    /// Connections there should be, and are, those under way included.
+    /// The numbers of connections that there should be and that there are, including those being
+    /// opened.
     pub(super) wanted: u32,
     pub(super) have: u32,
-    /// Connections that are ready for a request or have one under way.
+    /// Connections that are ready for a request or have one in flight.
     up: u32,
     /// The time since which there has been no connection.
     down_since_ns: u64,
-    /// True if an attempt to connect has failed since the last that succeeded.
+    /// True if an attempt to connect has failed since the last successful one.
     pub(super) refused: bool,
-    /// First connections that are not up yet.
+    /// Number of first connections that are not up yet.
     pub(super) missing: u32,
-    /// The times to connect, one for each connection that is missing.
+    /// The times at which to connect, one for each missing connection.
     pub(super) connects: VecDeque<u64>,
     /// The TLS context of connections.
     pub(super) tls: Option<ClientContext>,
-    /// Requests after which a connection ends.
+    /// The number of requests after which a connection ends.
     pub(super) requests_per_connection: Option<u64>,
     next_source: usize,
     next_port: u16,
-    /// The source in PROXY headers where the load names none.
+    /// The source address in PROXY headers if the load names none.
     address: Option<IpAddr>,
 }
 
-/// The first port that a PROXY header names.
+/// The first port named in PROXY headers.
 const FIRST_PORT: u16 = 1_024;
 
 impl<'a> GroupState<'a> {
-    /// The part of worker `number` in the group with that index.
+    /// The part of worker `number` in the group at `index`.
     pub(super) fn new(compiled: &'a Compiled<'a>, index: usize, number: usize) -> Self {
         let settings = &compiled.load.groups[index];
         let (seed, workers) = (derive(compiled.load.seed, index as u64), compiled.workers);
@@ -85,11 +86,11 @@ impl<'a> GroupState<'a> {
         let warm_up_ns = nanos(compiled.load.warm_up);
         let schedule = compiled.schedules[index].as_ref();
         let connections = share(limits.connections, number, workers);
-        // A worker that never has a connection could send nothing that is dealt out to it.
+        // A worker that never has a connection could not send the arrivals distributed to it.
         let senders = limits.peak.clamp(1, workers as u32) as usize;
         let sends = number < senders;
         let handshakes = settings.target.protocol == Protocol::Handshakes;
-        // A load of connections makes each of them when it is due.
+        // A load of connections makes each connection when it is due.
         let (wanted, free) = if handshakes {
             (0, connections)
         } else {
@@ -132,7 +133,7 @@ impl<'a> GroupState<'a> {
                 wanted
             },
             connects: VecDeque::new(),
-            // Each worker has its own sessions, so that no two meet at a lock.
+            // Each worker has its own sessions, so that workers do not contend for a lock.
             tls: settings.target.tls.as_ref().map(ClientContext::separate),
             requests_per_connection: limits.requests_per_connection,
             next_source: number,
@@ -141,7 +142,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// The times to open the first connections, in nanoseconds after the beginning.
+    /// The times at which to open the first connections, in nanoseconds after the beginning.
     pub(super) fn connect_times(&self, workers: usize) -> impl Iterator<Item = u64> + use<> {
         let limits = Limits::of(&self.settings.shape);
         let gap_ns = limits
@@ -150,7 +151,7 @@ impl<'a> GroupState<'a> {
         (0..self.wanted).map(move |number| (f64::from(number) * gap_ns) as u64)
     }
 
-    /// The load begins. Users who think begin at different points of their first thought.
+    /// Begins the load. Users who think begin at different points of their first think time.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.advance(start_ns);
         self.next_change_ns = self.change_after(0).map(|at| start_ns + at);
@@ -166,7 +167,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Continues with a warm-up of another length, this long after the start.
+    /// Continues with a warm-up of another length, measured from the start.
     pub(super) fn warm_up_for(
         &mut self,
         schedule: Option<Schedule>,
@@ -184,7 +185,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Arrivals rotate over all connections before they use a second stream of one.
+    /// Makes arrivals rotate over all connections before they use a second stream of one.
     fn spread_streams(&mut self) {
         let mut seen: HashMap<ConnId, usize> = HashMap::new();
         let mut turns: Vec<_> = self
@@ -218,13 +219,13 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// A connection is up.
+    /// Counts a connection that is now up.
     pub(super) fn up(&mut self) {
         self.up += 1;
         self.refused = false;
     }
 
-    /// A connection that was up has ended.
+    /// Counts a connection that was up and has ended.
     pub(super) fn down(&mut self, now: u64) {
         self.up -= 1;
         self.down_since_ns = now;
@@ -235,7 +236,7 @@ impl<'a> GroupState<'a> {
         self.up == 0 && self.refused && !self.handshakes
     }
 
-    /// Reports whether it has been cut off for longer than a request may take.
+    /// Reports whether it has had no connection for longer than a request may take.
     fn is_given_up(&self, now: u64) -> bool {
         let timeout_ns = nanos(self.settings.timeout);
         self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
@@ -246,14 +247,14 @@ impl<'a> GroupState<'a> {
         self.free > 0 || !self.idle.is_empty()
     }
 
-    /// Reports whether all requests that it may send have been sent, or the rest cannot be.
+    /// Reports whether all requests that it may send have been sent, or the rest cannot be sent.
     pub(super) fn is_exhausted(&self, now: u64) -> bool {
         let is_sent = self.left == Some(0) && self.queue.is_empty();
         is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
-    /// Adopts the number of connections of a time after the start; returns the time of the next
-    /// change.
+    /// Changes the number of connections to that of a time after the start; returns the time of the
+    /// next change.
     pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
         let population = self.population.as_ref()?;
         self.wanted = population.connections_at(after_start_ns);
@@ -296,7 +297,7 @@ impl<'a> GroupState<'a> {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// The first bytes of a connection from `source`, before TLS.
+    /// The first bytes of a connection from `source`, sent before TLS.
     pub(super) fn preamble(&mut self, source: Option<IpAddr>) -> Vec<u8> {
         let target = &self.settings.target;
         let Some(proxy) = target.proxy else {
@@ -311,8 +312,8 @@ impl<'a> GroupState<'a> {
         proxy.header(source, destination)
     }
 
-    /// The local address that packets to `destination` leave from: the route's, since nothing is
-    /// sent.
+    /// The local address from which packets to `destination` leave. It is read from the route;
+    /// nothing is sent.
     fn own_address(&mut self, destination: SocketAddr) -> IpAddr {
         let route = || {
             let any = match destination {
@@ -328,7 +329,7 @@ impl<'a> GroupState<'a> {
             .get_or_insert_with(|| route().unwrap_or(destination.ip()))
     }
 
-    /// The next time that work is due without an event.
+    /// The next time at which work is due without an event.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let thought = self.thinking.peek().map(|Reverse((until, _))| *until);
         let connect = self.connects.front().copied();
@@ -337,10 +338,10 @@ impl<'a> GroupState<'a> {
     }
 }
 
-/// The numbers that both shapes have.
+/// The limits that both shapes have.
 struct Limits {
     connections: u32,
-    /// The most connections at any time.
+    /// The largest number of connections at any time.
     peak: u32,
     queue: u32,
     requests: Option<u64>,

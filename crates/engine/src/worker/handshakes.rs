@@ -1,4 +1,4 @@
-//! Loads of connections alone: the measurement is the time to make them, TLS included.
+//! Loads of connections alone: they measure the time to make a connection, TLS included.
 
 use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Io};
@@ -8,11 +8,11 @@ use crate::response::Exchange;
 
 use super::{RECONNECT_PAUSE_NS, Worker};
 
-/// The value in place of a status in the record of a connection that was made.
+/// The value recorded in place of a status for a connection that was made.
 const MADE: u16 = 200;
 
 impl<I: Io> Worker<'_, I> {
-    /// Begins to make a connection in one of the group's places.
+    /// Begins to make a connection in one of the group's free places.
     pub(super) fn begin_handshake(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
         let number = self.groups[group].take_turn();
         let exchange = Exchange::new(number, intended_ns, sent_ns, Nonce(0));
@@ -27,7 +27,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// A connection is made: records it, closes it, and gives its place to the next.
+    /// Handles a connection that was made: records it, closes it, and gives its place to the next.
     pub(super) fn handshake_done(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;
@@ -58,8 +58,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// A connection was not made. Its place is free again after a pause, so that the worker
-    /// does not connect in a tight loop.
+    /// Handles a connection that was not made. Its place is free again after a pause, so that the
+    /// worker does not connect in a tight loop.
     pub(super) fn handshake_failed(
         &mut self,
         group: usize,

@@ -79,7 +79,7 @@ struct Worker<'a, I> {
     cost: ThreadCost,
     conns: ConnMap<Connection>,
     groups: Vec<GroupState<'a>>,
-    /// The values of templates.
+    /// Draws the values of templates.
     sampler: Sampler,
     sequence: u64,
     start_ns: u64,
@@ -93,11 +93,11 @@ struct Worker<'a, I> {
     recorder: Recorder,
     /// The memory that is left for bodies that checks read.
     allowance: Allowance,
-    /// The decrypted bytes under way; kept for its memory.
+    /// Buffer for decrypted bytes; kept to reuse its memory.
     plain: Vec<u8>,
-    /// Messages of HTTP/2 by route.
+    /// HTTP/2 messages by route.
     messages: Vec<Option<Message>>,
-    /// Connections of HTTP/2 with frames that leave at the end of the round.
+    /// HTTP/2 connections with frames to be sent at the end of the round.
     unsent: Vec<ConnId>,
     interrupted: bool,
 }
@@ -149,7 +149,7 @@ impl<'a, I: Io> Worker<'a, I> {
         })
     }
 
-    /// The window in which a request must be due to count.
+    /// The window in which a request must be due in order to count.
     fn window(&self) -> &Range<u64> {
         &self.recorder.window
     }

@@ -19,7 +19,7 @@ use super::{NAP_NS, Worker};
 /// The longest time of polling for an event, about the time that waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
-/// With more responses under way than this, sleeping costs nothing.
+/// With more responses in flight than this, sleeping costs nothing.
 const SPUN_ANSWERS_MAX: usize = 4;
 
 impl<I: Io> Worker<'_, I> {
@@ -47,8 +47,8 @@ impl<I: Io> Worker<'_, I> {
             }
             self.take(&mut events, now);
             if now >= self.end_ns {
-                // Arrivals that fell due while the worker was busy or asleep are late, not
-                // forgotten.
+                // Arrivals that fell due while the worker was busy or asleep are sent late, not
+                // skipped.
                 self.offer_due(now);
                 return Ok(());
             }
@@ -62,8 +62,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Adopts a start of the measurement that was set from outside meanwhile. No offer since then
-    /// is due after it: `now` is read before this, and offers follow.
+    /// Adopts a start of the measurement that was set from outside meanwhile. No request sent since
+    /// then was due after it, because `now` is read before this and sending follows.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -91,7 +91,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Begins the measurement at a time, with the length that the load has.
+    /// Begins the measurement at this time, with the length configured in the load.
     pub(super) fn measure_for(&mut self, begin_ns: u64) {
         self.measure_ns = begin_ns;
         self.end_ns = begin_ns + nanos(self.compiled.load.measure);
@@ -101,10 +101,10 @@ impl<I: Io> Worker<'_, I> {
 
     /// Waits for an event, or for the next due time.
     ///
-    /// A thread that sleeps is late by the time it takes to wake it, tens of microseconds on a
-    /// virtual machine. While the watch is on, the worker polls through the last part of a wait:
-    /// before something is due, and after the last event while few responses are under way. With
-    /// many under way the next comes anyway.
+    /// A sleeping thread is late by the time it takes to wake it, tens of microseconds on a virtual
+    /// machine. While the watch is on, the worker polls during the last part of a wait: before
+    /// something is due, and after the last event while few responses are in flight. With many in
+    /// flight, the next one comes soon anyway.
     fn wait(&mut self, now: u64, events: &mut Vec<Event>) -> io::Result<()> {
         let until = self.wake_at(now);
         if !self.watch.is_on() {
@@ -116,8 +116,8 @@ impl<I: Io> Worker<'_, I> {
             watch_until = until;
         }
         let mut watched = now;
-        // CPU time at the last poll that found nothing: the time until the next such poll is
-        // idle polling. The poll that finds something is work.
+        // CPU time at the last poll that found nothing: the time until the next such poll is idle
+        // polling. A poll that finds something counts as work.
         let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
             self.io.poll(Some(0), events)?;
@@ -129,7 +129,7 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         if events.is_empty() && watched < until {
-            // The next round polls for the rest of it.
+            // The next round polls for the rest of the time.
             let asleep_until = until.saturating_sub(SPIN_NS);
             self.io.poll(Some(asleep_until), events)?;
         }
@@ -184,7 +184,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Reports whether every group has sent all that it may, and has its responses.
+    /// Reports whether every group has sent all requests that it may send and has their responses.
     fn is_done(&self, now: u64) -> bool {
         self.recorder.busy == 0 && self.groups.iter().all(|it| it.is_exhausted(now))
     }
@@ -256,7 +256,7 @@ impl<I: Io> Worker<'_, I> {
         self.send(conn, buffer);
     }
 
-    /// Sends a request, batched with others in a closed load, at once in an open one.
+    /// Sends a request: batched with others in a closed load, at once in an open one.
     fn send(&mut self, conn: ConnId, buffer: Vec<u8>) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

@@ -1,4 +1,4 @@
-//! Responses, and the events that replace them.
+//! Handles responses, and the events that replace them.
 
 use std::cmp::Reverse;
 
@@ -83,7 +83,7 @@ impl<I: Io> Worker<'_, I> {
         self.plain = plain;
     }
 
-    /// Takes bytes of a response.
+    /// Processes bytes of a response.
     fn take_plain(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -92,7 +92,7 @@ impl<I: Io> Worker<'_, I> {
             return self.take_stream_bytes(conn, bytes, now);
         }
         if connection.state != State::Busy {
-            // Bytes without a request: the connection can no longer be trusted.
+            // Bytes arrived without a request: the connection can no longer be trusted.
             return self.fail(conn, ErrorKind::Protocol, now);
         }
         let exchange = &mut connection.response.exchange;
@@ -152,7 +152,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// The connection can carry the next request, if all of the last one has left.
+    /// The connection can carry the next request if the last one has been sent completely.
     fn release(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -208,7 +208,7 @@ impl<I: Io> Worker<'_, I> {
         } else {
             connection.buffer = Some(bytes);
         }
-        // Usually the response is still to come; it may also have overtaken this.
+        // Usually the response is still to come, but it may also have overtaken this event.
         if connection.waits_to_send {
             self.release(conn, now);
         }
@@ -234,7 +234,7 @@ impl<I: Io> Worker<'_, I> {
         self.lost(conn, now);
     }
 
-    /// A connection could not be made. That fails no request, but it is counted.
+    /// Counts a connection that could not be made; no request fails.
     pub(super) fn not_connected(&mut self, group: usize, kind: ErrorKind, now: u64) {
         self.groups[group].refused = true;
         if self.measures(now) {
@@ -258,9 +258,9 @@ impl<I: Io> Worker<'_, I> {
         if group.have + group.connects.len() as u32 >= group.wanted {
             return;
         }
-        // Due times stay in order: a time that is due now is inserted before one that must wait. A
-        // server that closes each connection without taking a request is not retried in a tight
-        // loop.
+        // Due times stay in order: a connection that is due now is inserted before one that must
+        // wait. If the server closed the connection before its first request, the next attempt
+        // waits, so that there is no tight loop.
         if connection.requests == 0 {
             group.connects.push_back(now + RECONNECT_PAUSE_NS);
         } else {
@@ -268,7 +268,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection that is in no list.
+    /// Closes a connection and removes it from all lists.
     fn close(&mut self, conn: ConnId, now: u64) -> Option<Connection> {
         let connection = self.conns.remove(conn)?;
         self.io.close(conn);
@@ -280,7 +280,7 @@ impl<I: Io> Worker<'_, I> {
         Some(connection)
     }
 
-    /// Closes a surplus connection, once it owes no response any more.
+    /// Closes a surplus connection as soon as it owes no response.
     pub(super) fn retire(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

@@ -13,7 +13,7 @@ use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
-/// The longest time without progress of the first connections.
+/// The longest time that the first connections may make no progress, in seconds.
 const CONNECT_LIMIT_S: u64 = 5;
 const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 
@@ -57,7 +57,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// First connections that are not up yet.
+    /// Number of first connections that are not up yet.
     fn missing(&self) -> u64 {
         self.groups.iter().map(|it| u64::from(it.missing)).sum()
     }
@@ -71,8 +71,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// In a load that makes connections when they are due, makes one before the start to show that
-    /// it can.
+    /// In a load of connections, makes one before the start to show that it is possible.
     fn probe(&mut self, group: usize) -> io::Result<()> {
         if self.groups[group].handshakes && self.groups[group].missing > 0 {
             self.open_connection(group)?;
@@ -96,7 +95,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Handles the events while the first connections are made.
+    /// Handles an event while the first connections are being made.
     fn connecting(&mut self, event: Event, now: u64) -> Result<(), EngineError> {
         let Some(connection) = self.conns.get(event.conn()) else {
             return Ok(());
@@ -160,7 +159,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(conn)
     }
 
-    /// The kernel has made a connection.
+    /// Handles a connection that the kernel has made.
     pub(super) fn connected(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return Ok(());
@@ -177,7 +176,7 @@ impl<I: Io> Worker<'_, I> {
         self.establish(conn, &[], now)
     }
 
-    /// Continues the steps before the first request; `bytes` arrived.
+    /// Continues the steps before the first request after `bytes` arrived.
     pub(super) fn establish(
         &mut self,
         conn: ConnId,
@@ -205,7 +204,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Requests may be sent.
+    /// Handles a connection on which requests may now be sent.
     fn established(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

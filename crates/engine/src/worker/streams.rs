@@ -12,8 +12,8 @@ use crate::response::{Exchange, Response};
 use super::Worker;
 
 impl<I: Io> Worker<'_, I> {
-    /// Continues the steps before the first request over HTTP/2: settings both ways. True once
-    /// requests may be sent.
+    /// Continues the steps before the first request over HTTP/2: settings in both directions.
+    /// Returns true once requests may be sent.
     pub(super) fn exchange_settings(
         &mut self,
         conn: ConnId,
@@ -44,7 +44,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// Requests that may be begun on a connection that is now ready: over HTTP/2 one on each
+    /// Number of requests that may be begun on a connection that is now ready: over HTTP/2, one per
     /// stream.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
@@ -60,7 +60,7 @@ impl<I: Io> Worker<'_, I> {
         let most = group.requests_per_connection.unwrap_or(u64::MAX);
         let asked = u64::from(streams).min(most) as usize;
         let now = http2.can_open().min(asked);
-        // The server may come to allow the others.
+        // The server may allow the others later.
         http2.parked = (asked - now) as u32;
         now
     }
@@ -78,8 +78,8 @@ impl<I: Io> Worker<'_, I> {
         let most = self.groups[group].requests_per_connection;
         let is_used_up = most.is_some_and(|most| connection.requests >= most);
         if is_used_up || http2.can_open() == 0 {
-            // The connection's last request is under way, or the server has come to allow fewer
-            // streams: the request waits for another.
+            // The connection's last request is in flight, or the server now allows fewer streams:
+            // the request waits for another connection.
             http2.parked += 1;
             self.groups[group].queue.push_front(intended_ns);
             return;
@@ -111,15 +111,14 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Marks a connection, whose frames then leave at the end of the round with those of its other
-    /// streams.
+    /// Marks a connection whose frames are sent together at the end of the round.
     fn flush_later(&mut self, conn: ConnId) {
         if self.unsent.last() != Some(&conn) {
             self.unsent.push(conn);
         }
     }
 
-    /// Sends the frames that requests of this round have written.
+    /// Sends the frames of this round's requests.
     pub(super) fn flush_streams(&mut self) {
         let mut unsent = std::mem::take(&mut self.unsent);
         for conn in unsent.drain(..) {
@@ -128,7 +127,7 @@ impl<I: Io> Worker<'_, I> {
         self.unsent = unsent;
     }
 
-    /// Gives a connection's frames to the layer below.
+    /// Passes a connection's frames to the layer below.
     fn push_frames(&mut self, conn: ConnId, now: bool) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -148,7 +147,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Takes bytes of responses.
+    /// Processes bytes of responses.
     pub(super) fn take_stream_bytes(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -160,7 +159,7 @@ impl<I: Io> Worker<'_, I> {
         self.end_streams(conn, ErrorKind::Reset, now);
         self.unpark(conn, now);
         if received.is_err() {
-            // The frames about the error are the last that are sent.
+            // The frames about the error are the last ones sent.
             self.push_frames(conn, true);
             return self.fail(conn, ErrorKind::Protocol, now);
         }
@@ -205,8 +204,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// A stream of the connection is free for the next request; where the server has come to allow
-    /// more of them again, so are those that were parked.
+    /// A stream of the connection is free for the next request, and so are parked streams if the
+    /// server allows more again.
     fn release_stream(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -227,7 +226,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Continues a connection on which the server allowed no stream, and now does.
+    /// Continues a connection on which the server allowed no streams before and now does.
     fn unpark(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -280,7 +279,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Cancels every stream that is late, given its group and its exchange.
+    /// Cancels every stream that `is_late` selects by its group and exchange.
     pub(super) fn expire_streams(&mut self, is_late: impl Fn(usize, &Exchange) -> bool, now: u64) {
         let mut late = Vec::new();
         for (conn, connection) in self.conns.iter_mut() {

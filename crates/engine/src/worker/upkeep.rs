@@ -12,20 +12,20 @@ use crate::response::Exchange;
 
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
-/// The interval of the search for requests that have timed out: a twentieth of the shortest
-/// timeout, within the two bounds below.
+/// The search for timed-out requests runs at an interval of the shortest timeout divided by this,
+/// within the two bounds below.
 const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 
-/// Rounds are never further apart than a nap, unless the worker was not run: the machine was
-/// paused, or starved it.
+/// Rounds are never further apart than a nap, unless the worker was not scheduled: the machine was
+/// paused, or other threads had the core.
 const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
-    /// The time for which this worker did not run before it woke at `now`; usually 0. Expiry is
-    /// extended by this time, so that responses that have arrived, or that a server paused at the
-    /// same time still owes, are read first. Their latency counts in full.
+    /// The time for which this worker did not run before it woke at `now`; usually 0. Timeouts are
+    /// extended by it, so that responses that have arrived, or that a server paused at the same
+    /// time still owes, are read first. Their latency counts in full.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {
@@ -81,7 +81,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Sends the requests of users whose thought has ended. They are due at the end of the thought.
+    /// Sends the requests of users whose think time has ended. They are due at that time.
     fn wake_users(&mut self, group: usize, now: u64) {
         while let Some(Reverse((due_ns, conn))) = self.groups[group].thinking.peek().copied()
             && due_ns <= now
@@ -134,12 +134,12 @@ impl<I: Io> Worker<'_, I> {
         );
     }
 
-    /// Fails every request under way.
+    /// Fails every request in flight.
     pub(super) fn expire_all(&mut self, now: u64) {
         self.expire_where(|_, _| true, now);
     }
 
-    /// Fails the requests under way that `is_late` picks by group and exchange.
+    /// Fails the requests in flight that `is_late` selects by group and exchange.
     fn expire_where(&mut self, is_late: impl Fn(usize, &Exchange) -> bool, now: u64) {
         let groups = &self.groups;
         let late = |(conn, it): (ConnId, &mut Connection)| {
@@ -157,11 +157,11 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Ends the interval under way and begins the next. The first call only marks the beginning of
+    /// Ends the current interval and begins the next. The first call only marks the beginning of
     /// the measurement.
     pub(super) fn seal(&mut self, now: u64) {
         let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
-        // Polling is not work: sleeping would replace it.
+        // Polling is not work: without it, the thread would sleep.
         let cpu_ns = cpu_ns.saturating_sub(self.watch.end_second(run_queue_wait_ns));
         for (_, connection) in self.conns.iter_mut() {
             connection.http2.iter_mut().for_each(|it| it.refill());
@@ -180,15 +180,15 @@ impl<I: Io> Worker<'_, I> {
         } else {
             (self.seal_at_ns + SECOND_NS).min(self.end_ns)
         };
-        // A worker that slept through a boundary has nothing for the seconds it missed.
+        // A worker that slept through a boundary has nothing to record for the seconds it missed.
         while self.seal_at_ns <= now {
             self.seal_at_ns = (self.seal_at_ns + SECOND_NS).min(self.end_ns.max(now + 1));
         }
         self.recorder.interval.second = self.second_under_way();
     }
 
-    /// The number of the second that ends at the next boundary; after the last second, that of the
-    /// drain.
+    /// The number of the second that ends at the next boundary; after the last second, the number
+    /// of the drain.
     fn second_under_way(&self) -> u32 {
         let whole_ns = self.end_ns - self.measure_ns;
         let number = match self.seal_at_ns {
@@ -207,7 +207,7 @@ impl<I: Io> Worker<'_, I> {
             .pop()
             .unwrap_or_else(|_| Box::new(Interval::new(checks)));
         let mut full = std::mem::replace(&mut self.recorder.interval, next);
-        // The collector would have to sleep for a minute before this waits.
+        // This waits only if the collector sleeps for a minute.
         while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
             full = back;
             std::thread::yield_now();
@@ -215,13 +215,12 @@ impl<I: Io> Worker<'_, I> {
     }
 }
 
-/// Reports whether a connection owes a response; in a load of connections, whether it is not made
-/// yet.
+/// Reports whether a connection owes a response or, in a load of connections, is not made yet.
 fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
     match connection.state {
         State::Busy => true,
         State::Connecting => handshakes,
-        // A server that responds early and then reads no further would keep it forever.
+        // A server that responds early and then stops reading would otherwise keep it forever.
         State::Idle => connection.waits_to_send,
     }
 }

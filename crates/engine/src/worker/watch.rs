@@ -1,20 +1,20 @@
-//! The choice of a worker between polling for events and sleeping.
+//! The worker's choice between polling for events and sleeping.
 
-/// A thread that waited this long for its core, of a second or more, shares it: polling would take
-/// the core's time from others, perhaps from the target.
+/// A thread that waited this long for its core within one second shares the core: polling would
+/// take time from other threads, perhaps from the target.
 const SHARED_WAIT_NS: u64 = 20_000_000;
 
 /// The longest sleep before polling is tried again.
 const PAUSE_MAX_SECONDS: u32 = 64;
 
-/// Polls while no other thread needs the core. If the core was shared, polling pauses for a second,
-/// and for twice as long each time that happens again.
+/// Decides whether to poll: only while no other thread needs the core. If the core was shared,
+/// polling pauses for a second, and for twice as long each time that happens again.
 #[derive(Debug)]
 pub(super) struct Watch {
     is_allowed: bool,
     pause_seconds: u32,
     left_seconds: u32,
-    /// CPU time of this second's polls that found nothing.
+    /// CPU time of polls in this second that found nothing.
     idle_ns: u64,
 }
 
@@ -36,7 +36,7 @@ impl Watch {
         self.idle_ns += idle_ns;
     }
 
-    /// Ends a second in which the thread waited this long for its core: returns the CPU time that
+    /// Ends a second in which the thread waited this long for its core; returns the CPU time that
     /// polling took.
     pub(super) fn end_second(&mut self, run_queue_wait_ns: u64) -> u64 {
         if !self.is_on() {
@@ -55,7 +55,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// Seconds slept after each of these waits until it watches again.
+    /// The number of seconds slept after each of these waits until it polls again.
     fn pauses(watch: &mut Watch, waits_ns: &[u64]) -> Vec<u32> {
         let pause = |wait_ns: &u64| {
             watch.end_second(*wait_ns);

@@ -1,4 +1,4 @@
-//! Bodies that are too long, too short, endless, or where none may be.
+//! Bodies that are too long, too short, endless, or not allowed.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -198,7 +198,7 @@ fn a_request_that_is_not_read_times_out() {
         it.reset();
     };
     fails_with(&[Timeout], deaf, long);
-    // The response and the reset came before it was read.
+    // The response and the reset come before the client has read.
     let rude = |it: &mut Connection| {
         let _ = it.stream.read(&mut [0]);
         it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -209,7 +209,7 @@ fn a_request_that_is_not_read_times_out() {
     }
 }
 
-/// The body follows the head after a pause, which is time of receiving.
+/// The body follows the head after a pause, which counts as receiving.
 #[test]
 fn waiting_ends_with_the_first_byte_and_receiving_with_the_last() {
     const PAUSE: Duration = Duration::from_millis(30);

@@ -1,4 +1,4 @@
-//! Heads that are too long, too many, or no heads.
+//! Heads that are too long, have too many fields, or are not heads at all.
 
 use gatebench_engine::ErrorKind::Protocol;
 use gatebench_model::Check;
@@ -75,7 +75,7 @@ fn ambiguous_framing() {
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 0x2\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
-        // Codings that no request named.
+        // Transfer codings that the request did not offer.
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

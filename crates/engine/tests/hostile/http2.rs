@@ -1,4 +1,4 @@
-//! Servers of HTTP/2 that flood, lie and stall.
+//! HTTP/2 servers that flood, lie and stall.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub fn over_http2(load: &mut Load) {
     load.groups[0].target.protocol = Spoken::Http2 { streams: 4 };
 }
 
-/// After the first request the server sends these frames, which may depend on its stream, forever.
+/// After the first request, the server sends these frames forever; they may depend on the stream.
 fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if it.greet(b"")
@@ -72,7 +72,7 @@ fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathol
     }
 }
 
-/// To each request the server sends these frames.
+/// The server responds to each request with these frames.
 pub fn responses(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if !it.greet(b"") {
@@ -97,7 +97,7 @@ fn endless_frames_without_work() {
     fails(&[Protocol], flood(|_| frame(PING, 0, 0, b"12345678")));
     fails(&[Protocol], flood(|_| frame(0xfa, 0, 0, b"unknown")));
     fails(&[Protocol], flood(|it| frame(2, 0, it, b"\0\0\0\0\x10")));
-    // The stream that these belong to is reset; then they come forever.
+    // The stream of these frames is reset; then they continue forever.
     fails(&[Protocol, Reset], flood(|it| frame(DATA, 0, it, b"")));
     let trailers = |it| frame(HEADERS, END_HEADERS | END_STREAM, it, b"\x00\x01a\x01b");
     fails(&[Protocol, Reset], flood(trailers));
@@ -133,7 +133,7 @@ fn header_bombs() {
         &[Protocol, Reset],
         responses(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, &block)),
     );
-    // An index, an integer and a table that cannot be.
+    // An index, an integer and a table size that are invalid.
     for block in [
         &b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"[..],
         b"\x80",
@@ -209,7 +209,8 @@ fn more_data_than_the_window_allows() {
             it.flood(&frame(DATA, 0, stream, &[b'x'; 16_384]), u64::MAX);
         }
     };
-    // It is taken as it comes, so the windows may never run out; then it has no end.
+    // The client consumes it as it arrives, so the windows may never be exhausted; then it does not
+    // end.
     fails_with(&[Timeout, Protocol, Reset], endless, |load| {
         impatient(load);
         over_http2(load);

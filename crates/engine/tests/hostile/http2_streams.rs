@@ -43,7 +43,7 @@ fn every_stream_is_reset() {
         out
     };
     fails_with(&[Reset], responses(late), over_http2);
-    // And the stream is reset again and again when it is long gone.
+    // The stream is also reset again and again long after its end.
     let flood = |it: &mut Connection| {
         it.greet(b"");
         if let Some(stream) = it.stream() {
@@ -163,7 +163,7 @@ fn streams_that_continue_after_their_end() {
     for (number, more) in afterwards.into_iter().enumerate() {
         let response = move |it| [whole(it), more(it)].concat();
         if number >= 2 {
-            // These may be late rather than wrong (RFC 9113 5.1).
+            // These frames may be late rather than wrong (RFC 9113 5.1).
             completes(responses(response), 0, over_http2);
             continue;
         }
@@ -191,7 +191,7 @@ fn malformed_responses_fail_alone() {
             over_http2,
         );
     }
-    // A length that the body does not have.
+    // A length that does not match the body.
     let liar = |it| {
         let mut out = frame(HEADERS, END_HEADERS, it, b"\x88\x0f\x0d\x0220");
         out.extend(frame(DATA, END_STREAM, it, b"short"));

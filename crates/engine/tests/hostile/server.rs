@@ -1,4 +1,4 @@
-//! A server with a thread for each connection, which follows a pathology. It ends with the process.
+//! A server with a thread per connection, which follows a pathology. It ends with the process.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ pub struct Server {
 /// The server's end of a connection.
 pub struct Connection {
     pub stream: TcpStream,
-    /// Which connection it is, from 0.
+    /// The number of the connection, from 0.
     pub number: u64,
 }
 
@@ -74,7 +74,7 @@ impl Connection {
         set_socket_linger(&self.stream, Some(Duration::ZERO)).unwrap();
     }
 
-    /// Says nothing more until the client is gone.
+    /// Sends nothing more until the client is gone.
     pub fn fall_silent(&mut self) {
         let mut rest = [0; 4096];
         while self.stream.read(&mut rest).is_ok_and(|bytes| bytes > 0) {}

@@ -1,4 +1,4 @@
-//! Servers whose TLS fails after a good start.
+//! Servers whose TLS fails after a correct start.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ fn an_alert_instead_of_a_response() {
     let config = config(&identity);
     let pathology = move |it: &mut Connection| {
         if let Some(mut session) = accept(&config, it) {
-            // The only alert that rustls sends at will ends the stream in order.
+            // The only alert that rustls can be asked to send ends the stream in order.
             session.send_close_notify();
             say(&mut session, it, b"");
         }
@@ -200,7 +200,7 @@ fn no_handshake() {
     }
 }
 
-/// The handshakes of the first connections succeed; those after them meet something else.
+/// The handshakes of the first connections succeed; later ones fail in another way each.
 #[test]
 fn handshakes_that_fail_later() {
     for bytes in [

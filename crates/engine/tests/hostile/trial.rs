@@ -16,14 +16,14 @@ use gatebench_model::{Check, Request, Shape};
 use crate::common::{self, backends};
 use crate::server::{Connection, Pathology, Server};
 
-/// Requests of a load, if it gets that far.
+/// Number of requests of a load, if it gets that far.
 pub const REQUESTS: u64 = 12;
-/// The largest growth of the process: bodies kept for checks, twice if they are decoded.
+/// The largest permitted growth of the process: bodies kept for checks, twice if they are decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
 /// A load that has not ended by then hangs.
 const HANG: Duration = Duration::from_secs(30);
 
-/// Memory is the whole process's, so one load runs at a time.
+/// Memory is measured for the whole process, so one load runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs a load against a pathology on each backend. Requests are accounted for, memory is bounded
@@ -48,7 +48,7 @@ pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }
 
-/// Each connection responds with the next of these, and each of them is that error.
+/// Each connection responds with the next of these responses, and each of them is that error.
 pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, responses: &[A]) {
     let responses: Vec<_> = responses.iter().map(|it| it.as_ref().to_vec()).collect();
     let count = responses.len() as u64;
@@ -116,7 +116,7 @@ pub fn all_errors(counts: &Counts) -> u64 {
     counts.errors.iter().sum()
 }
 
-/// Every attempt to connect that failed did so in this way, and there was one.
+/// Asserts that at least one attempt to connect failed, and that all failures are of this kind.
 pub fn only_unconnected_by(outcome: &Outcome, kind: ErrorKind) {
     let counts = &outcome.counts;
     let failed = counts.connections_failed[kind as usize];
@@ -148,7 +148,7 @@ pub fn load(address: SocketAddr) -> Load {
     )
 }
 
-/// Changes for one load: pathologies that end by timeout need a short one.
+/// Shortens the timeout of a load: pathologies that end by timeout need that.
 pub fn impatient(load: &mut Load) {
     load.groups[0].timeout = Duration::from_millis(200);
     load.groups[0].shape = Shape::Closed(Closed {
@@ -187,7 +187,7 @@ pub fn watched(load: &Load) -> Outcome {
 
 /// Waits until no other load runs.
 pub fn alone() -> MutexGuard<'static, ()> {
-    // Another test's failure is not this one's.
+    // The failure of another test does not concern this one.
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

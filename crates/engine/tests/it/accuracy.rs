@@ -1,5 +1,5 @@
 //! The engine against every known fault: its counts equal the upstream's, to the request and the
-//! byte. Times are asserted only as lower bounds.
+//! byte. For times, only lower bounds are asserted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -111,7 +111,7 @@ fn drive(address: SocketAddr, target: &str, connections: u32, backend: Backend) 
     run(&load, &Control::new(1), |_, _| {}).unwrap()
 }
 
-/// The body of a whole response.
+/// The body of a complete response.
 fn body(target: &str) -> String {
     let text = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-\n";
     let bytes = case(target).service(0, 0).body_bytes;
@@ -123,7 +123,7 @@ fn case(target: &str) -> Case {
     Case::parse(path, query).unwrap()
 }
 
-/// The shortest time of this kind, and how many were recorded.
+/// The shortest recorded time of this metric, and the number of recorded times.
 fn shortest(outcome: &Outcome, metric: Metric) -> (u64, u64) {
     let of_metric = outcome
         .recordings
@@ -167,7 +167,7 @@ fn counts_match_the_ledger_in_every_fault() {
                 (truth.answered, truth.answered),
                 "{target}"
             );
-            // A reset may be seen as the close of the connection that it is.
+            // A reset may be reported as a close.
             let failed: u64 = counts.errors.iter().sum();
             assert_eq!(
                 (account.reset, failed),
@@ -197,7 +197,7 @@ fn two_connections_where_many_are_needed_lose_nothing() {
     for backend in backends() {
         let upstream = Upstream::start(backend);
         upstream.begin();
-        // Two carry 200 of the 500 a second.
+        // Two connections carry 200 of the 500 requests per second.
         let outcome = drive(upstream.address, "/constant?service=10ms", 2, backend);
         let (counts, account) = (&outcome.counts, upstream.account());
         assert_eq!(

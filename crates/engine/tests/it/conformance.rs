@@ -18,7 +18,7 @@ use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Requests of a load, over this many connections.
+/// Number of requests of a load, over this number of connections.
 const REQUESTS: u64 = 200;
 const CONNECTIONS: u32 = 4;
 /// nginx closes a connection after this number of requests, or sends GOAWAY on it.
@@ -73,7 +73,7 @@ impl Drop for Nginx {
     }
 }
 
-/// Longer than any buffer on the way.
+/// Longer than any buffer on the path.
 fn large() -> String {
     "0123456789abcdef".repeat(20_000)
 }
@@ -113,7 +113,7 @@ fn requests() -> Vec<Request> {
         {"method": "PUT", "path": "/asked", "headers": {"X-Asking": "~^{}|<>\\\""}, "body": large(),
          "checks": [{"status": 200}, {"body_equals": "PUT"}]},
         {"method": "GET", "path": "/large", "checks": [{"status": 200}, {"body_equals": large()}]},
-        // Compressed as it is sent, so that its length is not known: chunked over HTTP/1.1.
+        // Compressed while it is sent, so that its length is not known: chunked over HTTP/1.1.
         {"method": "GET", "path": "/large", "headers": {"Accept-Encoding": "gzip"},
          "checks": [{"status": 200}, {"body_equals": large()}, {"header": {"name": "content-encoding", "equals": "gzip"}}]},
     ]);
@@ -175,8 +175,8 @@ fn nginx_is_understood_over_http1() {
     }
 }
 
-/// The same requests. A request that nginx refuses when it goes away is a separate kind of error;
-/// all others get the expected responses.
+/// Sends the same requests. A request that nginx refuses after GOAWAY is counted as a separate kind
+/// of error; all others get the expected responses.
 #[test]
 fn nginx_is_understood_over_http2() {
     let nginx = Nginx::start();
@@ -206,7 +206,7 @@ fn with_upstream(kind: Kind, body: impl FnOnce(&str)) {
     let stopped = Arc::clone(&stop);
     let thread =
         std::thread::spawn(move || serve(config, stopped, |at| sender.send(at).unwrap()).unwrap());
-    /// Also where `body` panics.
+    /// Stops the upstream even if `body` panics.
     struct Stop(Arc<AtomicBool>);
     impl Drop for Stop {
         fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! The texts of errors of connecting.
+//! The messages of connection errors.
 
 use gatebench_engine::ConnectError;
 use gatebench_net::tls::SessionError;

@@ -1,4 +1,4 @@
-//! Bodies that are gzip.
+//! Bodies compressed with gzip.
 
 use std::io::Write;
 

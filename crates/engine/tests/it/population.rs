@@ -71,7 +71,7 @@ proptest! {
             prop_assert_eq!(sum, whole.connections_at(at));
         }
         for part in &parts {
-            // Between changes the number stays; this checks just before each.
+            // Between changes the number stays the same; this checks just before each change.
             let mut at = 0;
             while let Some(next) = part.next_change_ns(at) {
                 prop_assert!(next > at);

@@ -20,7 +20,7 @@ use crate::common;
 
 const REQUESTS: u64 = 500;
 
-/// nginx with a port for each thing that is tried.
+/// nginx with one port per configuration under test.
 struct Nginx {
     child: Child,
     folder: tempfile::TempDir,
@@ -81,7 +81,7 @@ impl Nginx {
     }
 
     /// The lines of the log after the first `before`. nginx writes a line after the response, so
-    /// this waits until there are `count` of them, for ten seconds at most.
+    /// this waits until there are `count` lines, for at most ten seconds.
     fn log_after(&self, before: usize, count: u64) -> Vec<String> {
         let begun = Instant::now();
         loop {
@@ -93,7 +93,7 @@ impl Nginx {
         }
     }
 
-    /// Connections that it has accepted so far, without the one of this query.
+    /// Connections that it has accepted so far, not counting that of this query.
     fn accepted(&self) -> u64 {
         let mut stream = TcpStream::connect(self.address(PLAIN)).unwrap();
         stream.write_all(b"GET /count HTTP/1.0\r\n\r\n").unwrap();
@@ -368,8 +368,8 @@ fn handshakes_are_a_load_without_requests() {
                 assert_eq!(outcome.counts.completed_in_window, REQUESTS);
                 assert_eq!(outcome.resumed, 0);
             });
-            // In addition, the connection of the first count, and one connection with which each
-            // load tests the target.
+            // Plus the connection of the first query, and one connection with which each load tests
+            // the target.
             assert_eq!(nginx.accepted() - before, 2 * (REQUESTS + 1) + 1);
         }
     }

@@ -31,8 +31,8 @@ fn random_choices_depend_only_on_the_seed_and_follow_the_weights() {
 }
 
 proptest! {
-    /// In n interleaved strides, the error of a request is less than one, plus its share of the
-    /// errors of the others, which are less than one each.
+    /// With n interleaved strides, the error of a request is less than one, plus its share of the
+    /// errors of the others, each of which is less than one.
     #[test]
     fn each_request_keeps_its_share(
         weights in prop::collection::vec(0.01..100.0_f64, 2..8), seed in any::<u64>()

@@ -1,4 +1,4 @@
-//! When the requests of open loads are due.
+//! The times at which the requests of open loads are due.
 
 use gatebench_engine::Schedule;
 use gatebench_model::HumanDuration;
@@ -50,7 +50,7 @@ fn a_ramp_has_the_arrivals_of_its_area() {
     // 1 s of warm-up at 100/s, then 100/s to 300/s in 10 s: 100 + 2,000.
     let schedule = Schedule::new(&open(100.0, Some(300.0)), SECOND_NS, 10 * SECOND_NS);
     assert_eq!(all(&schedule, 0, 1).len(), 2_100);
-    // Half of the time holds 100·5 + 20·25/2 = 750 of them.
+    // Half of the ramp holds 100·5 + 20·25/2 = 750 of them.
     assert_eq!(schedule.due_ns(850), Some(6 * SECOND_NS));
 }
 
@@ -144,7 +144,7 @@ fn any_open() -> impl Strategy<Value = Open> {
     })
 }
 
-/// The area under the rate by adding up trapezoids, independently of the schedule.
+/// The area under the rate, computed as a sum of trapezoids independently of the schedule.
 fn area(open: &Open, warm_up_ms: u64, measure_ms: u64) -> f64 {
     let mut total = open.rate_per_second * warm_up_ms as f64 / 1e3;
     let (mut left_ms, mut rate) = (measure_ms, open.rate_per_second);

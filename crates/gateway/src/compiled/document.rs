@@ -15,7 +15,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// The word of `gatebench schema`.
+    /// The name in `gatebench schema`.
     pub const SCHEMA_WORD: &str = "reference-gateway";
 
     /// Reads YAML text. `file` is the name that mistakes are reported under.

@@ -138,7 +138,7 @@ impl<'a> Local<'a> {
         local.with_standing(standing)
     }
 
-    /// The same in the words of a refusal.
+    /// The same as the text of a refusal.
     pub(crate) fn with_refusal(self, refusal: &'a Refusal) -> Self {
         Self {
             status: refusal.status,

@@ -99,7 +99,7 @@ impl Exchange {
     }
 }
 
-/// The same in the words of a fault.
+/// The same as the text of a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
     local.with_body(fault.content_type, &fault.body)
 }

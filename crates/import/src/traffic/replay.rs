@@ -41,7 +41,7 @@ const HOURS_MAX: usize = 48;
 /// The most connections of the closed load.
 const USERS_MAX: f64 = 10_000.0;
 
-/// The replay in words, and the time that it covers.
+/// The replay as text, and the time that it covers.
 struct Covered {
     start_ms: i64,
     length_ms: i64,

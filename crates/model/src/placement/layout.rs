@@ -1,12 +1,12 @@
-//! The choice of CPUs for gateway, engine and upstream on one machine.
+//! Chooses CPUs for gateway, load generator and upstream on one machine.
 
 use crate::topology::{Core, Topology};
 
-/// Engine or upstream cores for each core of the gateway. An embedded part spends less on a request
-/// than a gateway, so two of its cores are never the limit, and further ones would idle.
+/// Cores of load generator or upstream for each core of the gateway. These take less time for a
+/// request than a gateway, so two cores are never the limit, and further ones would idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// Cores that engine and upstream need in order to share none.
+/// The number of cores that load generator and upstream need to share none.
 const ENDS: usize = 2;
 
 /// The CPUs of each part. No list is empty.
@@ -17,13 +17,13 @@ pub(super) struct Layout {
     pub(super) upstream: Vec<usize>,
 }
 
-/// Shares out at least two CPUs, `count` of them (at least one, fewer than all) to the gateway.
+/// Divides at least two CPUs; the gateway gets `count` of them (at least one, but not all).
 ///
-/// A core of the gateway holds nothing else where the machine has cores enough. Then each part has
-/// one thread of each of its cores, since two threads of a core take each other's time. All are on
-/// one NUMA node and of the fastest kind where one has room for all, and the gateway's cores are of
-/// one kind. The gateway gets the last cores, since most kernels put interrupts and housekeeping on
-/// the first.
+/// If the machine has enough cores, the gateway shares no core. Each part then gets one thread of
+/// each of its cores, because two threads of a core take time from each other. All parts are on one
+/// NUMA node and on the fastest kind of core if one has room for all, and the gateway's cores are
+/// of one kind. The gateway gets the last cores, because most kernels put interrupts and
+/// housekeeping on the first.
 pub(super) fn of(topology: &Topology, count: usize) -> Layout {
     let all = topology.cores();
     let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);
@@ -41,14 +41,14 @@ pub(super) fn of(topology: &Topology, count: usize) -> Layout {
     }
 }
 
-/// Engine and upstream on a machine where no gateway runs.
+/// CPUs for load generator and upstream on a machine without a gateway.
 pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>, Vec<usize>) {
     let all = topology.cores();
     ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
 }
 
-/// The cores of one node and one kind, if one has enough: of the fastest kind that has, and of the
-/// last such node. Else those of one kind on several nodes.
+/// The cores of one node and one kind, if one has enough: the fastest such kind, and the last such
+/// node. Otherwise, the cores of one kind on several nodes.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();
@@ -67,7 +67,7 @@ fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<
     })
 }
 
-/// One thread of each of `count` cores, and the cores that are left.
+/// One thread of each of `count` cores, and the remaining cores.
 fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     let from = narrowed(pool, count, None).unwrap_or_else(|| pool.to_vec());
     let own = &from[from.len() - count..];
@@ -79,9 +79,9 @@ fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     )
 }
 
-/// All threads of the last cores, and the cores that are left; where none is, the threads that are.
+/// All threads of the last cores, and the remaining cores; if none remains, the remaining threads.
 fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
-    // The smallest core is the one that engine and upstream are left with.
+    // Load generator and upstream get the smallest core.
     let mut pool = pool.to_vec();
     pool.sort_by_key(|core| core.cpus.len());
     let cpus: Vec<usize> = pool.iter().flat_map(|core| &core.cpus).copied().collect();
@@ -98,8 +98,9 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     (own.to_vec(), rest)
 }
 
-/// Engine and upstream get halves of the cores, fast ones first and the odd one to the engine,
-/// which must not be the limit. They share an only core: its threads, where it has several.
+/// Load generator and upstream each get half of the cores, the fast ones first. With an odd number,
+/// the load generator gets one more, because it must not be the limit. They share a single core,
+/// using its threads if it has several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

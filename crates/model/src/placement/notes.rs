@@ -58,7 +58,7 @@ fn shares(placed: &Placement) -> String {
     )
 }
 
-/// Workers on two threads of a core are slower than workers on two cores.
+/// Workers on two threads of one core are slower than workers on two cores.
 fn threads_of_gateway(placed: &Placement) -> Option<String> {
     let mut shared = placed.siblings.iter().filter(|threads| {
         let own = threads.iter().filter(|cpu| placed.gateway.contains(cpu));
@@ -70,7 +70,7 @@ fn threads_of_gateway(placed: &Placement) -> Option<String> {
     })
 }
 
-/// Threads that stay idle so that nothing takes time of the cores in use.
+/// Threads that must stay idle, because they would take time from the cores in use.
 fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
     let idle: Vec<usize> = unused_threads(placed)
         .filter(|cpu| topology.numbers().contains(cpu))
@@ -86,7 +86,7 @@ fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
     })
 }
 
-/// Threads that others may use.
+/// Threads that other programs may use.
 fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
     let others: Vec<usize> = unused_threads(placed)
         .filter(|cpu| !topology.numbers().contains(cpu))
@@ -153,7 +153,7 @@ fn used<'a>(
     cpus.filter(move |cpu| lists.iter().any(|list| list.contains(&cpu.number)))
 }
 
-/// `CPU 3`, `CPUs 1-4`: with several threads to a core, a CPU is not a core.
+/// Lists CPUs: `CPU 3`, `CPUs 1-4`. If cores have several threads, a CPU is not a core.
 fn cpus(numbers: &[usize]) -> String {
     let noun = if numbers.len() == 1 { "CPU" } else { "CPUs" };
     format!("{noun} {}", ranges(numbers))

@@ -93,8 +93,8 @@ fn what_the_machine_cannot_give_is_refused() {
     assert!(message.contains("use 1 to 3"), "{message}");
 }
 
-/// The choice on CPUs that each have a core of one kind alone: the last `count` for the gateway,
-/// the halves of the others for engine and upstream.
+/// The layout for CPUs that each have their own core of the same kind: the last `count` for the
+/// gateway, and half of the others each for load generator and upstream.
 fn by_number(cpus: &[usize], count: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
     let (rest, gateway) = cpus.split_at(cpus.len() - count);
     if rest.len() == 1 {
@@ -123,7 +123,7 @@ fn without_siblings_cores_are_shared_out_by_number() {
 fn no_layout_puts_a_sibling_beside_the_gateway_while_another_exists() {
     let mut shared = 0;
     for seed in 0..3_000_usize {
-        // Up to six cores of one to three threads, some of which may not be used.
+        // Up to six cores with one to three threads each, some of which must not be used.
         let mut digits = seed.wrapping_mul(2_654_435_761);
         let mut next = |below: usize| {
             digits = digits
@@ -156,8 +156,7 @@ fn no_layout_puts_a_sibling_beside_the_gateway_while_another_exists() {
         assert!(every.iter().all(|cpu| topology.numbers().contains(cpu)));
         assert!(!placed.engine.is_empty() && !placed.upstream.is_empty());
         assert!(!placed.gateway.iter().any(|cpu| placed.engine.contains(cpu)));
-        // Another layout exists where a core is left when the gateway has the threads of the
-        // others.
+        // Another layout exists if a core remains after the gateway has the threads of the others.
         let mut sizes: Vec<usize> = topology
             .cores()
             .iter()

@@ -1,4 +1,4 @@
-//! Rules of admin interfaces.
+//! Rules for admin interfaces.
 
 use gatebench_config::{Node, Problem};
 

@@ -1,4 +1,4 @@
-//! Rules of sources of values.
+//! Rules for sources of values.
 
 use gatebench_config::{Data, Entry, Node, Problem};
 

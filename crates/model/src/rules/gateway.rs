@@ -1,4 +1,4 @@
-//! Rules of gateway folders.
+//! Rules for gateway folders.
 
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -15,7 +15,7 @@ use crate::transport::Transport;
 
 const WORKING_FOLDER: &str = "the trial's working folder";
 
-/// The mistakes of a gateway folder beyond its schema.
+/// Finds the mistakes of a gateway folder beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(name) = root.get("gateway")
         && let Some(reserved) = name.text().filter(|it| is_direct(it))
@@ -80,7 +80,7 @@ fn version_pattern(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that files are in the trial's working folder, each once.
+/// Checks that files are in the trial's working folder, without duplicates.
 fn files(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files");
     for (index, file) in files.iter().enumerate() {
@@ -95,13 +95,13 @@ fn files(root: &Node, problems: &mut Vec<Problem>) {
     stay_in(named, WORKING_FOLDER, "nginx.conf", problems);
 }
 
-/// The name of a file in the working folder.
+/// The name of the resulting file in the working folder.
 fn made(file: &Node) -> Option<&str> {
     let template = || file.get("template")?.text()?.rsplit('/').next();
     file.get("to").map_or_else(template, Node::text)
 }
 
-/// Checks that pinned folders are in Maven's build, and that a digest pins at least one.
+/// Checks that pinned folders are in Maven's build, and that a digest pins at least one folder.
 fn libraries(root: &Node, problems: &mut Vec<Problem>) {
     let install = root.get("install");
     let Some(maven) = install.and_then(|install| install.get("maven")) else {
@@ -189,7 +189,7 @@ fn parts(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports paths that leave a folder; `example` is a path that stays in it.
+/// Reports paths that leave a folder; `example` is a path that does not.
 fn stay_in<'n>(
     paths: impl IntoIterator<Item = &'n Node>,
     folder: &str,
@@ -206,13 +206,13 @@ fn stay_in<'n>(
     }
 }
 
-/// Reports whether a path leads to no other folder than those below its start.
+/// Reports whether a path stays below its start.
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Checks the words of features and of their parts, and that each is stated once.
+/// Checks the names of features and parts, and that each feature is stated only once.
 fn features(root: &Node, problems: &mut Vec<Problem>) {
     let all = [&Policy::KINDS[..], &Transport::KINDS, &OTHER_FEATURES].concat();
     let words = Words {
@@ -240,7 +240,8 @@ fn features(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that only a policy that the gateway has lacks parts, and only its own.
+/// Checks that parts are missing only from policies that the gateway has, and only parts of that
+/// policy.
 fn parts_of(policy: &str, feature: &Node, problems: &mut Vec<Problem>) {
     let own = PARTS.iter().filter_map(|part| part.split_once('.'));
     let own: Vec<&str> = own.filter(|it| it.0 == policy).map(|it| it.1).collect();
@@ -273,7 +274,7 @@ fn is_claim(feature: &Node) -> bool {
         .any(|word| feature.text() == Some(word) || feature.get(word).is_some())
 }
 
-/// The allowed words of a list, and their names in messages.
+/// The permitted names in a list, and how messages call them.
 struct Words<'a> {
     one: &'static str,
     all: &'static str,
@@ -281,7 +282,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Reports a word that is none of them.
+    /// Reports a name that is not permitted.
     fn must_have(&self, word: &str, span: &Range<usize>, problems: &mut Vec<Problem>) {
         let words = || self.words.iter().copied();
         if words().any(|known| known == word) {
@@ -296,7 +297,7 @@ impl Words<'_> {
     }
 }
 
-/// Commands and environment are templates: their syntax is checked before anything starts.
+/// Commands and environment are templates; their syntax is checked before anything starts.
 fn templates(root: &Node, problems: &mut Vec<Problem>) {
     let environment = minijinja::Environment::new();
     let commands = actions(root).filter_map(|action| action.get("command"));

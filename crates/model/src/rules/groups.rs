@@ -1,10 +1,10 @@
-//! Rules of groups and of repeated items.
+//! Rules for groups and repeated items.
 
 use gatebench_config::{Node, Problem};
 
 use super::load;
 
-/// The requests of the load, whether in groups or not.
+/// The requests of the load, in groups or not.
 pub(super) fn requests(root: &Node) -> impl Iterator<Item = &Node> {
     let groups = root.list("groups").iter();
     let grouped = groups.flat_map(|group| group.list("requests"));
@@ -49,7 +49,7 @@ fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that all groups that share the phase's load have a share, or none has.
+/// Checks that either all groups that share the phase's load have a share, or none has.
 fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
     let (own, sharing): (Vec<&Node>, Vec<&Node>) =
         groups.iter().partition(|group| group.get("load").is_some());

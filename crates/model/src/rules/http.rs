@@ -1,11 +1,11 @@
-//! Rules of HTTP/1.1 for header fields (RFC 9110 section 5, RFC 9112 section 2.2).
+//! Rules for header fields in HTTP/1.1 (RFC 9110 section 5, RFC 9112 section 2.2).
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use gatebench_config::{Entry, Node, Problem};
 
-/// Field of the host: a request may name it, and no policy can change it.
+/// The field of the host, which a request may set but no policy may change.
 const HOST: &str = "host";
 
 /// Fields that would change how a message is framed.
@@ -17,7 +17,7 @@ const RESERVED: [&str; 5] = [
     "upgrade",
 ];
 
-/// RFC 9110 section 5.6.2.
+/// A token (RFC 9110 section 5.6.2).
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -25,19 +25,19 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// Visible ASCII, blanks and tabs inside, none around (RFC 9110 section 5.5 without the obsolete
+/// Visible ASCII, with spaces and tabs only inside (RFC 9110 section 5.5 without the obsolete
 /// bytes).
 fn is_field_value(text: &str) -> bool {
     text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
-/// Reports whether policies must leave a field alone.
+/// Reports whether policies must not change a field.
 fn is_fixed(name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
     folded == HOST || RESERVED.contains(&folded.as_str())
 }
 
-/// Headers of a request that is sent.
+/// Checks the headers of a request.
 pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
     let mut seen = HashSet::new();
     for Entry {
@@ -73,7 +73,7 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The name of a header that a policy or a check reads.
+/// Checks the name of a header that a policy or a check reads.
 pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
     let Some(name) = node.text() else { return };
     if is_fixed(name) {
@@ -82,7 +82,7 @@ pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The name of a header that a policy changes.
+/// Checks the name of a header that a policy changes.
 pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<Problem>) {
     if !is_token(name) {
         let message = format!("`{name}` is not a header name");
@@ -94,7 +94,7 @@ pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<
     }
 }
 
-/// A value of a header, or something that becomes one.
+/// Checks a value of a header, or a text that becomes one.
 pub(super) fn field_value(node: &Node, problems: &mut Vec<Problem>) {
     let Some(text) = node.text() else { return };
     if !is_field_value(text) {

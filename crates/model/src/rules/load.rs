@@ -1,4 +1,4 @@
-//! Rules of load profiles.
+//! Rules for load profiles.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use gatebench_config::{HumanDuration, Node, Problem};
 use super::{not_zero, span, unique};
 use crate::sweep::swept_name;
 
-/// The mistakes of a load profile beyond its schema.
+/// Finds the mistakes of a load profile beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let phases = root.list("phases");
     let names = phases.iter().filter_map(|phase| phase.get("name"));
@@ -38,8 +38,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     begins_with_the_gateway(root, problems);
 }
 
-/// Checks that the first phase of a cold load has no warm-up and no change, and is not measured at
-/// the same time as that of another gateway.
+/// Checks that the first phase of a cold load has no warm-up and no change, and that gateways are
+/// not loaded side by side in it.
 fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
     let is_cold = root.get("cold").and_then(Node::flag) == Some(true);
     let Some(first) = root.list("phases").first().filter(|_| is_cold) else {
@@ -104,7 +104,8 @@ fn think(closed: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that the stages fit into the measurement, because others would be cut off silently.
+/// Checks that the stages fit into the measurement, because they would otherwise be cut off
+/// silently.
 fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let settings = phase.get("closed").or_else(|| phase.get("open"));
     let Some((stages, measure)) = settings.and_then(|it| it.entry("stages")).zip(measure) else {
@@ -125,8 +126,8 @@ fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<P
     }
 }
 
-/// Checks that a change is inside the measurement: a change in its first second has nothing
-/// before it to be compared with.
+/// Checks that a change is inside the measurement. A change in the first second could not be
+/// compared with the time before.
 pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem>) {
     let measure = span(phase.get(length));
     let at = phase.get("change").and_then(|change| change.get("at"));
@@ -148,7 +149,7 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     }
 }
 
-/// Checks a failure as a change, and that it ends after its start.
+/// Checks a failure like a change, and that it ends after its start.
 fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some(failure) = phase.get("failure") else {
         return;
@@ -172,7 +173,7 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     }
 }
 
-/// Reports a phase with a change and a failure, because lost requests would have two causes.
+/// Reports a phase with both a change and a failure, because lost requests would have two causes.
 fn one_thing_happens(phase: &Node, problems: &mut Vec<Problem>) {
     if let Some((_, failure)) = phase.get("change").zip(phase.entry("failure")) {
         let help = "move the failure to a separate phase after this one";
@@ -180,8 +181,8 @@ fn one_thing_happens(phase: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the arrivals of an open load in a number of seconds, by the rules of `stages` and
-/// `ramp_to_per_second`.
+/// Returns the number of arrivals of an open load in this many seconds, by the rules for `stages`
+/// and `ramp_to_per_second`.
 fn arrivals(open: &Node, seconds: f64) -> Option<f64> {
     let rate = open.get("rate_per_second")?.number()?;
     if let Some(end) = open.get("ramp_to_per_second").and_then(Node::number) {
@@ -203,7 +204,7 @@ fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut 
     let Some((open, measure)) = phase.get("open").zip(measure) else {
         return;
     };
-    // A measure of zero was reported already.
+    // A measurement of zero was already reported.
     if let (Some(node), Some(arrivals)) = (
         open.get("rate_per_second"),
         arrivals(open, measure.as_secs_f64()),

@@ -1,5 +1,6 @@
-//! Rules that a schema cannot express. They check the tree, not the types, so that they also apply
-//! to a file with mistakes of form. Those mistakes were reported and are skipped here.
+//! Rules that a schema cannot express. They check the tree instead of the types, so that they also
+//! apply to a file that violates its schema. Such violations were already reported and are skipped
+//! here.
 
 mod admin;
 mod data;
@@ -19,7 +20,7 @@ use std::collections::HashSet;
 
 use gatebench_config::{HumanDuration, Node, Problem};
 
-/// Reports texts that occur twice; `what` names them in the plural.
+/// Reports duplicate texts; `what` names them in the plural.
 fn unique<'n>(
     nodes: impl IntoIterator<Item = &'n Node>,
     what: &str,
@@ -35,7 +36,7 @@ fn unique<'n>(
     }
 }
 
-/// The duration of a node, if it is one.
+/// The duration in a node, if it is one.
 fn span(node: Option<&Node>) -> Option<HumanDuration> {
     node?.text()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Rules of the policies of a route.
+//! Rules for the policies of a route.
 
 use std::ops::Range;
 
@@ -122,7 +122,7 @@ fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
     }
 }
 
-/// `is_known`: true if a policy before it identifies the consumer.
+/// Checks a rate limit; `is_known` is true if an earlier policy identifies the consumer.
 fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     super::not_zero(settings, "window", "give it some time, as in 1m", problems);
@@ -186,7 +186,8 @@ fn header_edits(settings: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that no edit is inside the place of another, because all apply to the original document.
+/// Checks that no edit is inside a position that another edit changes, because all apply to the
+/// original document.
 fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     let mut places: Vec<(&str, &Range<usize>)> = Vec::new();
@@ -217,7 +218,8 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports the first policy that rejects every request because no consumer has its credential.
+/// Reports the first policy that rejects every request because no consumer has the required
+/// credential.
 pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
     for (policy, credential, what, help) in [
         (
@@ -238,7 +240,7 @@ pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
         let Some(entry) = policies.find_map(|it| it.entry(policy)) else {
             continue;
         };
-        // Credentials of the wrong form were reported, and count.
+        // Malformed credentials were already reported, and count here.
         let has_one = |consumer: &Node| {
             let found = consumer.get(credential);
             found.is_some_and(|it| !matches!(&it.data, Data::List(items) if items.is_empty()))

@@ -1,10 +1,10 @@
-//! Rules of published documents.
+//! Rules for published documents.
 
 use gatebench_config::{Node, Problem};
 
 use super::unique;
 
-/// The settings of corrections that only one effect has.
+/// Settings of corrections that belong to one effect only.
 const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",
@@ -23,7 +23,7 @@ const SETTINGS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The mistakes of a published document beyond its schema.
+/// Finds the mistakes of a published document beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     groups(root, true, problems);
     for table in root.list("tables") {
@@ -46,8 +46,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     corrections(root, problems);
 }
 
-/// Checks that heads have up to two lines, and that only tables with targets have columns without a
-/// head.
+/// Checks that headers have at most two lines, and that only tables with targets have columns
+/// without a header.
 fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
     let columns = parent.list("groups").iter().map(|it| it.list("columns"));
     for column in columns.flatten() {
@@ -64,7 +64,7 @@ fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Rows of scenarios name a scenario, and a base among the rows.
+/// Checks that rows of scenarios name a scenario, and a base that is another row.
 fn rows(table: &Node, problems: &mut Vec<Problem>) {
     let rows = table.list("rows");
     if rows.is_empty() {
@@ -94,7 +94,7 @@ fn rows(table: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The keys of figures of several sizes are numbers of CPUs.
+/// Checks that the keys of figures for several sizes are numbers of CPUs.
 fn cpus(table: &Node, problems: &mut Vec<Problem>) {
     let published = table.list("rows").iter();
     let sizes = published.filter_map(|row| row.get("published_of"));
@@ -133,7 +133,7 @@ fn corrections(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Bounds of buckets rise.
+/// Checks that the bounds of buckets are in ascending order.
 fn bounds(correction: &Node, problems: &mut Vec<Problem>) {
     for pair in correction.list("buckets_ms").windows(2) {
         if let [Some(before), Some(bound)] = [&pair[0], &pair[1]].map(Node::number)
@@ -145,7 +145,7 @@ fn bounds(correction: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Paired rows are rows of a table.
+/// Checks that paired rows are rows of a table.
 fn pairs(root: &Node, correction: &Node, problems: &mut Vec<Problem>) {
     let named = correction.list("pairs").iter();
     let named = named.flat_map(|pair| [pair.get("row"), pair.get("other")]);

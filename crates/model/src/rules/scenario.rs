@@ -1,4 +1,4 @@
-//! Rules of scenarios.
+//! Rules for scenarios.
 
 use gatebench_config::{Data, Entry, Node, Problem};
 
@@ -7,8 +7,8 @@ use super::{admin, data, groups, http, policies, soap, span, unique};
 use crate::data::Rows;
 use crate::route::path_matches;
 
-/// The mistakes of a scenario beyond its schema. `text` is the text that `root` was read from,
-/// `attachments` are the rows of the files that it names.
+/// Finds the mistakes of a scenario beyond its schema. `text` is the text from which `root` was
+/// read, and `attachments` are the rows of the files that it names.
 pub(crate) fn check(
     root: &Node,
     text: &str,
@@ -48,7 +48,7 @@ pub(crate) fn check(
     admin::check(root, problems);
 }
 
-/// The cases of a part of the file, on the routes of `root`.
+/// Checks the cases in a part of the file, with the routes of `root`.
 fn cases(root: &Node, part: &Node, sources: &Sources<'_>, problems: &mut Vec<Problem>) {
     for case in part.list("parity") {
         let Some(request) = case.get("request") else {
@@ -64,7 +64,7 @@ fn cases(root: &Node, part: &Node, sources: &Sources<'_>, problems: &mut Vec<Pro
     }
 }
 
-/// The routes and cases after the change, and nothing else.
+/// Returns only the routes and cases that apply after the change.
 fn changed(root: &Node, later: &Node) -> Node {
     let name = |route: &Node| route.get("name").and_then(Node::text).map(str::to_owned);
     let new: Vec<Option<String>> = later.list("routes").iter().map(name).collect();
@@ -83,7 +83,7 @@ fn changed(root: &Node, later: &Node) -> Node {
     all
 }
 
-/// Each list has a weight for each target.
+/// Checks that each list has a weight for each target.
 fn weights(root: &Node, problems: &mut Vec<Problem>) {
     let targets = root.get("targets").and_then(Node::number).unwrap_or(1.0);
     for list in root.list("weights") {
@@ -102,7 +102,7 @@ fn weights(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports upstreams that no route leads to.
+/// Reports upstreams without a route.
 fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
     let routes = root.list("routes").len();
     if let Some(node) = root.get("upstreams")
@@ -221,7 +221,7 @@ fn request(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A body that was read from a file has the place of its path.
+/// If a body was read from a file, its position is that of the path.
 fn one_body(request: &Node, problems: &mut Vec<Problem>) {
     if let (Some(body), Some(file)) = (request.get("body"), request.entry("body_file"))
         && body.span != file.value.span
@@ -248,12 +248,12 @@ fn direct_differs(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The direct request. Earlier files call it `floor`.
+/// The direct request, which earlier files call `floor`.
 fn direct_of(request: &Node) -> Option<&Entry> {
     request.entry("direct").or_else(|| request.entry("floor"))
 }
 
-/// Reports whether a path leaves a prefix in the middle of a segment.
+/// Reports whether a path continues a prefix within a segment.
 fn splits(prefix: &str, path: &str) -> bool {
     prefix.starts_with('/') && path.starts_with(prefix) && !path_matches(prefix, path)
 }
@@ -264,15 +264,15 @@ fn is_refused(case: &Node) -> bool {
 }
 
 /// Reports a path that continues a route's prefix within a segment, because gateways differ in
-/// whether `/jsonx` is under `/json`. Every gateway folder must configure that it is not. A case
-/// may prove this, but no other request may depend on it.
+/// whether `/jsonx` is under `/json`. Gateway folders must configure that it is not. A case may
+/// prove this, but no other request may depend on it.
 fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let Some(node) = request.get("path") else {
         return;
     };
     let Some(path) = node.text() else { return };
     let mut prefixes = prefixes(root);
-    // The longest prefix wins everywhere, so a longer one that holds the path leaves no doubt.
+    // The longest prefix always wins, so there is no ambiguity if a longer one contains the path.
     let holding = prefixes.clone().filter(|prefix| path_matches(prefix, path));
     let longest = holding.map(str::len).max().unwrap_or(0);
     let in_doubt = |prefix: &&str| splits(prefix, path) && prefix.len() > longest;
@@ -289,8 +289,8 @@ fn prefixes(root: &Node) -> impl Iterator<Item = &str> + Clone {
     routes.filter_map(|route| route.get("path")?.text())
 }
 
-/// The route that a request takes: the longest prefix wins. `Err` if a mistake in the routes or in
-/// the path leaves it open.
+/// The route of a request: the longest prefix wins. `Err` if a mistake in the routes or in the path
+/// leaves it open.
 fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> {
     let path = request.get("path").and_then(Node::text).ok_or(())?;
     let mut best: Option<(&str, &Node)> = None;
@@ -328,7 +328,7 @@ fn reaches_a_route(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A case that reaches the upstream needs a way there.
+/// Checks that a case that must reach the upstream can do so.
 fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let reaches = case.entry("reaches_upstream");
     let Some(reaches) = reaches.filter(|it| it.value.flag() == Some(true)) else {

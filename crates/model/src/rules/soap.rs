@@ -1,8 +1,8 @@
-//! Rules of `soap`.
+//! Rules for `soap`.
 
 use gatebench_config::{Entry, Node, Problem};
 
-/// Settings that mean something in one direction only.
+/// Settings that are meaningful in one direction only.
 const ONLY: [(&str, &str); 4] = [
     ("soap_action", "request"),
     ("route_xpath_targets", "request"),
@@ -13,7 +13,7 @@ const ONLY: [(&str, &str); 4] = [
 /// Other policies that change bodies.
 const EDITS: [&str; 3] = ["request_json", "response_json", "response_xslt"];
 
-/// One policy.
+/// Checks one policy.
 pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     if settings.get("request").is_none() && settings.get("response").is_none() {
@@ -40,10 +40,10 @@ fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The upstream that a scenario has by itself, in what gateways are given.
+/// The name of the scenario's main upstream in the input of templates.
 const ORIGIN: &str = "origin";
 
-/// Upstreams have names that every gateway can have, and whoever names one means one that there is.
+/// Checks that upstreams have names that every gateway accepts, and that named upstreams exist.
 pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
     let more = root.mapping("more_upstreams");
     for entry in more {

@@ -1,4 +1,4 @@
-//! Rules of specifications: the order of their steps.
+//! Rules for specifications: the order of their steps.
 
 use gatebench_config::{Node, Problem};
 
@@ -6,7 +6,7 @@ use super::load::change_fits;
 use super::{not_zero, unique};
 use crate::specification::{KnownStep, SAVE_ERROR_LOG, SETUP, START_GATEWAY, START_LOAD, STEPS};
 
-/// The mistakes of a specification beyond its schema.
+/// Finds the mistakes of a specification beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     unique(root.list("tags"), "tags", "name it once", problems);
     let nodes = root.list("steps");
@@ -25,8 +25,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
             let message = format!("`{}` occurs twice", step.word);
             problems.push(Problem::new(node.head(), message, help));
         }
-        // Only the first of the steps that belong before it is reported, and no step that occurs
-        // twice, because that was reported already.
+        // Only the first of the steps that belong before it is reported. Duplicate steps are not,
+        // because they were already reported.
         let late = |other: &KnownStep| other.place < step.place && !has(before, other.word);
         if let Some((other, _)) = after.iter().find(|(other, _)| late(other)) {
             problems.push(Problem::new(
@@ -54,7 +54,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the step of an item; none where the schema reports its word.
+/// Returns the step that an item names; none if the schema reports the name.
 fn known(node: &Node) -> Option<&'static KnownStep> {
     let word = node
         .text()
@@ -66,7 +66,7 @@ fn has(steps: &[(&KnownStep, &Node)], word: &str) -> bool {
     steps.iter().any(|(step, _)| step.word == word)
 }
 
-/// Reports required steps that are missing.
+/// Reports missing steps that are required.
 fn missing(root: &Node, steps: &[(&KnownStep, &Node)], problems: &mut Vec<Problem>) {
     let list = root.entry("steps");
     let Some(list) = list.filter(|list| !list.value.items().is_empty()) else {

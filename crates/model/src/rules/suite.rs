@@ -1,11 +1,11 @@
-//! Rules of suites.
+//! Rules for suites.
 
 use gatebench_config::{Node, Problem};
 
 use super::unique;
 use crate::label::is_direct;
 
-/// The mistakes of a suite beyond its schema.
+/// Finds the mistakes of a suite beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let again = "name it once; to compare a gateway with itself, use `gatebench ab`";
     unique(root.list("gateways"), "gateways", again, problems);
@@ -21,12 +21,12 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     loads_of_sizes(root, problems);
 }
 
-/// The name of a scenario, with or without its own loads.
+/// The name of a scenario, with or without separate loads.
 fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports loads that no length uses, because they would silently never be sent.
+/// Reports loads that no length of a run uses, because they would silently never be sent.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
@@ -73,7 +73,7 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the numbers of nodes, and reports those that occur twice.
+/// Returns the numbers in nodes, and reports duplicates.
 fn numbers<'n>(
     nodes: impl Iterator<Item = &'n Node>,
     what: &str,

@@ -1,4 +1,4 @@
-//! Rules of templates and of their values.
+//! Rules for templates and their values.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub(super) struct Sources<'n> {
     known: BTreeMap<&'n str, Known<'n>>,
 }
 
-/// The place of a template, which determines the allowed values.
+/// Where a template occurs, which determines the permitted values.
 #[derive(Clone, Copy)]
 enum Place {
     Path,
@@ -77,7 +77,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// A request of the load.
+    /// Checks a request of the load.
     pub(super) fn request(&self, request: &Node, problems: &mut Vec<Problem>) {
         for (node, place) in templates(request) {
             match template(node) {
@@ -98,7 +98,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// A request with a known response.
+    /// Checks a request with a known response.
     pub(super) fn known_request(&self, request: &Node, problems: &mut Vec<Problem>) {
         for (node, _) in templates(request) {
             let (span, message) = match template(node) {
@@ -158,7 +158,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// Checks are the same for every response.
+    /// Reports values in a check, because a check is the same for every response.
     fn check(&self, check: &Node, problems: &mut Vec<Problem>) {
         let texts = [
             check.get("header").and_then(|it| it.get("equals")),
@@ -181,7 +181,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// The place of a part of a node's text, if the text is written as it is.
+    /// The position of a part of a node's text, if the text is written literally.
     fn culprit(&self, node: &Node, part: &Range<usize>) -> Range<usize> {
         let written = self.text.get(node.span.clone()).unwrap_or_default();
         let part = node.text().and_then(|text| text.get(part.clone()));
@@ -194,7 +194,7 @@ impl<'n> Sources<'n> {
 }
 
 impl Known<'_> {
-    /// The first value that cannot be used in a place.
+    /// The first value that is not permitted in this place.
     fn value_against(&self, column: usize, place: Place) -> Option<(usize, &str)> {
         let rows = self.rows.as_ref()?;
         (0..rows.len())
@@ -232,7 +232,7 @@ fn template(node: &Node) -> Option<Result<Template, crate::template::TemplateErr
     Some(Template::parse(node.text()?))
 }
 
-/// The texts of a request that are templates.
+/// The strings of a request that are templates.
 fn templates(request: &Node) -> impl Iterator<Item = (&Node, Place)> {
     let headers = request.mapping("headers").iter();
     let path = request.get("path").map(|node| (node, Place::Path));

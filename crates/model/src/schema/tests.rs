@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::{FileKind, schema};
 
-/// The keywords that `gatebench-config` holds a file against, and those that only describe.
+/// The keywords by which `gatebench-config` checks a file, and those that only describe.
 const UNDERSTOOD: [&str; 15] = [
     "$ref",
     "anyOf",
@@ -30,8 +30,8 @@ const DESCRIPTIVE: [&str; 7] = [
     "format",
     "patternErrorMessage",
 ];
-/// Understood together with `oneOf`: keys beyond those of the mapping and its choice are unknown
-/// anyway.
+/// Supported together with `oneOf`: keys beyond those of the mapping and its choice are unknown in
+/// any case.
 const IMPLIED: [&str; 1] = ["unevaluatedProperties"];
 
 fn check_keywords(schema: &Value) {
@@ -68,7 +68,7 @@ fn check_keywords(schema: &Value) {
     }
 }
 
-/// The JSON types of a value that fits.
+/// The JSON types of a valid value.
 fn types_of<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s str> {
     if let Some(pointer) = schema["$ref"].as_str() {
         return types_of(root.pointer(&pointer[1..]).unwrap(), root);
@@ -81,7 +81,7 @@ fn types_of<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s str> {
     }
 }
 
-/// The types of the forms of `anyOf` differ.
+/// Checks that the forms of `anyOf` have different types.
 fn check_forms(schema: &Value, root: &Value) {
     match schema {
         Value::Object(object) => {

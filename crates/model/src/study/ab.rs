@@ -1,26 +1,26 @@
-//! A comparison that a plan is made for: two gateways, and one of them twice.
+//! The A/B test of a plan: two gateways, one of them twice.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Phase, Shape};
 
-/// Two compared variants, and a third that is the same as the second. Any difference between the
-/// second and the third is therefore noise of the machine.
+/// Two compared variants, and a third that equals the second. Any difference between the second and
+/// the third is therefore noise of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AbTest {
-    /// Label of the variant that is judged.
+    /// Label of the judged variant.
     pub candidate: String,
-    /// Label of the variant it is compared with.
+    /// Label of the variant that it is compared with.
     pub baseline: String,
     /// Label of the second instance of the baseline.
     pub again: String,
     /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// The highest number of blocks. A comparison ends earlier once it is decided; the error rate
-    /// of the verdict holds for that many interim analyses.
+    /// The largest number of blocks. A test ends earlier once it is decided; the error rate of the
+    /// verdict holds for this number of looks.
     pub blocks_max: u32,
-    /// True if blocks up to that number have only the deciding phases, and those after it only the
+    /// The number of the last block that has only the deciding phases; later blocks have only the
     /// others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decides_first: bool,
@@ -30,8 +30,9 @@ pub struct AbTest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
-    /// CPU time of the gateway per request: of a phase in which gateways are side by side where the
-    /// load has one, else at a fixed rate where it has that, else under saturation.
+    /// CPU time of the gateway per request. It comes from a phase in which gateways are loaded side
+    /// by side if there is one, otherwise from a fixed rate if there is one, otherwise from
+    /// saturation.
     #[default]
     Cpu,
     /// Responses per second of the closed load.
@@ -40,12 +41,12 @@ pub enum DecisiveMetric {
     AddedP50,
     /// The same, 99th percentile.
     AddedP99,
-    /// Most anonymous memory of the gateway.
+    /// Largest anonymous memory of the gateway.
     Memory,
 }
 
 impl DecisiveMetric {
-    /// Reports whether this metric alone is measured in a phase; never for memory, which all phases
+    /// Reports whether a phase measures this metric alone; never for memory, which all phases
     /// measure.
     pub fn is_taken_from(self, phase: &Phase) -> bool {
         match self {
@@ -68,7 +69,8 @@ impl AbTest {
         !self.decides_first || self.decides_in(block) == self.metric.is_taken_from(phase)
     }
 
-    /// Reports whether the test compares these two: the two gateways, or the baseline with itself.
+    /// Reports whether the test compares these two variants: the two gateways, or the baseline with
+    /// itself.
     pub fn has(&self, candidate: &str, baseline: &str) -> bool {
         (candidate == self.candidate && baseline == self.baseline)
             || (candidate == self.baseline && baseline == self.again)

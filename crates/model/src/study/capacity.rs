@@ -1,4 +1,4 @@
-//! The search for the rate sustained with an objective, for which a plan may be made.
+//! The search for the rate that a gateway sustains with an objective.
 
 use std::time::Duration;
 
@@ -9,23 +9,24 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Open, Spread};
 use crate::{LoadProfile, Objective, Phase, Shape};
 
-/// The longest step, in lengths of a normal one, if its percentile needs more requests.
+/// The longest step, as a multiple of the normal length, if its percentile needs more requests.
 pub const LONGEST_FACTOR: u32 = 4;
 
-/// Steps of one repeat. A search without noise takes 16 to 25; a disturbed step takes up to three.
+/// The maximum number of steps of a repeat. A search without noise takes 16 to 25, and a disturbed
+/// step up to three.
 pub const STEPS_MAX: u32 = 200;
 
 /// The phase that measures the highest rate of a gateway.
 pub const SATURATION: &str = "saturation";
 
-/// The divisor of a step's length that gives its warm-up.
+/// The warm-up of a step is its length divided by this.
 const WARM_UP_PART: u32 = 4;
 
-/// The divisor of a step's length that gives the measurement of saturation.
+/// The measurement of saturation is the length of a step divided by this.
 const SATURATION_PART: u32 = 2;
 
-/// The expected steps of a repeat: about four of the search, twelve near the result, and a warm-up
-/// each.
+/// The expected number of steps of a repeat: about four in the search and twelve near the result,
+/// plus a warm-up for each.
 const EXPECTED_STEPS: u32 = 20;
 
 /// The settings of the search.
@@ -38,7 +39,7 @@ pub struct Capacity {
     pub step: HumanDuration,
     /// The maximum number of open connections.
     pub connections: u32,
-    /// The spread of arrivals. Uniform in runs that do not record it.
+    /// The spread of arrivals; uniform for runs that do not record it.
     #[serde(default)]
     pub arrivals: Spread,
     /// The highest rate that is tried, in requests per second [default: above the saturation of the
@@ -51,7 +52,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The load at the beginning of every trial, also of the direct variant: saturation.
+    /// The load at the beginning of every trial, including those of the direct variant: saturation.
     pub fn load(&self) -> LoadProfile {
         let closed = Shape::Closed(Closed::new(self.connections));
         let measure = HumanDuration(self.step.0 / SATURATION_PART);
@@ -81,7 +82,7 @@ impl Capacity {
         self.phase(name, Shape::Open(open), measure)
     }
 
-    /// The expected time of a repeat besides its process's start and end.
+    /// The expected duration of a repeat without the start and end of its process.
     pub fn expected(&self) -> Duration {
         self.step.0.saturating_mul(EXPECTED_STEPS)
     }

@@ -1,4 +1,4 @@
-//! A test of isolation, which shows whether failing requests harm others.
+//! Isolation tests, which show whether failing requests harm others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::Scenario;
 pub struct Isolation {
     /// Name of the scenario with failing groups.
     pub failing: String,
-    /// Name of the scenario in which every group sends what the good one sends.
+    /// Name of the scenario in which every group sends the requests of the good one.
     pub healthy: String,
     /// Name of a copy of that scenario. Any difference between the two is noise of the machine.
     pub again: String,
@@ -31,7 +31,7 @@ pub enum NotIsolable {
         scenario: String,
         /// The requested name.
         group: String,
-        /// The groups it has, in words.
+        /// The existing groups, as text.
         known: String,
     },
 }
@@ -40,11 +40,11 @@ pub enum NotIsolable {
 const GOOD: &str = "good";
 
 impl Isolation {
-    /// The three scenarios of a test, the given one first. The good group is the one of that name,
-    /// else the one called `good`, else the first.
+    /// The three scenarios of a test, beginning with the given one. The good group is the one with
+    /// the given name, otherwise the one called `good`, otherwise the first.
     ///
     /// # Errors
-    /// The scenario has one group only, or none of that name.
+    /// The scenario has only one group, or none with that name.
     pub fn of(
         failing: &Scenario,
         group: Option<&str>,

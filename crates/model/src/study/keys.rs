@@ -1,11 +1,11 @@
-//! The keys of a plan in JSON that hold its study.
+//! The JSON keys of a plan that contain its study.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AbTest, Capacity, ColdStart, Flame, Isolation, Shares, Soak, Specified, Study};
 
-/// Makes one key for each study from the list of keys with the settings and the study of each.
+/// Generates one key for each study, from a list of keys with the settings and the study of each.
 macro_rules! keys {
     ($it:ident => $($(#[$doc:meta])* $key:ident: $settings:ty = [$($study:tt)*],)*) => {
         /// One key for each study; a plan has at most one of them.
@@ -48,20 +48,20 @@ macro_rules! keys {
 }
 
 keys! { settings =>
-    /// The comparison that it is made for; none where it is made to measure.
+    /// The A/B test of the plan; none for a plan that only measures.
     duel: AbTest = [Study::Ab(settings)],
-    /// The search that it is made for; each trial of a gateway is then a repeat of it.
+    /// The search of the plan; each trial of a gateway is a repeat of it.
     capacity: Capacity = [Study::Capacity(settings)],
-    /// Shares of each gateway's own saturation at which it is measured after its loads.
+    /// Shares of each gateway's own saturation at which the gateway is measured after its loads.
     at: Shares = [Study::Measure(Some(settings))],
-    /// The endurance test that it is made for.
+    /// The soak of the plan.
     soak: Soak = [Study::Soak(settings)],
-    /// The profile that it is made for.
+    /// The profile of the plan.
     flame: Flame = [Study::Profile(settings)],
-    /// The tests of isolation that it is made for.
+    /// The isolation tests of the plan.
     isolation: Vec<Isolation> = [Study::Isolation(settings)],
-    /// The specification that it was made from.
+    /// The specification of the plan.
     specification: Specified = [Study::Versions(settings)],
-    /// The study of starts that it is made for.
+    /// The cold-start study of the plan.
     cold_start: ColdStart = [Study::ColdStart(settings)],
 }

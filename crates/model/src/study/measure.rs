@@ -1,4 +1,4 @@
-//! Loads at shares of each gateway's saturation, which a plan may have after its loads.
+//! Loads at shares of each gateway's saturation, which may follow the loads of a plan.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ use super::capacity::SATURATION;
 use crate::load::{Closed, Open, Spread};
 use crate::{Length, Phase, Shape};
 
-/// Connections of the closed load, and of the others at most.
+/// The number of connections of the closed load, and the maximum of the open ones.
 pub const CONNECTIONS: u32 = 64;
 
-/// Shares of each gateway's own saturation, in each scenario: a closed load finds it in the trial's
-/// own process, open loads at these shares of its throughput follow.
+/// Shares of each gateway's own saturation, in each scenario. A closed load finds the saturation in
+/// the trial's process, and open loads at these shares of its throughput follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
-    /// In per cent, rising, each once.
+    /// The percentages, in ascending order without duplicates.
     #[schemars(length(min = 1), inner(range(min = 1, max = 99)))]
     pub percents: Vec<u32>,
-    /// Connections of the closed load, and of the open ones at most.
+    /// The number of connections of the closed load, and the maximum of the open ones.
     pub connections: u32,
     /// The spread of arrivals.
     pub arrivals: Spread,
-    /// Same load before each measurement, discarded.
+    /// The same load before each measurement, whose figures are discarded.
     pub warm_up: HumanDuration,
     /// The measured length of each load.
     pub measure: HumanDuration,
 }
 
 impl Shares {
-    /// These percentages, with lengths that fit a run of this length.
+    /// These percentages, with durations that suit a run of this length.
     pub fn new(mut percents: Vec<u32>, length: Length) -> Self {
         percents.sort_unstable();
         percents.dedup();
@@ -71,7 +71,7 @@ impl Shares {
         saturation.chain(self.percents.iter().map(|percent| name(*percent)))
     }
 
-    /// Loads of a trial.
+    /// The number of loads in a trial.
     pub fn loads(&self) -> u32 {
         u32::try_from(self.percents.len()).map_or(u32::MAX, |shares| shares.saturating_add(1))
     }

@@ -1,7 +1,7 @@
-//! The studies that a run can be made for. Each has a module with its settings.
+//! The studies that a run can have. Each has a module with its settings.
 //!
-//! Callers use the methods of [`Study`] instead of matching on its kind.
-//! `gatebench_studies` has a folder for each, with all that follows from the settings.
+//! Callers use the methods of [`Study`] instead of matching on its kind. `gatebench_studies` has a
+//! folder for each study, with everything that follows from the settings.
 
 pub mod ab;
 pub mod capacity;
@@ -27,36 +27,37 @@ use self::soak::Soak;
 use self::versions::Specified;
 use crate::{Length, Phase};
 
-/// The study that a run is made for. In JSON it is a key of the plan. A plan that only measures its
-/// loads has none.
+/// The study of a run. In JSON it is a key of the plan; a plan that only measures its loads has
+/// none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Keys", into = "Keys")]
 pub enum Study {
-    /// The loads of the profile, and after them loads at shares of each gateway's saturation if it
-    /// has any.
+    /// The loads of the profile, optionally followed by loads at shares of each gateway's
+    /// saturation.
     Measure(Option<Shares>),
-    /// A comparison of two gateways.
+    /// An A/B test.
     Ab(AbTest),
-    /// A search for the rate sustained with an objective; each trial of a gateway is a repeat.
+    /// A search for the rate that a gateway sustains with an objective; each trial of a gateway is
+    /// a repeat.
     Capacity(Capacity),
-    /// An endurance test.
+    /// A soak.
     Soak(Soak),
     /// A profile of CPU time.
     Profile(Flame),
-    /// Tests of isolation, one or more.
+    /// Isolation tests, one or more.
     Isolation(Vec<Isolation>),
-    /// A specification, for one version of a gateway after the other.
+    /// A specification, run for one version of a gateway after the other.
     Versions(Specified),
-    /// Starts, and the way from there to the steady state.
+    /// Cold starts, and the time from there to the steady state.
     ColdStart(ColdStart),
 }
 
 /// The start of gateways: the time to the first correct response, and the number of requests until
-/// the CPU time per request is near that of the steady state. Its loads begin at that response.
+/// the CPU time per request is close to its steady state. The loads begin at that response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColdStart {
-    /// The tolerance of that, in percent.
+    /// The tolerance for the steady state, in per cent.
     #[serde(default = "within_percent")]
     #[schemars(range(min = 1, max = 50))]
     pub within_percent: u32,
@@ -73,12 +74,12 @@ impl Default for Study {
 }
 
 impl Study {
-    /// Reports whether the run only measures, also at shares of saturation.
+    /// Reports whether the run only measures, possibly also at shares of saturation.
     pub fn only_measures(&self) -> bool {
         matches!(self, Self::Measure(_))
     }
 
-    /// Returns the comparison of two gateways, if the run is made for one.
+    /// Returns the settings of an A/B test, if the run is one.
     pub fn ab(&self) -> Option<&AbTest> {
         match self {
             Self::Ab(ab_test) => Some(ab_test),
@@ -86,7 +87,7 @@ impl Study {
         }
     }
 
-    /// Returns the search for capacity, if the run is made for one.
+    /// Returns the settings of a search for capacity, if the run is one.
     pub fn capacity(&self) -> Option<&Capacity> {
         match self {
             Self::Capacity(capacity) => Some(capacity),
@@ -94,7 +95,7 @@ impl Study {
         }
     }
 
-    /// Returns how gateways are sampled while they are measured, if they are.
+    /// Returns how gateways are sampled during measurements, if they are.
     pub fn profile(&self) -> Option<Flame> {
         match self {
             Self::Profile(flame) => Some(*flame),
@@ -102,7 +103,7 @@ impl Study {
         }
     }
 
-    /// Returns the specification that the plan was made from, if it was made from one.
+    /// Returns the specification of the plan, if it has one.
     pub fn versions(&self) -> Option<&Specified> {
         match self {
             Self::Versions(specified) => Some(specified),
@@ -116,12 +117,12 @@ impl Study {
             .is_none_or(|ab_test| ab_test.has_phase(block, phase))
     }
 
-    /// Reports whether a block is among those that end with the verdict of the study.
+    /// Reports whether a block is one of those whose end the verdict of the study may depend on.
     pub(crate) fn decides_in(&self, block: u32) -> bool {
         self.ab().is_none_or(|ab_test| ab_test.decides_in(block))
     }
 
-    /// Returns the most loads that a trial has after those of the profile.
+    /// Returns the largest number of loads of a trial after those of the profile.
     pub fn further_loads_max(&self) -> u32 {
         match self {
             Self::Measure(Some(shares)) => shares.loads(),
@@ -139,7 +140,7 @@ impl Study {
         }
     }
 
-    /// Returns the load after those of the profile that depends on no measurement, if there is one.
+    /// Returns the first load after those of the profile, if it does not depend on a measurement.
     pub fn known_load(&self) -> Option<Phase> {
         match self {
             Self::Measure(Some(shares)) => Some(shares.saturation()),
@@ -152,19 +153,19 @@ impl Study {
         self.capacity().is_some()
     }
 
-    /// Returns the number of threads of the load engine, if it is given.
+    /// Returns the number of threads of the load generator, if it is given.
     pub fn engine_threads(&self) -> Option<u32> {
         self.versions()?.threads
     }
 
-    /// Reports whether a trial that is stopped early counts: a soak or a profile is then valid for
-    /// a shorter time.
+    /// Reports whether a trial that is stopped early counts: a stopped soak or profile is valid,
+    /// but covers less time.
     pub fn may_be_stopped(&self) -> bool {
         matches!(self, Self::Soak(_) | Self::Profile(_))
     }
 
     /// Reports whether trials are segments of one long measurement: each second of a segment
-    /// counts, however it ended, and a resumed run has a segment more.
+    /// counts, however the segment ended, and a resumed run has another segment.
     pub fn is_in_segments(&self) -> bool {
         matches!(self, Self::Soak(_))
     }
@@ -180,7 +181,7 @@ impl Study {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteStudy {
-    /// Also measures at these shares of each gateway's own saturation, in per cent, as `--at` does.
+    /// Also measures at these shares of each gateway's own saturation, in per cent, like `--at`.
     At(#[schemars(length(min = 1), inner(range(min = 1, max = 99)))] Vec<u32>),
     /// Measures starts, with a load that is `cold`.
     ColdStart(ColdStart),

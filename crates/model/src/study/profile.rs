@@ -1,23 +1,24 @@
-//! A profile that a plan is made for.
+//! The profile of a plan.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where gateways spend their CPU time: their stacks are sampled while they are measured.
+/// How to find out where gateways spend their CPU time: their stacks are sampled during
+/// measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flame {
-    /// Samples of each core in a second.
+    /// Samples per second of each core.
     pub samples_per_second: u32,
-    /// The method to read a stack.
+    /// How stacks are read.
     pub stacks: Stacks,
 }
 
-/// The methods to find the callers of a sampled function.
+/// How the callers of a sampled function are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stacks {
-    /// By unwind tables, which most programs have; a copy of the stack is taken with each sample.
+    /// By unwind tables, which most programs have; each sample includes a copy of the stack.
     Dwarf,
-    /// By frame pointers, where a program is built with them: cheaper.
+    /// By frame pointers, if the program was built with them; this is cheaper.
     FramePointers,
 }

@@ -29,8 +29,8 @@ fn text(keys: &str) -> String {
     )
 }
 
-/// Reads the plan of an earlier manifest with these settings under this key. The plan is written as
-/// it was read.
+/// Reads the plan of an earlier manifest that has these settings under this key. The plan must be
+/// written as it was read.
 #[track_caller]
 fn read(key: &str, settings: &str) -> Plan {
     let plan: Plan = serde_json::from_str(&text(&format!(r#", "{key}": {settings}"#))).unwrap();

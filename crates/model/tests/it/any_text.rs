@@ -1,4 +1,4 @@
-//! No text makes the parser panic, and whatever it says points into the text.
+//! No text makes the parser panic, and the positions in its messages are within the text.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ static VALIDATORS: LazyLock<HashMap<&str, jsonschema::Validator>> = LazyLock::ne
         .collect()
 });
 
-/// Accepted text fits the published schema, by an independent validator.
+/// Asserts that an accepted text fits the published schema, by an independent validator.
 fn parses<T: Document + Serialize>(text: &str) {
     match parse::<T>("any.yaml", text) {
         Err(mistakes) => points_into(text, &mistakes),
@@ -65,7 +65,7 @@ const SEEDS: [&str; 10] = [
     include_str!("../mistakes/gateway-folder.yaml"),
 ];
 
-/// A file of ours with a piece replaced by something else.
+/// A file of gatebench with a part replaced by something else.
 fn damaged() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z ]{0,8}",

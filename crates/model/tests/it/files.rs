@@ -1,4 +1,4 @@
-//! Scenarios that name other files: what is read becomes part of them.
+//! Scenarios that name other files, whose contents become part of them.
 
 use std::io;
 use std::path::Path;

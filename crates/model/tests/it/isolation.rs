@@ -1,4 +1,4 @@
-//! Scenarios of a test of isolation.
+//! Scenarios of isolation tests.
 
 use gatebench_config::parse;
 use gatebench_model::{Isolation, Scenario};

@@ -1,4 +1,4 @@
-//! Objectives: their bounds, their order, and the place of a mistake.
+//! Objectives: their bounds, their order, and the position of a mistake.
 
 use gatebench_model::Objective;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Rules of policies.
+//! Rules for policies.
 
 use gatebench_config::parse;
 use gatebench_model::Scenario;

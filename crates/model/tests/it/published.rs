@@ -1,4 +1,4 @@
-//! Rules of published documents.
+//! Rules for published documents.
 
 use gatebench_config::parse;
 use gatebench_model::Published;

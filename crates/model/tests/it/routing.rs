@@ -1,4 +1,4 @@
-//! Routes of requests, and the requests that the gateway responds to.
+//! Routes of requests, and the requests to which the gateway itself responds.
 
 use std::collections::BTreeSet;
 

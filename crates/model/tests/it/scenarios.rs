@@ -1,4 +1,4 @@
-//! The files that come with gatebench are right, and agree with the published schemas.
+//! The files that come with gatebench are valid, and agree with the published schemas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,10 +24,10 @@ fn paths() -> Vec<PathBuf> {
     paths
 }
 
-/// The keys that the kinds of files begin with.
+/// The first keys of the kinds of files.
 const KEYS: [&str; 5] = ["scenario", "profile", "suite", "specification", "published"];
 
-/// Every document of the files that begin with `key`, checked by an independent validator too.
+/// Every document in files that begin with `key`, also checked by an independent validator.
 fn all<T: Document + serde::Serialize>(key: &str) -> Vec<(PathBuf, T)> {
     let validator = jsonschema::validator_for(&T::schema()).unwrap();
     let begins = |path: &PathBuf| {

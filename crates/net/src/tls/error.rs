@@ -297,7 +297,7 @@ fn is_of_authority(error: &CertificateError) -> bool {
     matches!(error, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
 }
 
-/// A name out of the words of rustls: `localhost` of `DnsName("localhost")`.
+/// A name out of a message of rustls: `localhost` of `DnsName("localhost")`.
 fn bare(name: &str) -> &str {
     let inner = name
         .split_once('(')

@@ -1,6 +1,6 @@
-//! The document model. A study makes a [`Chapter`] of blocks and no form of the report; a form
-//! writes blocks and knows no study. A block appears in every form that can show its kind, unless
-//! it is restricted to some of them.
+//! The document model. A study builds a [`Chapter`] from blocks and does not depend on the output
+//! format; a renderer writes blocks and does not depend on the study. A block appears in every form
+//! that can show its kind, unless it is restricted to some forms.
 
 mod parts;
 mod text;
@@ -17,13 +17,13 @@ pub use parts::{
 };
 pub use text::{Entry, Head, Line, Lines, Span, Text};
 
-/// Forms of the report, as a sum of [`TERMINAL`] and those that follow.
+/// A set of forms of the report: a sum of [`TERMINAL`] and the constants below.
 pub type Forms = u8;
 
-/// Lines on a terminal, which has no charts and explains its tables below them.
+/// Plain lines for a terminal, without charts; explanations follow the tables.
 pub const TERMINAL: Forms = 1;
 
-/// The comment on a pull request, which has no charts.
+/// The comment on a pull request, without charts.
 pub const MARKDOWN: Forms = 2;
 
 /// The HTML page.
@@ -35,7 +35,7 @@ pub const JUNIT: Forms = 8;
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
 
-/// With [`TERMINAL`]: only the first screen, if the report has one.
+/// Added to [`TERMINAL`]: only the first screen, if the report has one.
 pub const BRIEF: Forms = 32;
 
 /// The layout of charts next to each other.
@@ -43,18 +43,18 @@ pub const PANELS: &str = "panels wide purposes";
 
 /// A report that every form can write.
 pub trait Report {
-    /// Returns the document with the blocks of a form.
+    /// Returns the document with the blocks for a form.
     fn document(&self, form: Forms) -> Document;
 }
 
 /// A report.
 #[derive(Default, Serialize)]
 pub struct Document {
-    /// The words after the name of the program at the head of the page.
+    /// The text that follows the program's name in the page header.
     pub brand: String,
     /// The title of the page.
     pub title: String,
-    /// A warning after the title.
+    /// A warning next to the title.
     pub chip: Option<&'static str>,
     /// Names and values below the title.
     pub facts: Vec<[String; 2]>,
@@ -63,10 +63,10 @@ pub struct Document {
     /// The sections of docs/METHOD.md that the page appends.
     #[serde(skip)]
     pub methods: Vec<&'static str>,
-    /// The number of chapters that a comment shows; it folds the others. None if it shows all.
+    /// The number of chapters that a comment shows before it folds the rest; none if it shows all.
     #[serde(skip)]
     pub unfolded: Option<usize>,
-    /// The last line, or nothing.
+    /// The last line, or empty.
     pub foot: Text,
     /// The version of the program.
     pub gatebench: String,
@@ -77,12 +77,12 @@ pub struct Document {
 pub struct Chapter {
     /// Its anchor on the page.
     pub id: &'static str,
-    /// The words of links to it.
+    /// The text of links to it.
     pub link: &'static str,
-    /// Its heading, or nothing. A terminal shows the headings among the blocks instead, and
-    /// Markdown if the first block is one.
+    /// Its heading, or empty. A terminal prints headings that are blocks instead. So does Markdown,
+    /// if the first block is a heading.
     pub heading: String,
-    /// True if a terminal shows it before the results of the scenarios, and also in a smoke run.
+    /// True if a terminal shows it before the results of the scenarios, and even in a smoke run.
     pub leads: bool,
     /// The sections of docs/METHOD.md that the page appends for it.
     pub methods: &'static [&'static str],
@@ -103,19 +103,20 @@ pub struct Block {
 #[derive(Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Part {
-    /// The title of the document, which the page has at its head.
+    /// The title of the document; the page shows it in its header.
     Title(Text),
     /// A heading within the chapter.
     Heading(Heading),
     /// The main result in a sentence.
     Headline(Fact),
-    /// The explanation of the chapter or the card: above its tables, and on a terminal below them.
+    /// The explanation of the chapter or card. It appears above the tables, except on a terminal,
+    /// where it follows them.
     Lead(Text),
     /// A sentence above a table.
     Sentence(Text),
     /// A sentence below a table.
     Foot(Text),
-    /// Separate sentences.
+    /// A list of separate sentences.
     Facts {
         /// The class of the list on the page.
         class: &'static str,
@@ -124,11 +125,11 @@ pub enum Part {
     },
     /// A table of medians and ranges.
     Table(Box<TableBlock>),
-    /// A table of words.
+    /// A table of text.
     Lines(Lines),
-    /// Drawings, for the page alone.
+    /// Drawings, only on the page.
     Charts {
-        /// Classes of the style sheet that lay them out; empty for one below the other.
+        /// CSS classes that lay them out; empty to place them below each other.
         layout: &'static str,
         /// The drawings.
         charts: Vec<Chart>,
@@ -138,37 +139,37 @@ pub enum Part {
         /// The graphs.
         files: Vec<FlameGraph>,
     },
-    /// Failures and limits of the results, each with its remedy.
+    /// Failures, and limits of the results, each with its remedy.
     Notes { notes: Vec<Note> },
-    /// Names and values, for the page alone.
+    /// Names and values, only on the page.
     Terms {
         /// The names and values.
         terms: Vec<[String; 2]>,
     },
-    /// A text as it is in a file, for the page alone.
+    /// The text of a file, only on the page.
     Code(Code),
-    /// Results of tests, for a CI system alone.
+    /// Test results, only for a CI system.
     Cases(Cases),
-    /// Values under a head, for a spreadsheet alone.
+    /// Values under a header, only for a spreadsheet.
     Records {
-        /// The names of the fields, between commas.
+        /// The names of the fields, separated by commas.
         head: &'static str,
-        /// The records, each with a field for each name.
+        /// The records, with one value for each name.
         #[serde(skip)]
         records: Vec<Vec<String>>,
     },
-    /// Blocks that belong together.
+    /// Blocks that belong together, framed as a card.
     Card {
-        /// The class of their colour, or empty.
+        /// The CSS class of the colour, or empty.
         class: String,
-        /// The blocks, no cards among them.
+        /// The blocks, which must not be cards.
         blocks: Vec<Block>,
     },
     /// Blocks of a card that belong together.
     Row {
-        /// The classes of their colour and layout, or empty.
+        /// The CSS classes of colour and layout, or empty.
         class: String,
-        /// The blocks, no cards, rows or folds among them.
+        /// The blocks, which must not be cards, rows or folds.
         blocks: Vec<Block>,
     },
     /// Blocks that are hidden until they are unfolded.
@@ -176,7 +177,7 @@ pub enum Part {
 }
 
 impl Chapter {
-    /// Returns a chapter with a heading that is short enough for links to it.
+    /// Returns a chapter whose heading is also the text of links to it.
     pub fn new(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Self {
         Self {
             id,
@@ -187,7 +188,7 @@ impl Chapter {
         }
     }
 
-    /// Returns blocks without a heading of their own.
+    /// Returns a chapter without a heading.
     pub fn of(blocks: Vec<Block>) -> Self {
         Self {
             blocks,
@@ -195,18 +196,18 @@ impl Chapter {
         }
     }
 
-    /// Returns the chapter with a longer heading than links to it have.
+    /// Returns the chapter with a heading that is longer than the text of links to it.
     pub fn headed(self, heading: impl Into<String>) -> Self {
         let heading = heading.into();
         Self { heading, ..self }
     }
 
-    /// Returns the chapter with the sections of docs/METHOD.md that it rests on.
+    /// Returns the chapter with the sections of docs/METHOD.md that explain it.
     pub fn methods(self, methods: &'static [&'static str]) -> Self {
         Self { methods, ..self }
     }
 
-    /// Returns the chapter with the blocks of these forms.
+    /// Returns the chapter restricted to the blocks of these forms.
     pub fn only(mut self, forms: Forms) -> Self {
         self.blocks = only(self.blocks, forms);
         self
@@ -251,13 +252,13 @@ impl Block {
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// A heading after the colour of its card.
+    /// A heading, preceded by the colour of its card.
     pub fn coloured_heading(text: impl Into<Text>) -> Self {
         let (text, key) = (text.into(), true);
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// Separate sentences, in a list of a class on the page.
+    /// A list of separate sentences, with a CSS class for the page.
     pub fn facts(class: &'static str, facts: impl IntoIterator<Item = Fact>) -> Self {
         let facts = facts.into_iter().collect();
         Part::Facts { class, facts }.into()
@@ -269,12 +270,12 @@ impl Block {
         Part::Notes { notes }.into()
     }
 
-    /// Values under a head.
+    /// Values under a header.
     pub fn records(head: &'static str, records: Vec<Vec<String>>) -> Self {
         Part::Records { head, records }.into()
     }
 
-    /// A text as it is in a file.
+    /// The text of a file.
     pub fn code(caption: impl Into<Text>, text: &str, is_command: bool) -> Self {
         let (caption, text) = (caption.into(), text.to_owned());
         Part::Code(Code {
@@ -285,19 +286,19 @@ impl Block {
         .into()
     }
 
-    /// Blocks of a card that belong together, in the classes of a colour and a layout.
+    /// Blocks of a card that belong together, with CSS classes for colour and layout.
     pub fn row(class: impl Into<String>, blocks: Vec<Self>) -> Self {
         let class = class.into();
         Part::Row { class, blocks }.into()
     }
 
-    /// The explanation of the chapter or the card, with the section of docs/METHOD.md on its
-    /// method.
+    /// The explanation of the chapter or card, with a link to the section of docs/METHOD.md that
+    /// describes its method.
     pub fn lead(words: impl Into<Text>, method: &str) -> Self {
         Part::Lead(words.into().computed_as(method)).into()
     }
 
-    /// The same for the page and for Markdown, which names the section.
+    /// The explanation twice: for the page, and for Markdown, which names the section.
     pub fn explanation(words: &str, method: &str) -> [Self; 2] {
         let written = format!("{words} How this is computed: docs/METHOD.md, {method}.");
         [
@@ -316,13 +317,13 @@ impl Block {
         Part::Foot(words.into().computed_as(method)).into()
     }
 
-    /// Drawings in the layout of a class.
+    /// Drawings in the layout of a CSS class.
     pub fn charts(layout: &'static str, charts: impl IntoIterator<Item = Chart>) -> Self {
         let charts = charts.into_iter().collect();
         Part::Charts { layout, charts }.into()
     }
 
-    /// Blocks that belong together, in the colour of a class.
+    /// Blocks framed as a card, in the colour of a CSS class.
     pub fn card(class: impl Into<String>, blocks: Vec<Self>) -> Self {
         let class = class.into();
         Part::Card { class, blocks }.into()

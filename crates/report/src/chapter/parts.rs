@@ -10,9 +10,9 @@ use crate::table_view::{TableView, table_view};
 /// A line in bold above the blocks that follow.
 #[derive(Serialize)]
 pub struct Heading {
-    /// The words.
+    /// The text.
     pub text: Text,
-    /// True if the colour of its card is shown before it.
+    /// True if the colour of its card precedes it.
     pub key: bool,
 }
 
@@ -20,9 +20,9 @@ pub struct Heading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// A fact.
+    /// An ordinary fact.
     Plain,
-    /// A fact that limits others.
+    /// A fact that limits the use of others.
     Caution,
     /// Something failed or must not be used.
     Alarm,
@@ -31,18 +31,18 @@ pub enum Tone {
 /// A separate sentence.
 #[derive(Serialize)]
 pub struct Fact {
-    /// The words.
+    /// The text.
     pub text: Text,
-    /// The kind of statement; none for a remark.
+    /// The tone; none for a remark.
     pub tone: Option<Tone>,
 }
 
 /// A failure, or a limit of the results, with its remedy.
 #[derive(Serialize)]
 pub struct Note {
-    /// The severity, which is also its class on the page.
+    /// The severity, which is also the CSS class on the page.
     pub word: &'static str,
-    /// The observation and its place.
+    /// What was observed, and where.
     pub places: Vec<Place>,
     /// The output of a failed trial; none for a limit.
     pub reason: Option<String>,
@@ -52,7 +52,7 @@ pub struct Note {
 /// A place where something was seen.
 #[derive(PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The class of the colour of its subject, or empty.
+    /// The CSS class of the subject's colour, or empty.
     pub class: String,
     pub subject: String,
     /// The rest of the place.
@@ -61,13 +61,13 @@ pub struct Place {
     pub message: String,
 }
 
-/// A text as it is in a file.
+/// The text of a file.
 #[derive(Serialize)]
 pub struct Code {
-    /// The words above it, or nothing.
+    /// The caption, or empty.
     pub caption: Text,
     pub text: String,
-    /// True if it is a command, which is wrapped.
+    /// True if it is a command line, which is wrapped.
     pub is_command: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Cases {
 /// The result of a test.
 #[derive(Serialize)]
 pub struct Case {
-    /// The group that the name belongs to.
+    /// The group to which the test belongs.
     pub class: String,
     pub name: String,
     /// The result.
@@ -95,11 +95,11 @@ pub struct Case {
 /// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Outcome {
-    /// It is as it should be.
+    /// The test passed.
     Passed,
-    /// It is not.
+    /// The test failed.
     Failed,
-    /// It is not known.
+    /// The result is not known.
     Skipped,
 }
 
@@ -109,21 +109,21 @@ pub struct TableBlock {
     #[serde(skip)]
     pub table: Table,
     view: TableView,
-    /// The head of the first column.
+    /// The header of the first column.
     pub first: &'static str,
-    /// Its name for a screen reader.
+    /// The name for screen readers.
     label: String,
     class: &'static str,
-    /// The meaning of a limited cell, or empty for the usual one.
+    /// The meaning of a limited cell, or empty for the usual meaning.
     limits: &'static str,
-    /// True if the sentences above it explain its signs, and a terminal has one line for each row
-    /// if they fit.
+    /// True if the sentences above the table explain its symbols. A terminal then prints one line
+    /// for each row, if the lines fit.
     pub is_summary: bool,
-    /// The heads of columns and rows on the page, if rows belong to each other.
+    /// The headers of columns and rows on the page, if some rows are parts of others.
     matrix: Option<Matrix>,
 }
 
-/// Heads of variants across, and of rows that belong to each other.
+/// Headers for the variants, one per column, and for rows of which some are parts of others.
 #[derive(Serialize)]
 pub struct Matrix {
     /// Class and name of each column.
@@ -131,13 +131,13 @@ pub struct Matrix {
     pub rows: Vec<MatrixRow>,
 }
 
-/// The head of a row.
+/// The header of a row.
 #[derive(Serialize)]
 pub struct MatrixRow {
     /// CSS class of the head.
     pub class: &'static str,
     pub name: String,
-    /// The sign before the name.
+    /// The symbol before the name.
     pub sign: &'static str,
     /// The remark after the name.
     pub aside: &'static str,
@@ -145,12 +145,12 @@ pub struct MatrixRow {
     pub hint: String,
 }
 
-/// A drawing.
+/// A chart with its caption.
 #[derive(Default, Serialize)]
 pub struct Chart {
-    /// The class of the figure.
+    /// The CSS class of the figure.
     pub class: String,
-    /// True if the class is a colour, which is then shown before the caption.
+    /// True if the class is a colour, which then precedes the caption.
     pub key: bool,
     pub caption: String,
     /// The remark after the caption.
@@ -165,7 +165,7 @@ pub struct Chart {
 /// folded.
 #[derive(Default, Serialize)]
 pub struct Fold {
-    /// The line that replaces them.
+    /// The line that is shown while they are hidden.
     pub summary: String,
     /// The remark after the summary.
     pub aside: String,
@@ -174,13 +174,13 @@ pub struct Fold {
     pub markdown: String,
     /// The classes of its colour and style, or empty.
     pub class: String,
-    /// True if the colour is shown before the summary.
+    /// True if the colour precedes the summary.
     pub key: bool,
     /// True if it is unfolded initially.
     pub is_open: bool,
-    /// True if it is a card itself.
+    /// True if the fold is a card itself.
     pub is_card: bool,
-    /// The blocks, no cards or folds among them.
+    /// The blocks, which must not be cards or folds.
     pub blocks: Vec<Block>,
 }
 
@@ -199,30 +199,30 @@ impl TableBlock {
         }
     }
 
-    /// The table with rows that have room.
+    /// Makes the rows wide.
     pub fn wide(self) -> Self {
         self.kind("")
     }
 
-    /// The table in the layout of these classes.
+    /// Lays the table out with these CSS classes.
     pub fn kind(mut self, class: &'static str) -> Self {
         self.class = class;
         self
     }
 
-    /// The table below sentences that explain its signs.
+    /// Marks the table as a summary, whose symbols are explained above it.
     pub fn summary(mut self) -> Self {
         self.is_summary = true;
         self.kind(" summary")
     }
 
-    /// The table with the meaning of its limited cells.
+    /// Sets the meaning of limited cells.
     pub fn limits(mut self, words: &'static str) -> Self {
         self.limits = words;
         self
     }
 
-    /// The table with rows that belong to each other.
+    /// Sets headers for rows of which some are parts of others.
     pub fn matrix(mut self, matrix: Matrix) -> Self {
         self.matrix = Some(matrix);
         self
@@ -239,19 +239,19 @@ impl Chart {
         }
     }
 
-    /// The drawing with a remark after its caption.
+    /// Adds a remark after the caption.
     pub fn aside(self, aside: impl Into<Text>) -> Self {
         let aside = aside.into();
         Self { aside, ..self }
     }
 
-    /// The drawing with a sentence below it.
+    /// Adds a sentence below the drawing.
     pub fn note(mut self, note: impl Into<Text>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// The drawing with the colour of a class, which is shown before its caption.
+    /// Shows the colour of a CSS class before the caption.
     pub fn coloured(self, class: String) -> Self {
         let key = true;
         Self { class, key, ..self }
@@ -259,7 +259,7 @@ impl Chart {
 }
 
 impl Fold {
-    /// Blocks that are hidden behind a line.
+    /// Hides blocks behind a summary line.
     pub fn new(summary: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self {
             summary: summary.into(),
@@ -276,7 +276,7 @@ impl Fact {
         Self { text, tone }
     }
 
-    /// A sentence that is meant so.
+    /// A sentence with this tone.
     pub fn of(text: impl Into<Text>, tone: Tone) -> Self {
         let (text, tone) = (text.into(), Some(tone));
         Self { text, tone }

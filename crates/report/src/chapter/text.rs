@@ -1,88 +1,88 @@
-//! Words with a style, and tables of them.
+//! Styled text, and tables of it.
 
 use serde::Serialize;
 
 use crate::method::anchor;
 
-/// Words, some of them with a style.
+/// Text that is styled in parts.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Text {
-    /// The words, in order.
+    /// The parts, in order.
     pub spans: Vec<Span>,
     /// The anchor of the method on the page, or empty.
     method: String,
 }
 
-/// Words of one style.
+/// Text of a single style.
 #[derive(Clone, Debug, Serialize)]
 pub struct Span {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// True if they are strong.
+    /// True if the text is bold.
     pub is_strong: bool,
-    /// The class of their style on the page, or empty.
+    /// The CSS class on the page, or empty.
     pub class: String,
 }
 
-/// A table of words.
+/// A table of text.
 #[derive(Default, Serialize)]
 pub struct Lines {
-    /// Its name for a screen reader.
+    /// The name for screen readers.
     pub label: String,
-    /// The class of its layout on the page, or empty.
+    /// The CSS class of the layout on the page, or empty.
     pub class: &'static str,
-    /// The heads of the columns, that of the names first.
+    /// The headers of the columns, first that of the names.
     pub heads: Vec<Head>,
     pub lines: Vec<Line>,
-    /// The place of the column of plots with their axis below it; none without plots.
+    /// The column with plots, and the axis below it; none if there are no plots.
     pub axis: Option<(usize, String)>,
 }
 
-/// The head of a column.
+/// The header of a column.
 #[derive(Serialize)]
 pub struct Head {
     pub words: String,
-    /// True if the column has words, and false if it has numbers.
+    /// True for text, false for numbers.
     pub is_text: bool,
-    /// The class of the colour that is shown before it, or empty.
+    /// The CSS class of the colour before the text, or empty.
     pub class: String,
 }
 
-/// A line of a table of words.
+/// A line in a table of text.
 #[derive(Default, Serialize)]
 pub struct Line {
-    /// The words over this line and those that follow, or nothing. A terminal and Markdown have no
-    /// room for them.
+    /// A heading over this line and those that follow, or empty. A terminal and Markdown have no
+    /// room for it.
     pub above: Text,
-    /// The head of the line.
+    /// The name of the line.
     pub name: Text,
-    /// The class of its colour, or empty.
+    /// The CSS class of the colour, or empty.
     pub class: String,
-    /// The line as a sentence, which appears when it is pointed at, or empty.
+    /// The line as a sentence, which appears as a tooltip, or empty.
     pub hint: String,
     /// True if the verdict rests on it.
     pub decides: bool,
     pub cells: Vec<Entry>,
-    /// The cells for a terminal, which has no room for heads. Without any it shows the heads and
-    /// the other cells.
+    /// The cells for a terminal, which then shows no headers. If there are none, it shows the
+    /// headers and the other cells.
     #[serde(skip)]
     pub brief: Vec<Text>,
-    /// The cells that have separate lines on a terminal.
+    /// The cells that get lines of their own on a terminal.
     #[serde(skip)]
     pub more: Vec<String>,
 }
 
-/// A cell of a table of words.
+/// A cell of a table of text.
 #[derive(Default, Serialize)]
 pub struct Entry {
-    /// The words: a paragraph each.
+    /// The text, one item for each paragraph.
     pub words: Vec<Text>,
-    /// The drawing in their place, or empty.
+    /// The drawing that replaces the text, or empty.
     pub svg: String,
 }
 
 impl Head {
-    /// The head of a column of words.
+    /// The header of a text column.
     pub fn text(words: impl Into<String>) -> Self {
         let (words, class) = (words.into(), String::new());
         Self {
@@ -92,12 +92,12 @@ impl Head {
         }
     }
 
-    /// The head of a column of numbers.
+    /// The header of a number column.
     pub fn number(words: impl Into<String>) -> Self {
         Self::coloured(words, String::new())
     }
 
-    /// The head of a column of numbers after the colour of a class.
+    /// The header of a number column, preceded by the colour of a CSS class.
     pub fn coloured(words: impl Into<String>, class: String) -> Self {
         let words = words.into();
         Self {
@@ -107,7 +107,8 @@ impl Head {
         }
     }
 
-    /// The heads in a line such as `gateway | > ratio`, in which `>` marks a column of numbers.
+    /// Reads headers from a line such as `gateway | > ratio`, in which `>` marks a column of
+    /// numbers.
     pub fn row(line: &str) -> Vec<Self> {
         let head = |words: &str| match words.trim().strip_prefix('>') {
             Some(words) => Self::number(words.trim()),
@@ -116,7 +117,7 @@ impl Head {
         line.split('|').map(head).collect()
     }
 
-    /// The heads of columns of numbers after one of names.
+    /// The header of a column of names, followed by headers of number columns.
     pub fn numbers<'a>(first: &str, heads: impl IntoIterator<Item = &'a str>) -> Vec<Self> {
         let numbers = heads.into_iter().map(Self::number);
         std::iter::once(Self::text(first)).chain(numbers).collect()
@@ -138,14 +139,14 @@ impl Lines {
         }
     }
 
-    /// The table in the layout of a class.
+    /// Sets the CSS class of the layout.
     pub fn class(self, class: &'static str) -> Self {
         Self { class, ..self }
     }
 }
 
 impl Line {
-    /// A line with a name and cells alone.
+    /// A line that has only a name and cells.
     pub fn new(name: impl Into<Text>, cells: Vec<Entry>) -> Self {
         Self {
             name: name.into(),
@@ -162,7 +163,7 @@ impl Line {
         }
     }
 
-    /// The line in the colour of a class.
+    /// Sets the CSS class of the colour.
     pub fn class(self, class: String) -> Self {
         Self { class, ..self }
     }
@@ -175,7 +176,7 @@ impl Entry {
         Self { words, svg }
     }
 
-    /// The words of all paragraphs.
+    /// The text of all paragraphs.
     pub fn plain(&self) -> String {
         let words: Vec<String> = self.words.iter().map(Text::plain).collect();
         words.join(" ")
@@ -191,32 +192,32 @@ impl<T: Into<Text>> From<T> for Entry {
 }
 
 impl Text {
-    /// Strong words.
+    /// Bold text.
     pub fn strong(words: &str) -> Self {
         Self::default().and_strong(words)
     }
 
-    /// Words in the style of a class on the page.
+    /// Text in the style of a CSS class.
     pub fn styled(class: &str, words: &str) -> Self {
         Self::default().and_styled(class, words)
     }
 
-    /// A verdict in the colour of its class.
+    /// A verdict in the colour of its CSS class.
     pub fn chip(class: &str, words: &str) -> Self {
         Self::styled(&format!("chip {class}"), words)
     }
 
-    /// The same words, followed by others.
+    /// Appends text.
     pub fn and(self, words: &str) -> Self {
         self.with(words, false, "")
     }
 
-    /// The same words, followed by strong ones.
+    /// Appends bold text.
     pub fn and_strong(self, words: &str) -> Self {
         self.with(words, true, "")
     }
 
-    /// The same words, followed by some in the style of a class.
+    /// Appends text in the style of a CSS class.
     pub fn and_styled(self, class: &str, words: &str) -> Self {
         self.with(words, false, class)
     }
@@ -233,12 +234,12 @@ impl Text {
         self
     }
 
-    /// Words with strong ones among them.
+    /// Text with a bold part in its middle.
     pub fn with_strong(before: &str, strong: &str, after: &str) -> Self {
         Self::from(before).and_strong(strong).and(after)
     }
 
-    /// The same words, all of them strong if `is_strong`.
+    /// Makes all of the text bold if `is_strong`.
     pub fn strong_if(mut self, is_strong: bool) -> Self {
         self.spans
             .iter_mut()
@@ -246,7 +247,7 @@ impl Text {
         self
     }
 
-    /// The same words with a link to a section of docs/METHOD.md.
+    /// Adds a link to a section of docs/METHOD.md.
     pub fn computed_as(mut self, method: &str) -> Self {
         if !method.is_empty() {
             self.method = anchor(method);
@@ -254,7 +255,7 @@ impl Text {
         self
     }
 
-    /// The words in no style.
+    /// The text without style.
     pub fn plain(&self) -> String {
         self.spans.iter().map(|it| it.text.as_str()).collect()
     }

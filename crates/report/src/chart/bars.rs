@@ -1,12 +1,13 @@
-//! Values as bars with their ranges, a row for each; a part of a whole begins where the whole ends.
+//! Values as bars with their ranges, one per row. The bar of a part begins where the previous part
+//! of the whole ends.
 
 use super::{BAR, BELOW, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
-/// The room above the first row of a group.
+/// The space above the first row of a group.
 const GAP: f64 = 9.0;
-/// The pixels by which the name of a part is moved to the right.
+/// The indentation of the name of a part, in pixels.
 const INDENT: f64 = 12.0;
 
 /// A chart of bars.
@@ -18,22 +19,22 @@ pub struct Bars {
     pub rows: Vec<Bar>,
 }
 
-/// A row.
+/// A bar with its name and value.
 pub struct Bar {
-    /// The class that sets its colour.
+    /// The CSS class that sets the colour.
     pub class: String,
     pub name: String,
-    /// True if it is a part of the last row before it that is not a part itself.
+    /// True if it is a part of the closest preceding bar that is not a part itself.
     pub is_part: bool,
     /// True if there is a gap before it.
     pub is_apart: bool,
-    /// Where it begins and ends; none without a value.
+    /// Both ends of the bar; none if there is no value.
     pub span: Option<(f64, f64)>,
     /// The ends of its interval or range.
     pub ends: (f64, f64),
-    /// The value in words.
+    /// The value as text.
     pub value: String,
-    /// The text that appears when it is pointed at.
+    /// The tooltip.
     pub tip: String,
 }
 
@@ -89,7 +90,7 @@ impl Bar {
             };
             let (from, to) = (axis.at(from), axis.at(to));
             let at = (from.min(to), middle - BAR / 2.0);
-            // What is next to nothing is still to be seen.
+            // A value close to zero must still be visible.
             svg.bar(class, at, ((to - from).abs().max(1.5), BAR), &self.tip);
             let (low, high) = (axis.at(self.ends.0), axis.at(self.ends.1));
             if high - low > 0.5 {

@@ -1,4 +1,5 @@
-//! Values as points with their median as a tick, a row for each subject, from zero.
+//! Values as points, with the median as a tick. Each subject has a row, and the axis begins at
+//! zero.
 
 use super::{BELOW, GAP, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
@@ -15,17 +16,17 @@ pub struct Dots {
 
 /// The points of a subject.
 pub struct Row {
-    /// The class that sets its colour.
+    /// The CSS class that sets the colour.
     pub class: String,
     pub name: String,
-    /// Which of several rows of that name, or empty.
+    /// Distinguishes several rows with the same name; otherwise empty.
     pub which: &'static str,
-    /// The range below the points.
+    /// The range that is drawn behind the points.
     pub span: Option<(f64, f64)>,
-    /// The points: place, style and the text that appears when one is pointed at.
+    /// The points: position, style and tooltip.
     pub dots: Vec<(f64, &'static str, String)>,
     pub median: Option<f64>,
-    /// The median in words, or why there is none.
+    /// The median as text, or the reason for its absence.
     pub value: String,
 }
 

@@ -1,4 +1,4 @@
-//! A comparison as a point with whiskers on an axis of ratios; the rows of a table share the axis.
+//! Each comparison as a point with whiskers on an axis of ratios, which all rows of a table share.
 
 use gatebench_stats::{Comparison, Interval};
 
@@ -10,29 +10,30 @@ const MARGIN: f64 = 16.0;
 const ROW: f64 = 30.0;
 const TICKS: f64 = 22.0;
 
-/// The axis that rows share.
+/// The axis that all rows share.
 #[derive(Clone, Copy)]
 pub struct Forest {
     axis: Axis,
     ticks: &'static [f64],
-    /// The ratios within which a difference does not matter.
+    /// The band of ratios within which a difference does not matter.
     band: (f64, f64),
 }
 
 /// A row of the plot.
 pub struct Point<'a> {
-    /// The title for a screen reader.
+    /// The title for screen readers.
     pub title: &'a str,
     /// The comparison as a sentence.
     pub text: &'a str,
     /// The ratio with its interval.
     pub result: &'a Comparison,
-    /// The noise of the machine: the interval of a baseline against its other self.
+    /// The noise of the machine: the interval of the comparison of a baseline with its second
+    /// process.
     pub noise: Option<Interval>,
 }
 
 impl Forest {
-    /// An axis for these ratios with their intervals, and for the effect that matters.
+    /// An axis that covers these ratios with their intervals, and the effect that matters.
     pub fn covering<'a>(effect: f64, results: impl Iterator<Item = &'a Comparison>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);
         let ends = results.flat_map(|result| {
@@ -45,7 +46,7 @@ impl Forest {
         Self { axis, ticks, band }
     }
 
-    /// The row of a comparison; `class` sets its colour.
+    /// Draws the row of a comparison; `class` sets the colour.
     pub fn point(&self, id: &str, point: &Point<'_>, class: &str) -> String {
         let mut svg = Svg::new(id, (WIDTH, ROW), point.title, point.text);
         self.backdrop(&mut svg, ROW);
@@ -70,7 +71,7 @@ impl Forest {
         svg.finish()
     }
 
-    /// The ticks below the last row.
+    /// Draws the ticks below the last row.
     pub fn ticks(&self, id: &str) -> String {
         let (title, description) = ("Ratio", "Candidate divided by baseline; 1 is equal.");
         let mut svg = Svg::new(id, (WIDTH, TICKS), title, description);

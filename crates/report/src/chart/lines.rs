@@ -1,17 +1,16 @@
-//! Values over an axis as lines, points and ranges: in one panel, or in several that share the
-//! axis.
+//! Values over an axis as lines, points and ranges, in one panel or in several that share the axis.
 
 use super::{BELOW, GAP, LABEL_GAP, Names, Ticked, WIDE, label, room, spread};
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
 const TOP: f64 = 10.0;
-/// The room above a panel for its title.
+/// The space above a panel for its title.
 const TITLE: f64 = 26.0;
-/// The room at the right of a chart whose lines have no labels.
+/// The space at the right of a chart whose lines have no labels.
 const RIGHT: f64 = 12.0;
 const LABEL_COLUMNS: usize = 14;
-/// The factor by which labels of lines are wider than others, because they are bold.
+/// How much wider the bold labels of lines are than others.
 const BOLD: f64 = 1.2;
 
 /// A chart of lines.
@@ -19,13 +18,13 @@ pub struct Lines<'a> {
     /// The names of the chart.
     pub names: Names,
     pub width: f64,
-    /// The class that sets the colour of elements without a class.
+    /// The CSS class that sets the colour of elements without a class.
     pub class: &'a str,
     /// The axis that the panels share.
     pub across: Ticked,
     /// Ranges of that axis that are shaded in all panels.
     pub bands: Vec<(f64, f64)>,
-    /// Places of that axis that have a line through all panels, with its style.
+    /// Positions on that axis at which a line with this style crosses all panels.
     pub rules: Vec<(&'static str, f64)>,
     /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
@@ -33,9 +32,9 @@ pub struct Lines<'a> {
 
 /// A panel with a separate vertical axis.
 pub struct Panel {
-    /// The words above it, or empty.
+    /// The caption, or empty.
     pub title: &'static str,
-    /// The least height.
+    /// The minimum height.
     pub height: f64,
     /// The axis.
     pub up: Ticked,
@@ -47,15 +46,15 @@ pub struct Panel {
 /// A series of values.
 #[derive(Default)]
 pub struct Series {
-    /// The class that sets its colour.
+    /// The CSS class that sets the colour.
     pub class: String,
-    /// The label at its end, or empty.
+    /// The label at the end of the line, or empty.
     pub label: String,
     /// The style of the line.
     pub style: &'static str,
     /// The points of the line.
     pub line: Vec<(f64, f64)>,
-    /// Vertical ranges: place, and both ends.
+    /// Vertical ranges: position, low end and high end.
     pub ranges: Vec<(f64, f64, f64)>,
     /// Single points.
     pub dots: Vec<Dot>,
@@ -63,16 +62,16 @@ pub struct Series {
 
 /// A point.
 pub struct Dot {
-    /// Its place.
+    /// The position.
     pub at: (f64, f64),
-    /// CSS class of the mark.
+    /// The CSS class of the mark.
     pub style: &'static str,
     pub radius: f64,
-    /// The text that appears when it is pointed at.
+    /// The tooltip.
     pub tip: String,
 }
 
-/// The pixels of a panel, and of its axes.
+/// The pixels of a panel and of its axes.
 #[derive(Clone, Copy)]
 struct Area {
     top: f64,
@@ -84,7 +83,7 @@ struct Area {
 }
 
 impl<'a> Lines<'a> {
-    /// Returns a wide chart with one panel.
+    /// A wide chart with one panel.
     pub fn new(names: Names, class: &'a str, across: Ticked, panel: Panel) -> Self {
         Self {
             names,
@@ -163,7 +162,7 @@ impl<'a> Lines<'a> {
 }
 
 impl Panel {
-    /// Returns a panel without a title and bounds.
+    /// A panel without title and bounds.
     pub fn new(height: f64, up: Ticked, series: Vec<Series>) -> Self {
         Self {
             title: "",
@@ -225,7 +224,7 @@ impl Series {
         label(&self.label, LABEL_COLUMNS)
     }
 
-    /// The place at which it ends, next to its label.
+    /// The position of the line's last point, to which its label belongs.
     fn end(&self) -> Option<(f64, f64)> {
         let dot = self.dots.last().map(|it| it.at);
         self.line.last().copied().or(dot)

@@ -1,5 +1,5 @@
-//! The charts of the page: five kinds, each of which draws its data as one SVG element and knows no
-//! study. Margins follow from the labels, so that none is cut and no two overlap.
+//! The charts of the page. Each of the five kinds draws its data as one SVG element and does not
+//! depend on a study. Margins follow from the labels, so no label is cut and no two overlap.
 
 pub mod bars;
 pub mod dots;
@@ -12,26 +12,26 @@ use crate::format::UnitScale;
 use crate::svg::{Anchor, Svg};
 use crate::{Unit, text};
 
-/// The width of a chart; smaller ones have [`NARROW`].
+/// The width of most charts; small ones have [`NARROW`].
 pub const WIDE: f64 = 520.0;
-/// The width of charts of which three are next to each other.
+/// The width of charts that are shown three in a row.
 pub const NARROW: f64 = 350.0;
 
-/// The pixels that a character of a label takes.
+/// The width of a character of a label, in pixels.
 const GLYPH: f64 = 6.2;
 /// The pixels between a label and the chart.
 const GAP: f64 = 8.0;
-/// The distance of labels below each other.
+/// The vertical distance of labels.
 const LABEL_GAP: f64 = 13.0;
 /// The height of the labels below an axis.
 const BELOW: f64 = 24.0;
-/// The height of a row, and of a bar in it.
+/// The height of a row, and of the bar in it.
 const ROW: f64 = 24.0;
 const BAR: f64 = 12.0;
-/// The most characters of the name of a row.
+/// The largest number of characters in the name of a row.
 const NAME_COLUMNS: usize = 30;
 
-/// The names of a chart: one that is unique in the page, and the words for a screen reader.
+/// The names of a chart: an id that is unique in the page, and the text for screen readers.
 pub struct Names {
     id: String,
     title: String,
@@ -39,7 +39,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The name that is unique in the page, the title, and the figures as sentences.
+    /// Takes the unique id, the title, and the figures as sentences.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -81,25 +81,25 @@ impl Ticked {
         }
     }
 
-    /// Labels the ticks of an axis in one scale, that of its end.
+    /// Labels all ticks in the unit of the largest.
     pub fn scaled(axis: Axis, unit: Unit) -> Self {
         let scale = UnitScale::of(axis.domain().1, unit);
         Self::new(axis, |tick| scale.tick(tick))
     }
 
-    /// An axis of times, each tick in its own scale.
+    /// An axis of times, each tick in its own unit.
     pub fn times(values: impl IntoIterator<Item = f64>) -> Self {
         let unit = Unit::Nanoseconds;
         let label = |tick| UnitScale::of(tick, unit).tick(tick);
         Self::new(Axis::covering_log(values), label)
     }
 
-    /// The axis with a name below its labels.
+    /// Adds a name below the labels.
     pub fn named(self, name: String) -> Self {
         Self { name, ..self }
     }
 
-    /// Writes the labels below `bottom`, and leaves out those that would touch the one before.
+    /// Writes the labels below `bottom`, and leaves out a label that would touch the previous one.
     fn below(&self, svg: &mut Svg, axis: Axis, bottom: f64, width: f64) {
         let mut free = f64::NEG_INFINITY;
         for (value, label) in &self.ticks {
@@ -123,19 +123,19 @@ impl Ticked {
     }
 }
 
-/// The pixels that the longest of these labels takes.
+/// The width of the longest of these labels, in pixels.
 fn room<'a>(labels: impl IntoIterator<Item = &'a str>) -> f64 {
     let columns = labels.into_iter().map(text::width).max();
     GLYPH * columns.unwrap_or(0) as f64
 }
 
-/// Returns a name as a label of at most this many characters.
+/// Shortens a name to at most this many characters.
 fn label(name: &str, columns: usize) -> String {
     text::truncate(&text::clean(name), columns)
 }
 
-/// Moves labels apart so that no two are nearer than `gap`, keeping their order and staying as near
-/// as possible to where they were, within `low` and `high`.
+/// Moves labels so that no two are closer than `gap`. They keep their order, stay as close as
+/// possible to their places, and stay between `low` and `high`.
 fn spread(places: &mut [f64], gap: f64, low: f64, high: f64) {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));

@@ -1,6 +1,6 @@
-//! Loads one after the other, second by second: for each the responses per second above and the
-//! 99th percentile below. Loads differ by orders of magnitude, so each has its own axes, which all
-//! charts that are next to each other share.
+//! The loads of a trial in sequence, second by second: responses per second above, and the 99th
+//! percentile below. Loads differ by orders of magnitude, so each has its own axes, which all
+//! charts in a row share.
 
 use super::Names;
 use crate::axis::Axis;
@@ -14,7 +14,7 @@ const STRIP: f64 = 46.0;
 const LOWER: f64 = TOP + STRIP + 14.0;
 const HEIGHT: f64 = LOWER + STRIP + 18.0;
 
-/// The seconds of a load.
+/// A load, second by second.
 pub struct Phase<'a> {
     pub name: &'a str,
     pub seconds: Vec<Second>,
@@ -30,7 +30,7 @@ pub struct Second {
     pub p99_ns: Option<u64>,
 }
 
-/// The axes of every load, in their order.
+/// The axes of each load, in the order of the loads.
 pub struct Axes {
     phases: Vec<PhaseAxes>,
 }
@@ -43,7 +43,7 @@ struct PhaseAxes {
 }
 
 impl Axes {
-    /// Axes that hold all these charts; none if there is no second.
+    /// Axes that cover all these charts; none if they have no data.
     pub fn over(charts: &[Vec<Phase<'_>>]) -> Option<Self> {
         let phases: Vec<PhaseAxes> = distinct(charts.iter().flatten().map(|it| it.name))
             .into_iter()
@@ -72,7 +72,7 @@ impl PhaseAxes {
     }
 }
 
-/// Draws a chart; `class` sets its colour.
+/// Draws a chart; `class` sets the colour.
 pub fn draw(names: &Names, phases: &[Phase<'_>], axes: &Axes, class: &str) -> String {
     let mut svg = names.svg((PHASE_WIDTH * axes.phases.len() as f64, HEIGHT));
     svg.begin_group(class);
@@ -101,7 +101,7 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
         (axes.latency, Unit::Nanoseconds),
     ] {
         let (low, high) = axis.domain();
-        // A rate begins at zero and has one scale; a latency may span several.
+        // A rate starts at zero and has a single unit; latencies may need several.
         let low_scale = UnitScale::of(if low == 0.0 { high } else { low }, unit);
         let ends = [
             (low, low_scale, 0.0),

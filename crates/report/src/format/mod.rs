@@ -1,4 +1,4 @@
-//! Numbers and words as people read them, the same in every form of a report.
+//! Numbers and names in the form in which every report prints them.
 
 mod unit;
 
@@ -26,7 +26,7 @@ pub fn grouped(value: f64) -> String {
     }
 }
 
-/// Three significant digits, never fewer than the whole part has: `0.412`, `41.2`, `2,400`.
+/// Three significant digits, or more if the integer part has more: `0.412`, `41.2`, `2,400`.
 pub fn three_figures(value: f64) -> String {
     let decimals = match round_to_three(value).abs() {
         size if size >= 100.0 || size == 0.0 => return grouped(value),
@@ -55,7 +55,7 @@ pub fn round_to_three(value: f64) -> f64 {
 
 /// A ratio and its interval, `0.61×` and `0.58–0.64`; the interval is empty if there is none.
 pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
-    // Two decimals would write a narrow interval as a point.
+    // With two decimals, a narrow interval would look like a point.
     let narrow = |width: f64| if width < 0.02 { 3 } else { 2 };
     let places = result
         .interval
@@ -74,8 +74,8 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
     )
 }
 
-/// A difference with its sign, `+1.24` or `−0.310`, and the ends of its span, `1.10–1.38`, in the
-/// scale that `number` writes; a span that reaches below zero is written `−0.1 to +0.2`.
+/// A difference with its sign, `+1.24` or `−0.310`, and the ends of its interval, `1.10–1.38`.
+/// `number` formats the values. An interval that reaches below zero is written `−0.1 to +0.2`.
 pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
     let sign = |value: f64| if value < 0.0 { "−" } else { "+" };
     let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
@@ -128,7 +128,7 @@ pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }
 
-/// A share in per cent, with as many decimals as it takes not to read 0.
+/// A share in per cent, with enough decimals that a small share does not become 0.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = match value.abs() {
@@ -166,7 +166,7 @@ pub fn capitalised(text: &str) -> String {
     first + letters.as_str()
 }
 
-/// A moment in UTC to the second: `2026-11-21 10:07:42 UTC`. It is given in the form of RFC 3339.
+/// A time in UTC, to the second: `2026-11-21 10:07:42 UTC`. The input is in RFC 3339 format.
 pub fn instant(moment: &impl Display) -> String {
     let text = moment.to_string();
     let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);

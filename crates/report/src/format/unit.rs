@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{counted, grouped, round_to_three, three_figures};
 
-/// Decides the scale, the decimals and the symbol that a number is written with.
+/// Decides the scale, the decimals and the symbol of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -17,24 +17,24 @@ pub enum Unit {
     RequestsPerSecond,
     Bytes,
     BitsPerSecond,
-    /// Cores kept busy.
+    /// A number of busy cores.
     Cores,
     /// A ratio; 1 is equal.
     Ratio,
-    /// A number of things.
+    /// A count.
     Count,
 }
 
-/// The unit and the divisor in which values are written.
+/// A unit and its divisor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitScale {
     /// A value is divided by this before it is written.
     pub divisor: f64,
-    /// Follows the number directly: the `k` of `41.2k`.
+    /// Follows the number directly, as the `k` in `41.2k`.
     pub letter: &'static str,
-    /// The unit, for the head of the column; empty for a plain count.
+    /// The unit, for the header of the column; empty for a plain count.
     pub unit: &'static str,
-    /// The scale is for values from here on.
+    /// The smallest value for which the scale is used.
     from: f64,
 }
 
@@ -56,7 +56,7 @@ const BIT_RATES: &[UnitScale] = &[
     step(1e6, "Mbit/s"),
     step(1e9, "Gbit/s"),
 ];
-// One scale, so that the rows of a table can be compared by eye.
+// A single scale, so that the rows of a table can be compared by eye.
 const CPU_TIMES: &[UnitScale] = &[scale(1e3, 0.0, "", "µs")];
 const RATES: &[UnitScale] = &[
     scale(1.0, 0.0, "", "/s"),
@@ -81,7 +81,7 @@ const fn step(size: f64, unit: &'static str) -> UnitScale {
 }
 
 impl Unit {
-    /// Its scales, the smallest first.
+    /// All scales of the unit, in ascending order.
     fn scales(self) -> &'static [UnitScale] {
         match self {
             Self::Nanoseconds => TIMES,
@@ -97,7 +97,7 @@ impl Unit {
 }
 
 impl UnitScale {
-    /// The scale in which one value reads best.
+    /// The scale in which a value reads best.
     pub fn of(value: f64, unit: Unit) -> Self {
         let steps = unit.scales();
         // 999.6 µs is written 1.00 ms, not 1,000 µs: the scale is chosen after rounding.
@@ -106,8 +106,8 @@ impl UnitScale {
         *steps.iter().rev().find(fits).unwrap_or(&steps[0])
     }
 
-    /// One scale for many values: the largest one's, stepped down until the smallest that is not
-    /// zero is at least a tenth.
+    /// A common scale for several values: that of the largest value, or a smaller one in which the
+    /// smallest value other than zero is at least a tenth.
     pub fn of_all(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
         let sizes: Vec<f64> = values
             .into_iter()
@@ -123,7 +123,7 @@ impl UnitScale {
     }
 
     /// The scale in which the longest of these values is shortest, with the letter in the unit:
-    /// `k/s`. A value is at least a tenth in it.
+    /// `k/s`. Every value is at least a tenth in it.
     pub fn shortest(values: &[f64], unit: Unit) -> Self {
         let sizes = || values.iter().filter(|it| it.is_finite() && **it != 0.0);
         let keeps_figures = |scale: &Self| sizes().all(|it| it.abs() / scale.divisor >= 0.1);
@@ -164,13 +164,14 @@ impl UnitScale {
         self.with_unit(self.number(value))
     }
 
-    /// A range without its unit, with the letter once: `39.8–41.6k`.
+    /// A range without its unit, with the letter only once: `39.8–41.6k`.
     pub fn range(self, low: f64, high: f64) -> String {
         let (low, high) = (self.number(low), self.number(high));
         format!("{}–{high}", low.strip_suffix(self.letter).unwrap_or(&low))
     }
 
-    /// A round value, as ticks have it, without the zeros that three figures would add: `50k/s`.
+    /// A round value for a tick, without the zeros that three significant digits would add:
+    /// `50k/s`.
     pub fn tick(self, value: f64) -> String {
         if value == 0.0 {
             return "0".into();
@@ -193,12 +194,13 @@ impl UnitScale {
     }
 }
 
-/// The value with its unit as tables and charts have it: `41.2k/s`, `24.1 µs`.
+/// The value with its unit, in the short form of tables and charts: `41.2k/s`, `24.1 µs`.
 pub fn short(value: f64, unit: Unit) -> String {
     UnitScale::of(value, unit).full(value)
 }
 
-/// The value with its unit as sentences have it: `41.2k requests/s`, `38.0 µs`, `12.3 MiB`.
+/// The value with its unit, in the long form of sentences: `41.2k requests/s`, `38.0 µs`, `12.3
+/// MiB`.
 pub fn quantity(value: f64, unit: Unit) -> String {
     match split_quantity(value, unit) {
         (number, "") => number,
@@ -206,7 +208,7 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     }
 }
 
-/// As [`quantity`], number and unit apart.
+/// Like [`quantity`], but returns number and unit separately.
 pub fn split_quantity(value: f64, unit: Unit) -> (String, &'static str) {
     let scale = UnitScale::of(value, unit);
     let is_whole = matches!(unit, Unit::RequestsPerSecond | Unit::Count) && scale.divisor == 1.0;
@@ -222,7 +224,7 @@ pub fn split_quantity(value: f64, unit: Unit) -> (String, &'static str) {
     (number, words)
 }
 
-/// `39.8k–42.0k over 3 blocks`; of one block only `1 block`.
+/// The range over the blocks, `39.8k–42.0k over 3 blocks`; for a single block, `1 block`.
 pub fn range(estimate: &Estimate, unit: Unit) -> String {
     let blocks = counted(estimate.blocks as u64, "block");
     if estimate.blocks < 2 {

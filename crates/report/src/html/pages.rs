@@ -1,4 +1,4 @@
-//! From a view to a page, the same for every kind of page.
+//! Fills the templates of all kinds of pages.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -46,8 +46,8 @@ pub fn render(template: &str, page: &impl Serialize) -> String {
     without_hostile(text)
 }
 
-/// Replaces characters that a gateway's log may contain but a page must not: those that XML
-/// forbids, and those that would turn the reading direction of everything after them.
+/// Replaces characters that may occur in a gateway's log but not in a page: those that XML forbids,
+/// and those that would reverse the reading direction of the text after them.
 fn without_hostile(text: String) -> String {
     let hostile = |character| is_forbidden(character) || is_direction(character);
     if text.contains(hostile) {

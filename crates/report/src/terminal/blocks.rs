@@ -5,20 +5,20 @@ use super::style::Style;
 use crate::chapter::{Block, Entry, Fact, Fold, Line, Lines, Note, Part, Text};
 use crate::{Tone, text};
 
-/// The fewest columns for words behind their name.
+/// The minimum number of columns for text after its name.
 const WORDS_MIN: usize = 20;
 
-/// The most places of one note that are listed; the page has them all.
+/// The largest number of places that are listed for a note; the page lists all.
 const PLACES_MAX: usize = 4;
 
-/// The columns of the word of a note.
+/// The columns for the severity of a note.
 const WORD_COLUMNS: usize = 11;
 
-/// The blanks between two columns of words in a colour.
+/// The spaces between two columns of coloured text.
 const GAP: usize = 2;
 
 impl Sheet {
-    /// Writes blocks, and their explanations below them.
+    /// Writes blocks, followed by their explanations.
     pub fn blocks(&mut self, blocks: &[Block]) {
         blocks.iter().for_each(|block| self.part(&block.part));
         for block in blocks {
@@ -123,7 +123,7 @@ impl Sheet {
         }
     }
 
-    /// Writes lines in columns, or if one is too wide, each behind its name.
+    /// Writes lines in columns, or, if one is too wide, each cell after its name.
     fn brief(&mut self, lines: &[Line]) {
         let cell = |words: &Text| {
             let class = words.spans.first().map_or("", |it| &*it.class);
@@ -158,7 +158,7 @@ impl Sheet {
         }
     }
 
-    /// Writes a word in its colour for each column, all equally wide.
+    /// Writes a coloured text for each column; all columns have the same width.
     fn marks(&mut self, table: &Lines) {
         let heads = &table.heads[1..];
         let words = table.lines.iter().flat_map(|it| &it.cells);
@@ -193,7 +193,7 @@ fn cells(line: &Line) -> Vec<String> {
     std::iter::once(line.name.plain()).chain(cells).collect()
 }
 
-/// The style for the colour of a class on the page.
+/// The terminal style that corresponds to a CSS class of the page.
 fn style_of(class: &str) -> Style {
     match class.trim_start_matches("chip ") {
         "valid" | "passed" | "better" => Style::Good,

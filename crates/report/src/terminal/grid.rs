@@ -1,30 +1,30 @@
-//! The table of results in a fixed number of columns. Each cell takes two lines, the median and
-//! below it the range; columns that do not fit next to each other are printed below each other.
+//! The table of results within a fixed number of columns. Each cell takes two lines: the median,
+//! and the range below it. Columns that do not fit next to each other are printed below each other.
 
 use super::style::{Paint, Style};
 use crate::table::{Cell, Column, Row, Table};
 use crate::text;
 
 const NAME_COLUMNS_MAX: usize = 18;
-/// The same where a name is that of a part, with its variant behind it.
+/// The same limit for the name of a part, which is followed by its variant.
 const PART_COLUMNS_MAX: usize = 28;
 const NAME_COLUMNS_MIN: usize = 9;
 const GAP: usize = 2;
 const GROUP_GAP: usize = 3;
 
-/// A column with its place in the table and its width in characters.
+/// A column with its position in the table and its width in characters.
 #[derive(Clone, Copy)]
 struct Slot<'a> {
     group: usize,
     index: usize,
     column: &'a Column,
     width: usize,
-    /// The most signs behind a median, for which the other lines leave room.
+    /// The largest number of symbols after a median; the other lines reserve room for them.
     signs: usize,
 }
 
 impl Slot<'_> {
-    /// The text on the right of the slot, with `gap` before it; signs hang out.
+    /// Right-aligns the text in the slot, after `gap` spaces. Symbols extend beyond the slot.
     fn place(&self, content: &str, signs: &str, gap: usize) -> String {
         let signs = text::pad_end(signs, self.signs);
         text::pad_start(&format!("{content}{signs}"), gap + self.width)
@@ -69,7 +69,8 @@ pub fn style_of(cell: &Cell) -> Style {
     }
 }
 
-/// Slots that fit next to each other: all of them, else those of one group, else as many as fit.
+/// Splits the columns into parts that fit the width: all columns if possible, otherwise those of
+/// one group, otherwise as many as fit.
 fn parts(table: &Table, room: usize) -> Vec<Vec<Slot<'_>>> {
     let all = slots(table);
     if all.is_empty() {
@@ -115,7 +116,7 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
     slots
 }
 
-/// Columns that the slots take, with the gap before each.
+/// The width of the slots, with the gap before each.
 fn total_width(slots: &[Slot<'_>]) -> usize {
     let mut last_group = None;
     let mut total = 0;
@@ -157,7 +158,7 @@ impl Part<'_> {
         lines
     }
 
-    /// The load of each group, over its columns.
+    /// The load of each group, above its columns.
     fn loads(&self) -> String {
         let mut line = " ".repeat(self.name_width);
         let mut last_group = None;
@@ -188,8 +189,8 @@ impl Part<'_> {
         self.paint.with(Style::Soft, line.trim_end())
     }
 
-    /// The room of the label over a group of this width: a group alone in its line, as the last
-    /// columns of a wide one do, has the whole line.
+    /// The room for the label above a group of this width. A group that is alone in its line, like
+    /// the last columns of a wide one, has the whole line.
     fn label_room(&self, width: usize) -> usize {
         let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));
         match groups[0] == groups[1] {
@@ -204,7 +205,7 @@ impl Part<'_> {
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        // A name that is too long continues next to the ranges and below them.
+        // A name that is too long continues in the line of the ranges and below.
         let mut name = text::wrap(&row.name, "", self.name_width).into_iter();
         let mut next = || name.next().unwrap_or_default();
         let padded = text::pad_end(&next(), self.name_width);

@@ -1,4 +1,4 @@
-//! A table of results with one line for each row, which has the ranges behind the medians.
+//! A table of results with one line for each row, in which the ranges follow the medians.
 
 use super::grid::style_of;
 use super::style::{Paint, Style};
@@ -71,7 +71,7 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// The width of the part behind the median.
+    /// The width of the part after the median.
     fn rest(&self) -> usize {
         self.signs + if self.range > 0 { 1 + self.range } else { 0 }
     }
@@ -82,7 +82,7 @@ impl<'a> Slot<'a> {
         words.max(self.median + self.rest())
     }
 
-    /// The cell of a row, with the gap before it. Words take the place of median and range.
+    /// The cell of a row, after its gap. Text replaces median and range.
     fn cell(&self, row: usize, paint: Paint) -> String {
         let cell = self.cells[row];
         let is_words = text::width(cell.median()) > self.median;

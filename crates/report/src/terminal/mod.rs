@@ -1,4 +1,4 @@
-//! A report on a terminal: never wider than asked, and readable without colours.
+//! A report on a terminal: never wider than requested, and readable without colours.
 
 mod blocks;
 mod grid;
@@ -9,10 +9,10 @@ pub(crate) mod style;
 use self::sheet::Sheet;
 use crate::chapter::{BRIEF, Report, TERMINAL};
 
-/// No line is wider, however wide the terminal is.
+/// The maximum line width, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
 
-/// Below this a table is no table; narrower terminals wrap by themselves.
+/// The minimum width, below which a table is unreadable; narrower terminals wrap the lines.
 const COLUMNS_MIN: usize = 60;
 
 /// The properties of a terminal.
@@ -22,7 +22,7 @@ pub struct TerminalOptions {
     pub colour: bool,
     /// Columns of the terminal; 60 to 100 are used.
     pub columns: usize,
-    /// True for the first screen alone, if the report has one.
+    /// True to print only the first screen, if the report has one.
     pub brief: bool,
 }
 
@@ -36,7 +36,7 @@ impl Default for TerminalOptions {
     }
 }
 
-/// Writes a report, with a line break at the end.
+/// Writes a report, with a final newline.
 pub fn render<R: Report + ?Sized>(report: &R, options: TerminalOptions) -> String {
     let mut sheet = Sheet::new(options);
     let form = match options.brief {

@@ -6,13 +6,13 @@ use super::{grid, inline};
 use crate::chapter::TableBlock;
 use crate::text;
 
-/// Blanks between two columns of a table.
+/// Spaces between two columns of a table.
 const GAP: &str = "  ";
 
-/// The words of a cell and their style.
+/// The text of a cell and its style.
 pub type Cell = (String, Style);
 
-/// The lines so far, and how they are written.
+/// The lines so far, and their style.
 pub struct Sheet {
     pub(super) lines: Vec<String>,
     pub(super) columns: usize,
@@ -47,14 +47,14 @@ impl Sheet {
         }
     }
 
-    /// Writes words that support the rest.
+    /// Writes secondary text.
     pub fn soft(&mut self, words: &str) {
         for line in text::wrap(words, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
         }
     }
 
-    /// A wrapped text behind a lead, which is painted.
+    /// Writes wrapped text after a styled lead.
     pub fn item(&mut self, lead: &str, style: Style, words: &str) {
         for (index, line) in text::wrap(words, lead, self.columns)
             .into_iter()
@@ -68,7 +68,8 @@ impl Sheet {
         }
     }
 
-    /// Columns as wide as they must be; what does not fit is cut in the widest one.
+    /// Writes columns that are as wide as necessary. If they do not fit, cells in the widest column
+    /// are cut.
     pub fn table(&mut self, heads: &[&str], rows: &[Vec<String>]) {
         let cell = |words: &str| (text::clean(words), Style::Plain);
         let mut all: Vec<Vec<Cell>> = vec![heads.iter().map(|it| cell(it)).collect()];
@@ -89,7 +90,7 @@ impl Sheet {
         self.lines.extend(lines);
     }
 
-    /// Writes rows in columns if there is room. Returns whether there was.
+    /// Writes rows in columns if there is room. Returns whether it wrote them.
     pub fn columns(&mut self, rows: &[Vec<Cell>]) -> bool {
         let (widths, paint) = (widths(rows), self.paint);
         let fits = total(&widths) <= self.columns;
@@ -115,7 +116,7 @@ impl Sheet {
         }
     }
 
-    /// All lines, with a line break at the end.
+    /// All lines, with a final newline.
     pub fn finish(self) -> String {
         self.lines.join("\n") + "\n"
     }
@@ -134,12 +135,12 @@ fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     (0..columns).map(widest).collect()
 }
 
-/// Columns that a line takes.
+/// The width of a line.
 fn total(widths: &[usize]) -> usize {
     widths.iter().map(|width| GAP.len() + width).sum()
 }
 
-/// A line of cells, those that are too wide cut.
+/// A line of cells; a cell that is too wide is cut.
 fn line(cells: &[Cell], widths: &[usize], paint: Paint) -> String {
     let pad = |((words, style), width): (&Cell, &usize)| {
         let words = text::truncate(words, *width);

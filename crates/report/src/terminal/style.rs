@@ -1,4 +1,4 @@
-//! Emphasis by ANSI sequences, or none.
+//! Emphasis by ANSI escape sequences, or none.
 
 /// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub enum Style {
     Soft,
     /// The remedy.
     Good,
-    /// Limited.
+    /// A limited figure.
     Fair,
-    /// Invalid or failed.
+    /// An invalid figure or a failure.
     Bad,
 }
 
-/// Paints or does not.
+/// Applies styles if colours are on.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     colour: bool,
@@ -29,7 +29,7 @@ impl Paint {
         Self { colour }
     }
 
-    /// The text, painted. Widths must be measured before.
+    /// Applies the style to the text. Measure widths before, because the sequences take no columns.
     pub fn with(self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Plain => "",

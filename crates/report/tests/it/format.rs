@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers in the form in which reports print them.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{duration, quantity};

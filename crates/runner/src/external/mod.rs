@@ -1,7 +1,7 @@
-//! Finds an external load generator to use in place of gatebench's own engine, and checks the plan
-//! against it, before anything starts.
+//! Finds an external load generator that replaces the built-in one, and checks that it supports the
+//! plan, before anything starts.
 //!
-//! It must not run one: a phase does ([`crate::phase::external`]).
+//! This module must not run a load generator: a phase does ([`crate::phase::external`]).
 
 mod resolve;
 
@@ -21,7 +21,7 @@ pub(crate) use resolve::{again, resolve};
 pub struct GeneratorChoice {
     /// The load generator.
     pub generator: Generator,
-    /// The user's script, in place of the scenario's requests.
+    /// The user's script, which replaces the scenario's requests.
     pub script: Option<PathBuf>,
 }
 
@@ -30,13 +30,13 @@ pub struct GeneratorChoice {
 pub struct PreparedGenerator {
     /// The load generator.
     pub generator: Generator,
-    /// Its program, its version, its script.
+    /// Its program, version and script.
     pub identity: ExternalGenerator,
     /// True if the script sets its own load.
     pub own_load: bool,
 }
 
-/// The URL in an order that is never executed.
+/// The URL in an order that is never carried out.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 impl PreparedGenerator {
@@ -66,10 +66,10 @@ impl PreparedGenerator {
         translate(self.generator, &job)
     }
 
-    /// Returns warnings about the differences between this load generator and the plan.
+    /// Returns warnings about differences between the plan and what this load generator does.
     ///
     /// # Errors
-    /// Everything in the plan that it does not support.
+    /// All properties of the plan that it does not support.
     fn check(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
         if let Some((message, remedy)) = self.refusal(plan) {
             return Err(RunnerError::words(message, remedy));
@@ -149,15 +149,15 @@ impl PreparedGenerator {
     }
 }
 
-/// Returns the threads of the load generator: those of the specification, or one for each of its
-/// cores.
+/// Returns the number of threads of the load generator: that of the specification, or one for each
+/// of its cores.
 pub(crate) fn threads(plan: &Plan) -> usize {
     let asked = plan.study.engine_threads();
     let cores = plan.placement.engine.len();
     asked.map_or(cores, |threads| threads as usize)
 }
 
-/// The activities next to a load that need gatebench's own engine.
+/// The activities during a load that need the built-in load generator.
 fn unsupported_activities(plan: &Plan) -> Vec<String> {
     let scenarios = || plan.scenarios.iter();
     let mut fetches = scenarios().filter_map(|it| it.metrics.as_ref()?.scrape_every);
@@ -193,7 +193,7 @@ fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
     }
 }
 
-/// Returns the digest of a file under its absolute path.
+/// Returns the digest of a file, with the file's absolute path.
 fn digest(path: &Path) -> std::io::Result<FileDigest> {
     let bytes = std::fs::read(path)?;
     Ok(FileDigest::of(path.display().to_string(), &bytes))

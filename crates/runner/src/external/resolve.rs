@@ -1,4 +1,4 @@
-//! Finds an external load generator, its version, and the load that a script sets.
+//! Finds an external load generator, its version, and the load that its script sets.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const SCRIPT_PHASE: &str = "script";
 /// load replaces the plan's phases.
 ///
 /// # Errors
-/// It is not installed, its script has errors, or it does not support the plan.
+/// The load generator is not installed, its script has errors, or it does not support the plan.
 pub(crate) fn resolve(
     choice: &GeneratorChoice,
     plan: &mut Plan,
@@ -108,7 +108,7 @@ fn find(
 }
 
 fn version(generator: Generator, program: &Path) -> Result<String, RunnerError> {
-    // Some exit with a failure although they print their version.
+    // Some programs exit with a failure although they print their version.
     let (_, output) = ask_generator(program, generator.version_arguments(), RESPONSE_TIMEOUT)?;
     generator.version_in(&output).ok_or_else(|| {
         let output = output.lines().next().unwrap_or_default();
@@ -152,7 +152,7 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
     Ok(true)
 }
 
-/// Returns the output of `k6 inspect`, for which k6 compiles the script.
+/// Returns the output of `k6 inspect`. k6 compiles the script for it.
 fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String, RunnerError> {
     let environment = format!("GATEBENCH_URL={NOWHERE}");
     let words = [&["inspect", "--env", &environment], more, &[&script.path]].concat();

@@ -1,4 +1,4 @@
-//! Delivers a body: by an HTTP request that blocks, or to a file.
+//! Delivers a body, by a blocking HTTP request or to a file.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -14,16 +14,16 @@ use super::refusal::{Refusal, Response};
 use super::target::{Endpoint, Place, Target};
 use gatebench_testbed::Line;
 
-/// The longest time of a request.
+/// The timeout of a request.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
-/// The interval at which a wait for a response looks at its deadline.
+/// The interval at which a wait for a response checks its deadline.
 const READ_SLICE: Duration = Duration::from_millis(50);
-/// Bytes of a response that are kept for its words.
+/// Bytes of a response that are kept for the error message.
 const WORDS_BYTES: usize = 200;
 /// The longest pause that a server may request.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
-/// Delivers bodies to one target.
+/// Delivers bodies to a single target.
 pub(super) struct Client {
     target: Target,
     context: Option<ClientContext>,
@@ -31,7 +31,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A client that has connected to nothing yet.
+    /// A client that has not connected yet.
     pub(super) fn new(target: Target) -> Self {
         Self {
             target,
@@ -40,14 +40,14 @@ impl Client {
         }
     }
 
-    /// Sends an empty body, which every server accepts, or opens the file. A request that makes a
-    /// database comes before it.
+    /// Sends an empty body, which every server accepts, or opens the file. If necessary, it first
+    /// sends a request that creates a database.
     pub(super) fn probe(&mut self, until: &dyn Fn() -> Instant) -> Result<(), Refusal> {
         if let Place::Server(endpoint) = &self.target.place
             && let Some(first) = endpoint.first.clone()
         {
             let endpoint = endpoint.clone();
-            // Its refusal is that of the body which follows.
+            // If this request is refused, the following body is refused as well and reports it.
             let _ = self.post(&endpoint, &first, &[], until);
         }
         self.deliver(Vec::new(), until)
@@ -108,7 +108,7 @@ impl Client {
                     }
                 }
                 Err(error) if is_pause(&error) => {}
-                // The status is all that is needed of a response that breaks off.
+                // If the response is cut off, its status is enough.
                 Err(_) if response.status() > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -155,7 +155,7 @@ impl Client {
     }
 }
 
-/// Creates a file, or opens standard output so that both uses share its position.
+/// Creates a file. Standard output is opened again, so that both uses share its position.
 fn open(path: &Path) -> io::Result<File> {
     match path == Path::new("-") {
         true => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
@@ -163,8 +163,8 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reports whether nothing came in a slice of the wait. A read with a timeout is not restarted
-/// after a signal (signal(7)).
+/// Reports whether no data arrived during a slice of the wait. A read with a timeout is not
+/// restarted after a signal (signal(7)).
 fn is_pause(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -172,7 +172,7 @@ fn is_pause(error: &io::Error) -> bool {
     )
 }
 
-/// The seconds of the field `Retry-After`; a date is left to the usual pause.
+/// The seconds in the field `Retry-After`. If the field is a date, the usual pause applies.
 fn retry_after(head: &[u8]) -> Option<Duration> {
     let head = String::from_utf8_lossy(head);
     let fields = head.lines().filter_map(|line| line.split_once(':'));

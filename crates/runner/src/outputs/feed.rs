@@ -1,4 +1,4 @@
-//! The records of a load as facts.
+//! Turns the records of a load into facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,11 +18,11 @@ use crate::merge::Merge;
 use crate::workload::connections_max;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Characters of a secret that is masked.
+/// The smallest number of characters for which a secret is masked.
 const SECRET_MIN: usize = 4;
 const MASK: &str = "[masked]";
 
-/// The labels by which a load differs from all others.
+/// The labels that distinguish a load from all others.
 pub(super) struct Place<'a> {
     pub(super) run: &'a str,
     pub(super) gateway: &'a str,
@@ -33,7 +33,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The labels, with the user's.
+    /// The labels, including the user's.
     pub(super) fn labels(&self, tags: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let Self {
             run,
@@ -57,12 +57,12 @@ impl Place<'_> {
     }
 }
 
-/// The requests of a load, as far as its labels name them.
+/// The requests of a load, as far as labels name them.
 pub(super) struct Requests<'a> {
     pub(super) all: Vec<&'a Request>,
     pub(super) is_http2: bool,
     pub(super) connections_max: u64,
-    /// Texts of the plan that must not leave this machine.
+    /// Strings of the plan that must not leave this machine.
     pub(super) secrets: &'a BTreeSet<String>,
 }
 
@@ -80,13 +80,14 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// A text without secrets. One of a few characters would mask parts of other words.
+    /// The text without secrets. Very short secrets are not masked, because they may be part of
+    /// other words.
     fn masked(&self, text: String) -> String {
         let secrets = self.secrets.iter().filter(|it| it.len() >= SECRET_MIN);
         secrets.fold(text, |text, secret| text.replace(secret, MASK))
     }
 
-    /// The load of these requests.
+    /// The load that consists of these requests.
     pub(super) fn load(&self, labels: BTreeMap<String, String>, id: u64) -> Load {
         let mut methods: Vec<&String> = self.all.iter().map(|it| &it.method).collect();
         methods.dedup();
@@ -94,7 +95,7 @@ impl<'a> Requests<'a> {
         if let [only] = methods[..] {
             request.insert("method", only.clone());
         }
-        // Figures by request are not known by the second, so several share a name.
+        // Figures per second are not recorded for each request, so several requests share a name.
         let name = match self.all[..] {
             [only] => self.masked(only.path.clone()),
             _ => labels.get("scenario").cloned().unwrap_or_default(),
@@ -119,7 +120,7 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// The outputs of a trial. When it is dropped, the series of its gauges end.
+/// The outputs of a trial. Dropping it ends the series of its gauges.
 pub(crate) struct TrialFeed<'a> {
     outputs: &'a Outputs,
     trial: Trial,
@@ -137,7 +138,7 @@ impl<'a> TrialFeed<'a> {
         }
     }
 
-    /// The outputs of a load of this trial.
+    /// The outputs for a load of this trial.
     pub(crate) fn load(&self, phase: &str, groups: &[Group]) -> LoadFeed<'a> {
         let place = Place {
             run: self.outputs.run(),
@@ -172,23 +173,23 @@ impl Drop for TrialFeed<'_> {
     }
 }
 
-/// The outputs of one load.
+/// The outputs for one load.
 pub struct LoadFeed<'a> {
     outputs: &'a Outputs,
     load: Arc<Load>,
 }
 
-/// The time of a load.
+/// The time span of a load.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     /// Start of the measurement on `CLOCK_MONOTONIC`.
     pub(crate) begin_ns: u64,
-    /// Its length.
+    /// The length of the measurement.
     pub(crate) measure_ns: u64,
 }
 
 impl<'a> LoadFeed<'a> {
-    /// The outputs of a load that belongs to no trial.
+    /// The outputs for a load outside a trial.
     pub fn alone(outputs: &'a Outputs, target: &str, groups: &[Group]) -> Self {
         let place = Place {
             run: outputs.run(),
@@ -207,7 +208,7 @@ impl<'a> LoadFeed<'a> {
         }
     }
 
-    /// A second of a load that is complete, or its drain.
+    /// Adds a complete second of a load, or its drain.
     pub(crate) fn second(&self, window: Window, interval: &Interval) {
         let second = Second {
             times: times_of(interval),
@@ -217,7 +218,7 @@ impl<'a> LoadFeed<'a> {
         self.fact(window, interval.second, What::Second(second));
     }
 
-    /// The usage of components in a second.
+    /// Adds the usage of components in a second.
     pub(crate) fn usage(
         &self,
         window: Window,
@@ -228,23 +229,23 @@ impl<'a> LoadFeed<'a> {
         self.fact(window, second, What::Usage(usage));
     }
 
-    /// The gateway's own metrics, as they are now.
+    /// Adds the current values of the gateway's own metrics.
     pub(crate) fn own(&self, requests: Option<u64>, pools: &BTreeMap<String, u64>) {
         let pools = pools.clone();
         self.now(What::Own(Own { requests, pools }));
     }
 
-    /// The load was judged.
+    /// Adds the judgement of the load.
     pub(crate) fn judged(&self, reasons: &[Reason]) {
         self.now(What::Judged(validity_of(reasons)));
     }
 
-    /// The load is over.
+    /// Ends the load.
     pub(crate) fn ended(&self) {
         self.now(What::Ended);
     }
 
-    /// The load is over, and nothing else follows.
+    /// Ends the load, after which nothing else follows.
     fn close(&self) {
         self.ended();
         self.now(What::Closed);
@@ -271,8 +272,8 @@ impl<'a> LoadFeed<'a> {
     }
 }
 
-/// Start and end of a second, of which the last may be shorter. The drain, which has the number
-/// after the last, ends now. Nothing ends in the future.
+/// Start and end of a second; the last second may be shorter. The drain has the number after the
+/// last second and ends now. No end lies in the future.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);
@@ -284,7 +285,7 @@ pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     ((window.begin_ns + from_ns).min(to_ns), to_ns)
 }
 
-/// The seconds of a load whose seconds come from several workers.
+/// Merges the seconds of several workers for the outputs.
 pub struct Seconds<'a> {
     feed: LoadFeed<'a>,
     merge: Merge,
@@ -292,7 +293,7 @@ pub struct Seconds<'a> {
 }
 
 impl<'a> Seconds<'a> {
-    /// The outputs of a load of this number of workers.
+    /// The outputs for a load of this number of workers.
     pub fn new(feed: LoadFeed<'a>, workers: usize) -> Self {
         Self {
             feed,
@@ -301,7 +302,7 @@ impl<'a> Seconds<'a> {
         }
     }
 
-    /// Takes a worker's second of a measurement that began then and lasts this long.
+    /// Adds a worker's second of a measurement that began and lasted as `window_ns` states.
     pub fn take(&mut self, worker: usize, interval: &Interval, window_ns: (u64, u64)) {
         let window = Window {
             begin_ns: window_ns.0,
@@ -313,7 +314,7 @@ impl<'a> Seconds<'a> {
         }
     }
 
-    /// The load is over.
+    /// Ends the load.
     pub fn close(mut self) {
         for rest in self.merge.rest() {
             self.window
@@ -324,7 +325,7 @@ impl<'a> Seconds<'a> {
     }
 }
 
-/// The requests of a second by their outcome; the phase is not known here.
+/// The requests of a second by outcome, without the phase, which is unknown here.
 pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
     let counts = &interval.counts;
     let errors = ErrorKind::ALL.into_iter().zip(counts.errors);
@@ -346,7 +347,7 @@ pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
     }
 }
 
-/// A second without its times.
+/// A second without its response times.
 pub(super) fn second_of(row: &RequestsRow) -> Second {
     Second {
         number: row.second,
@@ -366,7 +367,7 @@ pub(super) fn usage_of(second: u32, components: &[(&'static str, Option<SeriesUs
     let component = |(name, usage): &(&'static str, Option<SeriesUsage>)| {
         let usage = (*usage)?;
         let component = Component {
-            // The load generator's is that of its workers, which is in its second.
+            // The load generator's CPU time is that of its workers, which its second contains.
             cpu_ns: (*name != "engine").then_some(usage.cpu_ns),
             memory_bytes: usage.rss_anon_bytes,
             descriptors: usage.descriptors,
@@ -379,7 +380,7 @@ pub(super) fn usage_of(second: u32, components: &[(&'static str, Option<SeriesUs
     }
 }
 
-/// The judgement with the words of its reasons, as they are in report.json.
+/// The judgement with its reasons, as in report.json.
 pub(super) fn validity_of(reasons: &[Reason]) -> Validity {
     let word = |reason: &Reason| {
         let gate = serde_json::to_value(reason.gate).unwrap_or_default();

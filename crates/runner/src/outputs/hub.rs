@@ -1,4 +1,4 @@
-//! The thread that encodes, and the queues of the senders.
+//! The thread that encodes facts, and the queues of the senders.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,17 +20,17 @@ use super::target::Target;
 const EVERY: Duration = Duration::from_secs(1);
 /// The longest wait for the response to a probe.
 const PROBE: Duration = Duration::from_secs(2);
-/// The longest wait for the rest at the end.
+/// The longest time to send the remaining data at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// The outputs of a command.
+/// The output settings of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Places to which each second is sent.
+    /// Targets to which each second is sent.
     pub targets: Vec<Target>,
     /// True if a target that does not respond before the first trial is an error.
     pub required: bool,
-    /// Labels of all series.
+    /// Labels that are added to all series.
     pub tags: BTreeMap<String, String>,
 }
 
@@ -41,18 +41,18 @@ pub struct Delivery {
     pub target: String,
     /// Parts, of about a second each, that were delivered.
     pub delivered: u64,
-    /// Parts that were not.
+    /// Parts that were not delivered.
     pub dropped: u64,
     /// CPU time of encoding and sending.
     pub cpu: Duration,
 }
 
-/// The outputs of a run, from before its first trial to its end.
+/// The outputs of a run. They exist from before its first trial to its end.
 pub struct Outputs {
     run: String,
     tags: BTreeMap<String, String>,
-    /// The wall clock at a time of `CLOCK_MONOTONIC`, read once: a clock that is set back later
-    /// changes no order.
+    /// The wall clock at a time of `CLOCK_MONOTONIC`. It is read only once, so setting the clock
+    /// back later does not change the order.
     wall: (u64, u64),
     loads: AtomicU64,
     inbox: Mutex<Inbox>,
@@ -61,7 +61,7 @@ pub struct Outputs {
     cores: Vec<usize>,
 }
 
-/// Says that no fact follows, when it is dropped.
+/// Signals on drop that no further fact follows.
 struct Closing<'a>(&'a Outputs);
 
 impl Drop for Closing<'_> {
@@ -78,9 +78,9 @@ struct Inbox {
 }
 
 impl Outputs {
-    /// Starts the senders of the run in a directory, on these cores (any if there are none), and
-    /// tries each target. One that does not respond in time, or refuses, is handed to `warn`.
-    /// None without targets.
+    /// Starts the senders of a run in a directory, on these cores (on any if there are none), and
+    /// tries each target. A target that does not respond in time, or refuses, is passed to `warn`.
+    /// None if there are no targets.
     ///
     /// # Errors
     /// The refusal, if outputs are required.
@@ -132,8 +132,8 @@ impl Outputs {
     }
 
     /// Encodes facts on a separate thread until the guard is dropped, even by a panic, and then
-    /// waits for the rest to be sent. The first failure of each target is handed to `warn`, unless
-    /// that of its probe was.
+    /// waits until the remaining data is sent. The first failure of each target is passed to
+    /// `warn`, unless its probe failed before.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
@@ -186,7 +186,7 @@ impl Outputs {
         self.targets.iter().map(delivery).collect()
     }
 
-    /// Waits for a second, or for the end, and takes the facts since the last call.
+    /// Waits for a second, or for the end, and returns the facts since the last call.
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();
@@ -202,7 +202,7 @@ impl Outputs {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a fact. The lock is held for the time of this, by threads that measure nothing.
+    /// Adds a fact. The lock is held only briefly, and only by threads that measure nothing.
     pub(super) fn take(&self, fact: Fact) {
         self.inbox().facts.push(fact);
     }

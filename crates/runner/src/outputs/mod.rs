@@ -1,10 +1,10 @@
 //! Sends a run, second by second, to metrics servers and files, without waiting for any of them.
 //!
-//! A [`Target`] is a word of the command line with the environment's secrets. [`Outputs`] encodes
-//! the facts that the trials hand to its intake once a second and queues them for a sender per
-//! target. `feed` turns the records of a load into facts, and `replay` those of a run on disk. The
-//! workers of the engine take no part in this, and a server that fails changes nothing but a
-//! warning.
+//! A [`Target`] is an argument of the command line combined with the environment's secrets. Trials
+//! hand facts to [`Outputs`], which encodes them once a second and queues them for one sender per
+//! target. `feed` turns the records of a load into facts, and `replay` does so for a run on disk.
+//! The workers of the load generator take no part in this, and a failing server causes nothing but
+//! a warning.
 
 mod client;
 mod feed;

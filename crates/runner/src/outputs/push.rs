@@ -1,4 +1,4 @@
-//! Sends the facts of a run on disk, one body after the other.
+//! Sends the facts of a run on disk, body by body.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use super::client::{Client, TIMEOUT};
 use super::refusal::{Refusal, Then};
 use super::target::Target;
 
-/// Bytes of a body, before compression.
+/// The size of a body before compression.
 const BODY_BYTES: usize = 1 << 20;
-/// Attempts at a body.
+/// The number of attempts for a body.
 const ATTEMPTS_MAX: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Sends facts to a server. Unlike the outputs of a run it waits for the server, and ends at the
-/// first body that is not taken.
+/// Sends facts to a server. Unlike the outputs of a running run, it waits for the server, and stops
+/// at the first body that is not accepted.
 pub struct Push {
     client: Client,
     encoder: Encoder,
@@ -25,7 +25,7 @@ pub struct Push {
 }
 
 impl Push {
-    /// Tries the target.
+    /// Tries the target, and returns a push to it.
     ///
     /// # Errors
     /// The target refuses.
@@ -42,7 +42,7 @@ impl Push {
         })
     }
 
-    /// Takes the next fact.
+    /// Adds the next fact.
     pub fn take(&mut self, fact: &Fact) {
         self.body.extend(self.encoder.encode(fact));
         if self.body.len() >= BODY_BYTES {
@@ -50,7 +50,7 @@ impl Push {
         }
     }
 
-    /// Sends the rest, and returns the number of bytes before compression.
+    /// Sends the remaining facts, and returns the number of bytes before compression.
     ///
     /// # Errors
     /// The first refusal.

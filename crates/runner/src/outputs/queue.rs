@@ -8,13 +8,13 @@ use super::refusal::{Refusal, Then};
 
 /// The age at which a body is dropped.
 const KEPT_FOR: Duration = Duration::from_secs(120);
-/// The most bytes that wait.
+/// The maximum number of waiting bytes.
 const BYTES_MAX: usize = 64 << 20;
-/// Bytes of a push, as long as several bodies make one.
+/// The target size of a push that combines several bodies.
 const PUSH_BYTES: usize = 4 << 20;
-/// Attempts at a body that the server may have received.
+/// The number of attempts for a body that the server may have received.
 const ATTEMPTS_MAX: u32 = 4;
-/// The first pause after a failure, which doubles up to the longest.
+/// The first pause after a failure; the pause doubles up to the maximum.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 
@@ -28,26 +28,26 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Body>,
-    /// Bodies that are being sent.
+    /// The number of bodies that are being sent.
     under_way: usize,
-    /// True if each push has a single body, because the server accepts no larger one.
+    /// True if each push has only one body, because the server accepts no larger one.
     one_at_a_time: bool,
     delivered: u64,
     dropped: u64,
-    /// CPU time of encoding, and of the thread that sends.
+    /// CPU time of encoding, and of the sending thread.
     encoding_ns: u64,
     sending_ns: u64,
     failures_in_a_row: u32,
     probe: Option<Result<(), Refusal>>,
-    /// The first failure that was not reported yet.
+    /// The first failure that was not yet reported.
     failure: Option<Refusal>,
     has_failed: bool,
-    /// Nothing follows, and sending ends then.
+    /// Set if no further body follows: the time at which sending ends.
     until: Option<Instant>,
     is_over: bool,
 }
 
-/// The part of a body that one second became.
+/// An encoded second.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
     made: Instant,
@@ -91,7 +91,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a body, which took this CPU time. The oldest are dropped if there are too many.
+    /// Adds a body whose encoding took this CPU time. If there are too many bodies, the oldest are
+    /// dropped.
     pub(super) fn add(&self, body: Body, cpu_ns: u64) {
         let mut state = self.state();
         state.encoding_ns += cpu_ns;
@@ -100,7 +101,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for bodies to send. None at the end.
+    /// Waits for bodies to send; none at the end.
     pub(super) fn next(&self) -> Option<Push> {
         let mut state = self.state();
         loop {
@@ -120,14 +121,14 @@ impl Queue {
         }
     }
 
-    /// Waits for this long, or until nothing follows.
+    /// Waits for this time, or until no further body follows.
     pub(super) fn pause(&self, pause: Duration) {
         let end = Instant::now() + pause;
         let mut state = self.state();
         loop {
             let now = Instant::now();
             let end = state.until.map_or(end, |until| end.min(until));
-            // At the end there is no reason to collect further seconds, but a server that fails
+            // At the end, there is no reason to wait for further seconds, but a failing server
             // still gets a pause.
             let is_idle = state.until.is_some() && state.failures_in_a_row == 0;
             if now >= end || is_idle {
@@ -148,7 +149,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for the result of the probe; none if there is none in time.
+    /// Waits for the result of the probe; none if there is no result in time.
     pub(super) fn await_probe(&self, until: Instant) -> Option<Result<(), Refusal>> {
         let mut state = self.state();
         while state.probe.is_none() && Instant::now() < until {
@@ -158,7 +159,7 @@ impl Queue {
         state.probe.take()
     }
 
-    /// The CPU time of this thread so far, which sends.
+    /// Records the CPU time that the sending thread has used so far.
     pub(super) fn spent(&self, cpu_ns: u64) {
         self.state().sending_ns = cpu_ns;
     }
@@ -170,8 +171,8 @@ impl Queue {
         state.delivered += push.0.len() as u64;
     }
 
-    /// Puts the bodies of a push that failed back, as far as they may be sent again. Returns the
-    /// pause before the next attempt.
+    /// Puts back the bodies of a failed push, if they may be sent again. Returns the pause before
+    /// the next attempt.
     pub(super) fn refused(&self, push: Push, refusal: Refusal) -> Duration {
         let mut state = self.state();
         state.under_way = 0;
@@ -214,31 +215,31 @@ impl Queue {
         }
     }
 
-    /// The first failure, once.
+    /// Returns the first failure, but only once.
     pub(super) fn take_failure(&self) -> Option<Refusal> {
         self.state().failure.take()
     }
 
-    /// Forgets a failure, because another was reported already.
+    /// Discards the failure, because another one was already reported.
     pub(super) fn has_been_reported(&self) {
         let mut state = self.state();
         state.has_failed = true;
         state.failure = None;
     }
 
-    /// The time at which a request that is under way must end.
+    /// The time by which a running request must end.
     pub(super) fn deadline(&self, usual: Instant) -> Instant {
         self.state().until.map_or(usual, |until| until.min(usual))
     }
 
-    /// Nothing follows; sending ends then at the latest.
+    /// Signals that no further body follows; sending ends at this time at the latest.
     pub(super) fn close(&self, until: Instant) {
         let mut state = self.state();
         state.until.get_or_insert(until);
         self.changed.notify_all();
     }
 
-    /// Waits for the end of sending, at most until the time of [`Queue::close`].
+    /// Waits for the end of sending, at most until the time given to [`Queue::close`].
     pub(super) fn await_end(&self) -> Counts {
         let mut state = self.state();
         while let Some(until) = state.until

@@ -1,4 +1,4 @@
-//! The reason why an output was not taken, in the server's words, and the remedy.
+//! The reason why an output was not accepted, including the server's message, and the remedy.
 
 use std::fmt;
 use std::io;
@@ -13,24 +13,25 @@ use super::target::{Kind, Target};
 pub struct Refusal {
     /// The target, without secrets.
     pub target: String,
-    /// The error.
+    /// The server's message or the system's error.
     pub what: String,
-    /// An instruction for the user.
+    /// The remedy for the user.
     pub remedy: String,
-    /// The consequence for this push and those after it.
+    /// How to continue after this push.
     pub(super) then: Then,
 }
 
-/// The consequence of a push that failed.
+/// How to continue after a failed push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Nothing arrived: the same again, until it is too old.
+    /// Nothing arrived: send the same push again until it is too old.
     Again,
-    /// The server failed: the same again, a few times, after this pause if the server named one.
+    /// The server failed: send the same push again a few times, after this pause if the server
+    /// requested one.
     Retry(Option<Duration>),
-    /// The body was too large: in smaller parts.
+    /// The body was too large: send smaller parts.
     Smaller,
-    /// The same would fail again.
+    /// The same push would fail again.
     Drop,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Response {
 }
 
 impl Refusal {
-    /// A connection or a file that failed.
+    /// A failure of a connection or a file.
     pub(super) fn of_io(target: &Target, error: &io::Error) -> Self {
         let (what, remedy) = match (target.kind, error.kind()) {
             (Kind::JsonLines, _) => (
@@ -68,7 +69,7 @@ impl Refusal {
         let then = match (target.kind, error.kind()) {
             (Kind::JsonLines, _) => Then::Drop,
             (_, io::ErrorKind::ConnectionRefused) => Then::Again,
-            // A part of it may have arrived.
+            // Part of the push may have arrived.
             _ => Then::Retry(None),
         };
         Self::new(target, what, remedy, then)
@@ -76,7 +77,7 @@ impl Refusal {
 
     /// A response that is not a success.
     pub(super) fn of_response(target: &Target, response: &Response) -> Self {
-        // A terminal would obey control characters.
+        // A terminal would interpret control characters.
         let words = response.words.replace(char::is_control, " ");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = match words.is_empty() {

@@ -1,4 +1,4 @@
-//! A run on disk as the facts that its outputs had.
+//! Turns a run on disk into the facts that its outputs would have received.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use gatebench_studies::judge_load;
 use super::feed::{Place, Requests, Window, edges, second_of, usage_of, validity_of};
 use crate::workload::{Workload, connections_max};
 
-/// The kind of an error that a run of an earlier version does not name.
+/// The kind of an error in runs of earlier versions, which did not record it.
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "failed";
 
-/// Hands the facts of a run out, trial by trial and in the order of time.
+/// Passes on the facts of a run, trial by trial and in chronological order.
 ///
 /// # Errors
 /// A file of the run cannot be read.
@@ -192,7 +192,7 @@ impl Past<'_> {
                 (class != FAILED).then(|| it.clone())
             };
             let sum = merged.iter().filter_map(of_class).reduce(|mut sum, it| {
-                // They grow as needed.
+                // The histogram grows as needed.
                 let _ = sum.add(it);
                 sum
             });
@@ -207,7 +207,7 @@ impl Past<'_> {
     }
 }
 
-/// The seconds of a run of an earlier version, which knows the outcomes by class alone.
+/// The seconds of a run of an earlier version, which recorded outcomes only by class.
 fn seconds_of_times(times: &[SecondHistogram]) -> Vec<Second> {
     let mut seconds: BTreeMap<u32, Second> = BTreeMap::new();
     for it in times {
@@ -229,7 +229,8 @@ fn seconds_of_times(times: &[SecondHistogram]) -> Vec<Second> {
     seconds.into_values().collect()
 }
 
-/// Adds the times. Those of a stretch of several seconds are known at its end.
+/// Adds the response times. If a histogram covers several seconds, its times are added at the end
+/// of the last one.
 fn with_times(seconds: Vec<Second>, times: &[SecondHistogram]) -> Vec<Second> {
     let starts: BTreeSet<u32> = times.iter().map(|it| it.second).collect();
     let gaps = starts.iter().zip(starts.iter().skip(1)).map(|(a, b)| b - a);

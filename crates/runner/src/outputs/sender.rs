@@ -16,8 +16,8 @@ use gatebench_testbed::probe::allowed_cores;
 /// The lowest priority.
 const NICE: i32 = 19;
 
-/// Starts the thread that sends what is queued, on these cores; any if there are none. It is not
-/// waited for longer than the queue says: resolving a name may block.
+/// Starts the thread that sends queued bodies, on these cores, or on any if there are none. Nothing
+/// waits for the thread longer than the queue allows, because resolving a name may block.
 pub(super) fn start(target: Target, queue: Arc<Queue>, cores: Vec<usize>) -> std::io::Result<()> {
     let builder = thread::Builder::new().name("output".into());
     builder.spawn(move || {
@@ -27,18 +27,18 @@ pub(super) fn start(target: Target, queue: Arc<Queue>, cores: Vec<usize>) -> std
     Ok(())
 }
 
-/// Returns the cores of this machine without these, for threads that must not disturb a
-/// measurement; none if all are used.
+/// Returns the cores of this machine except these, for threads that must not disturb a measurement;
+/// empty if all are used.
 pub fn spare_cores(used: &[usize]) -> Vec<usize> {
     let mut cores = allowed_cores();
     cores.retain(|core| !used.contains(core));
     cores
 }
 
-/// Gives this thread the lowest priority, on these cores.
+/// Gives this thread the lowest priority and moves it to these cores.
 pub(super) fn step_aside(cores: &[usize]) {
-    // Linux applies it to the calling thread alone. Where it is not allowed, the thread keeps its
-    // priority.
+    // On Linux, this applies only to the calling thread. If it is not permitted, the thread keeps
+    // its priority.
     let _ = nice(NICE);
     let mut set = CpuSet::new();
     for core in cores.iter().filter(|core| **core < CpuSet::MAX_CPU) {

@@ -1,4 +1,5 @@
-//! The target of an output: a word of the command line, with the environment's settings.
+//! The target of an output: an argument of the command line, combined with settings from the
+//! environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,9 +14,9 @@ use gatebench_outputs::{Duration as Sense, Encoder, Format, Stat};
 
 use super::url::{Url, without_secrets};
 
-/// The interval between two pushes [default: each second].
+/// The default interval between two pushes.
 const PUSH_EVERY: Duration = Duration::from_secs(1);
-/// The schema of k6's native histograms, with eight buckets for each doubling.
+/// The schema of k6's native histograms, which has eight buckets for each doubling.
 const SCHEMA: i32 = 3;
 const SCHEMA_MAX: i32 = 8;
 const PROMETHEUS: &str = "http://localhost:9090/api/v1/write";
@@ -23,32 +24,32 @@ const INFLUXDB: &str = "http://localhost:8086";
 const INFLUXDB_PORT: u16 = 8086;
 const OTLP: &str = "http://localhost:4318";
 
-/// A word after `--out`, or a variable of the environment, that is not valid.
+/// An invalid argument of `--out` or an invalid environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// No such kind of output.
+    /// There is no such kind of output.
     #[error("'{0}' is no kind of output")]
     Kind(String),
-    /// A target that is not a URL, without secrets.
+    /// The target is not a URL; its text has no secrets.
     #[error("'{0}' is not a URL")]
     Url(String),
-    /// A variable that is not a URL. The value may hold a secret.
+    /// The value of a variable is not a URL. The value may contain a secret.
     #[error("the value of {0} is not a URL")]
     Variable(&'static str),
-    /// A secret is on the command line, which other users can read.
+    /// The command line contains a secret, which other users can read.
     #[error("the URL contains a secret, which other users of this machine could read")]
     Secret(Kind),
-    /// A setting has a value that it cannot have.
+    /// A setting has an invalid value.
     #[error("{name} is '{value}'")]
     Setting {
         /// The parameter or variable.
         name: String,
-        /// Its text, without secrets.
+        /// The value, without secrets.
         value: String,
-        /// The valid values.
+        /// Describes the valid values.
         valid: String,
     },
-    /// A target without the name of a file or database.
+    /// The target does not name a file or database.
     #[error("{0} has no target")]
     Empty(Kind),
 }
@@ -96,7 +97,7 @@ impl Kind {
         Self::JsonLines,
     ];
 
-    /// The variable with its URL.
+    /// The environment variable that contains its URL.
     fn url_variable(self) -> &'static str {
         match self {
             Self::Prometheus => "K6_PROMETHEUS_RW_SERVER_URL",
@@ -106,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// The variables with its secrets.
+    /// The environment variables that contain its secrets.
     pub(super) fn secrets(self) -> &'static str {
         match self {
             Self::Prometheus => {
@@ -153,7 +154,7 @@ pub struct Target {
     sense: Sense,
 }
 
-/// The place that an output is sent to.
+/// Where an output is sent.
 #[derive(Clone, PartialEq)]
 pub(super) enum Place {
     Server(Box<Endpoint>),
@@ -165,7 +166,7 @@ pub(super) enum Place {
 #[derive(Clone, PartialEq)]
 pub(super) struct Endpoint {
     pub(super) url: Url,
-    /// Headers of each request, those with secrets included.
+    /// Headers of each request, including those with secrets.
     pub(super) headers: Vec<(String, String)>,
     /// True if any certificate is accepted.
     pub(super) insecure: bool,
@@ -173,7 +174,7 @@ pub(super) struct Endpoint {
     pub(super) first: Option<String>,
 }
 
-/// Without the secrets.
+/// Omits the secrets.
 impl fmt::Display for Target {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
@@ -183,22 +184,22 @@ impl fmt::Display for Target {
     }
 }
 
-/// Without the secrets.
+/// Omits the secrets.
 impl fmt::Debug for Target {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Target({self})")
     }
 }
 
-/// The value of a variable of the environment.
+/// Looks up the value of an environment variable.
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Target {
-    /// The target of `KIND=TARGET`, with the settings of these variables. A target that is empty is
-    /// that of the variables, or the default of k6.
+    /// Parses `KIND=TARGET` with the settings of these variables. An empty target stands for the
+    /// URL in the variables, or for the default of k6.
     ///
     /// # Errors
-    /// The word or a variable is not valid.
+    /// The argument or a variable is not valid.
     pub fn parse(word: &str, variables: Variables<'_>) -> Result<Self, TargetError> {
         let (kind, target) = word
             .split_once('=')
@@ -212,12 +213,12 @@ impl Target {
         }
     }
 
-    /// An encoder for its format.
+    /// Returns an encoder for the format of the target.
     pub(super) fn encoder(&self) -> Encoder {
         Encoder::new(&self.format, self.sense)
     }
 
-    /// The figures of trends that the environment requests, for text.
+    /// The statistics of trends in text output that the environment requests.
     ///
     /// # Errors
     /// The variable is not valid.
@@ -238,7 +239,7 @@ fn parsed<T: FromStr>(name: &str, value: &str, valid: &str) -> Result<T, TargetE
     value.parse().map_err(|_| setting(name, value, valid))
 }
 
-/// A parameter or variable, parsed.
+/// Parses a parameter or variable.
 fn given<T: FromStr>(
     name: &str,
     value: Option<String>,
@@ -249,7 +250,7 @@ fn given<T: FromStr>(
 
 const BOOLEAN: &str = "true or false";
 
-/// The URL of the command line, or of a variable, in which secrets are allowed.
+/// The URL of the command line, or that of a variable, in which secrets are allowed.
 fn url(kind: Kind, word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
     let (default, port) = match kind {
         Kind::Prometheus => (PROMETHEUS, None),
@@ -281,7 +282,7 @@ fn basic(user: &str, password: &str) -> (String, String) {
     ("Authorization".into(), format!("Basic {value}"))
 }
 
-/// Headers in a list of pairs.
+/// Headers from a list of pairs.
 fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)>, TargetError> {
     let pair = |pair: &str| {
         let (name, value) = pair.split_once(between)?;
@@ -290,7 +291,7 @@ fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)
     };
     let all: Option<Vec<_>> = list.split(',').map(pair).collect();
     let valid = format!("NAME{between}VALUE, separated by commas");
-    // The text may hold a secret.
+    // The text may contain a secret.
     all.ok_or_else(|| setting(name, "...", valid))
 }
 
@@ -418,7 +419,7 @@ fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
     let kind = Kind::Otlp;
     let mut url = url(kind, word, variables)?;
     let sense = sense(&mut url.query)?;
-    // The name of a server stands for its usual path.
+    // A URL without a path stands for the usual path of the server.
     if url.path == "/" {
         url.path = "/v1/metrics".into();
     }

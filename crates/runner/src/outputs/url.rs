@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use http::Uri;
 
-/// Parameters of metrics servers that hold secrets, in lower case: of InfluxDB `u` and `p`, of
-/// VictoriaMetrics `authKey`.
+/// Parameters of metrics servers that contain secrets, in lower case. `u` and `p` are InfluxDB's,
+/// `authKey` is VictoriaMetrics's.
 const SECRETS: [&str; 8] = [
     "u",
     "p",
@@ -18,22 +18,22 @@ const SECRETS: [&str; 8] = [
 ];
 const MASK: &str = "...";
 
-/// A URL in its parts.
+/// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Url {
     pub(super) is_tls: bool,
-    /// User and password, of which the command line may have none.
+    /// User and password, which are not allowed on the command line.
     pub(super) user: Option<(String, String)>,
     pub(super) host: String,
     pub(super) port: u16,
-    /// Begins with `/`.
+    /// The path, which begins with `/`.
     pub(super) path: String,
-    /// The parameters that are still to be interpreted.
+    /// The parameters that have not been interpreted yet.
     pub(super) query: BTreeMap<String, String>,
 }
 
 impl Url {
-    /// Parses a URL; none if it is not one of HTTP with a host.
+    /// Parses a URL; none if it is not an HTTP URL with a host.
     pub(super) fn parse(text: &str, default_port: Option<u16>) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;
         let is_tls = match uri.scheme_str()? {
@@ -77,7 +77,7 @@ impl Url {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// The path with the parameters that are left.
+    /// The path with the remaining parameters.
     pub(super) fn target(&self) -> String {
         let pairs = self.query.iter();
         let pairs = pairs.map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
@@ -88,7 +88,7 @@ impl Url {
     }
 }
 
-/// Without secrets.
+/// Omits secrets.
 impl std::fmt::Display for Url {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let scheme = if self.is_tls { "https" } else { "http" };
@@ -103,7 +103,7 @@ fn is_secret(parameter: &str) -> bool {
     SECRETS.contains(&parameter.to_ascii_lowercase().as_str())
 }
 
-/// A text that is not a URL, without the parts that would hold secrets if it were one.
+/// Removes the parts of an invalid URL that would contain secrets if it were valid.
 pub(super) fn without_secrets(text: &str) -> String {
     let (text, query) = match text.split_once('?') {
         Some((text, _)) => (text, format!("?{MASK}")),

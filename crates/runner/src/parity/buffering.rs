@@ -16,7 +16,8 @@ use crate::ledger;
 
 /// The pause in the middle of a response, and the delay of the rest of a request.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The lead of a part that was forwarded early: half of the pause, because the machine may be busy.
+/// How early a part must arrive to count as forwarded early: half of the pause, because the machine
+/// may be busy.
 const AHEAD: Duration = Duration::from_millis(50);
 /// The timeout of each operation.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -44,7 +45,7 @@ pub(crate) fn buffering(
         Some(_) => sees_the_beginning(request, place, begun)?,
         None => None,
     };
-    // The parity cases and the load find any error here.
+    // The parity cases and the load detect any error here.
     let passes_responses = response_ahead(request, place).unwrap_or(None);
     Ok(Buffering {
         passes_requests,
@@ -90,7 +91,7 @@ fn response_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<boo
     let begun = Instant::now();
     stream.write_all(&bytes)?;
     let came = read_response(&mut stream, request.method == "HEAD")?;
-    // A response without a pause does not come from the upstream, or has no body.
+    // If there was no pause, the response does not come from the upstream, or has no body.
     let paused = came.end.duration_since(begun) >= PAUSE;
     let ahead = came
         .first
@@ -100,9 +101,9 @@ fn response_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<boo
 
 /// The arrival times of a response.
 struct Came {
-    /// The first byte of its body; none without a body.
+    /// Arrival of the first byte of its body; none without a body.
     first: Option<Instant>,
-    /// Its last byte.
+    /// Arrival of its last byte.
     end: Instant,
 }
 

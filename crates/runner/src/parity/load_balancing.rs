@@ -9,13 +9,13 @@ use crate::abort::Abort;
 use crate::http_probe::{exchange, render};
 use crate::ledger;
 
-/// Requests for the target with the least weight. A gateway that chooses targets at random misses
-/// one of ten in one of ten million cases.
+/// Requests for the target with the lowest weight. A gateway that chooses randomly among ten
+/// targets misses one in one of ten million cases.
 const REQUESTS_PER_TARGET: u64 = 20;
 
-/// Sends enough requests to reach every target; none if there is one target, or no readable ledger.
-/// `samples` are requests of the load; without them, the request of a case that reaches the
-/// upstream is sent.
+/// Sends enough requests to reach every target; none if there is only one target, or no ledger can
+/// be read. `samples` are requests of the load; if there are none, the request of a case that
+/// reaches the upstream is sent.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.
@@ -26,7 +26,7 @@ pub(crate) fn prove(
 ) -> Result<Option<ParityCaseRecord>, Abort> {
     let mut cases = scenario.parity.iter().filter(|it| it.reaches_upstream);
     let case = || cases.next().map(|it| &it.request);
-    // Further upstreams of the scenario follow the targets.
+    // The upstream's list also contains the scenario's further upstreams, after the targets.
     let targets = place.upstream.len().min(scenario.targets as usize);
     let targets = &place.upstream[..targets];
     let request = samples.first().or_else(case);
@@ -37,7 +37,7 @@ pub(crate) fn prove(
     let bytes = render(request, &place.target.address.to_string(), None);
     let asked = enough(scenario);
     for _ in 0..asked {
-        // The cases before proved a response; a missing one shows in the ledgers.
+        // Earlier cases proved that there is a response; a missing one shows in the ledgers.
         let _ = exchange(
             &place.target,
             &bytes,
@@ -55,13 +55,13 @@ pub(crate) fn prove(
     Ok(Some(record(&seen, asked, &sent)))
 }
 
-/// Returns the number of requests that each target began to receive.
+/// Returns the number of requests that each target has begun to receive.
 fn begun(targets: &[Wire], place: &Place<'_>) -> Result<Vec<u64>, Abort> {
     let of = |wire| ledger::of_target(wire, place.interrupt).map(|ledger| ledger.begun);
     targets.iter().map(of).collect()
 }
 
-/// Returns a number of requests that is enough to reach each target.
+/// Returns a number of requests that is sufficient to reach each target.
 fn enough(scenario: &Scenario) -> u64 {
     let weights = scenario.weights.first();
     let parts = weights.and_then(|all| {

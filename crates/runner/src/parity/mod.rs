@@ -1,8 +1,9 @@
-//! Proof that a gateway does what its scenario requires: cases before and after a load, the sharing
-//! of requests between targets, forwarding in parts, and the time until a change takes effect.
+//! Proves that a gateway does what its scenario requires: cases before and after a load, the
+//! distribution of requests over targets, forwarding in parts, and the time until a change takes
+//! effect.
 //!
-//! It sends requests and reads the upstream's ledger. It must not know trials or phases: a
-//! [`Place`] holds the addresses.
+//! This module sends requests and reads the upstream's ledger. It must not know trials or phases: a
+//! [`Place`] contains the addresses.
 
 pub(crate) mod buffering;
 mod load_balancing;
@@ -23,28 +24,29 @@ use crate::abort::Abort;
 use crate::http_probe::{RESPONSE_TIMEOUT, Response, exchange, render, send, shorten};
 use crate::ledger;
 
-/// The most characters of a failed message that are kept.
+/// The maximum number of characters of a failed message that are kept.
 const SHOWN_CHARS: usize = 2_000;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The number of concurrent requests to routes: thousands of sequential ones would wait for every
-/// response.
+/// The number of threads that send requests to routes. Sequential requests to thousands of routes
+/// would wait for every response.
 const ASKERS: usize = 8;
-/// Statuses of a gateway without the route, or without a connection to the origin.
+/// Statuses of a gateway that lacks the route, or a connection to the upstream.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
 /// The target and the upstream of the proof.
 pub(crate) struct Place<'a> {
-    /// The target of the requests.
+    /// The address to which requests are sent.
     pub(crate) target: Wire,
-    /// The targets of the upstream, with their ledgers; none if it is not ours. Then a request has
-    /// reached the upstream if the response carries its times.
+    /// The targets of the upstream, with their ledgers; empty for an upstream of the user. In that
+    /// case, a request counts as having reached the upstream if the response carries the upstream's
+    /// times.
     pub(crate) upstream: Vec<Wire>,
     /// Tag of the nonces.
     pub(crate) tag: u16,
-    /// True after the load.
+    /// True for the proof after the load.
     pub(crate) is_after: bool,
-    /// True if someone else configured the gateway. It may have further routes, so cases on none of
-    /// the scenario's routes are left out.
+    /// True if the user configured the gateway. It may have further routes, so cases that are on
+    /// none of the scenario's routes are left out.
     pub(crate) is_attached: bool,
     /// The interrupt of the run.
     pub(crate) interrupt: &'a Interrupt,
@@ -55,7 +57,7 @@ struct Case {
     name: String,
     request: Request,
     reaches_upstream: bool,
-    /// Bytes of body that the upstream must receive, if the case checks them.
+    /// The size of the body that the upstream must receive, if the case checks it.
     upstream_body_bytes: Option<u64>,
 }
 
@@ -63,7 +65,7 @@ struct Case {
 /// of the load's requests. It stops at the first case without a response, because a gateway that
 /// hangs would cost the timeout for each case.
 ///
-/// An attached gateway gets only the cases on routes of the scenario.
+/// An attached gateway gets only the cases that are on routes of the scenario.
 ///
 /// A route responds if a request on it reaches the upstream, or if the gateway itself responds with
 /// a status other than 404, 502, 503 and 504: a refusal by a policy shows that the route exists.
@@ -108,7 +110,7 @@ pub(crate) fn prove(
     Ok(record)
 }
 
-/// Returns a request for each route: a known one, or one for its prefix.
+/// Returns one request for each route: a known one, or one for its prefix.
 fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> {
     let known = requests_of_routes(scenario, samples);
     let request = |route: &Route| match known.get(route.name.as_str()) {
@@ -118,8 +120,9 @@ fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> 
     scenario.routes.iter().map(request).collect()
 }
 
-/// Returns the first request on each route, from the load and then from the cases. It looks up each
-/// request instead of each route, because there may be thousands of routes.
+/// Returns the first request on each route, preferring those of the load to those of the cases. It
+/// looks up the route of each request, not the requests of each route, because there may be
+/// thousands of routes.
 fn requests_of_routes<'a>(
     scenario: &'a Scenario,
     samples: &'a [Request],
@@ -154,7 +157,7 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
 }
 
 /// Sends a sample of each request of the load directly to the upstream. There are no policies to
-/// prove, but the responses that all others are compared with must be correct.
+/// prove, but the responses must be correct, because all others are compared with them.
 pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();
@@ -206,7 +209,7 @@ struct Prover<'a> {
     host: String,
     sequence: u64,
     ledger: Option<Snapshot>,
-    /// Requests since that ledger whose responses show that they reached the upstream.
+    /// Requests since the ledger was read whose responses show that they reached the upstream.
     known: u64,
 }
 
@@ -221,12 +224,13 @@ impl<'a> Prover<'a> {
         })
     }
 
-    /// Runs a case. Returns its record, and true if there was a response.
+    /// Runs a case. Returns its record, and whether there was a response.
     fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Abort> {
         let before = self.body_bytes_seen(case)?;
         let (mut sent, mut response, mut reached) = self.ask(&case.request)?;
         if reached && !case.reaches_upstream && self.place.is_after {
-            // A late request of the load may have been counted, so the request is repeated alone.
+            // The ledger may have counted a late request of the load, so the request is repeated
+            // alone.
             (sent, response, reached) = self.ask(&case.request)?;
         }
         let mut expected = match &response {
@@ -298,7 +302,7 @@ impl<'a> Prover<'a> {
         Ok(count(answering))
     }
 
-    /// Sends a request with a fresh nonce. Returns the bytes sent, the response, and true if the
+    /// Sends a request with a new nonce. Returns the bytes sent, the response, and whether the
     /// request reached the upstream.
     fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Response>, bool), Abort> {
         let nonce = Nonce::new(self.place.tag, 0, self.sequence);
@@ -315,7 +319,7 @@ impl<'a> Prover<'a> {
             .as_ref()
             .is_ok_and(|response| response.times.is_some_and(|times| times.nonce == nonce));
         let reached = if came_back {
-            // The ledger need not be read, which saves time with thousands of routes.
+            // The ledger need not be read, which saves time if there are thousands of routes.
             self.known += 1;
             true
         } else {
@@ -324,8 +328,8 @@ impl<'a> Prover<'a> {
         Ok((sent, response, reached))
     }
 
-    /// Returns the bytes of body that the upstream has received, if the case checks them and the
-    /// upstream is ours.
+    /// Returns the size of the body that the upstream received, if the case checks it and the
+    /// upstream is gatebench's.
     fn body_bytes_seen(&self, case: &Case) -> Result<Option<u64>, Abort> {
         if case.upstream_body_bytes.is_none() {
             return Ok(None);

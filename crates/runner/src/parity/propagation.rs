@@ -1,5 +1,5 @@
 //! Measures the time until a changed configuration takes effect. Each request uses a new
-//! connection: an open connection may keep the old configuration until it is closed.
+//! connection, because an open connection may keep the old configuration until it is closed.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -17,7 +17,7 @@ const ASK_EVERY: Duration = Duration::from_millis(10);
 /// A thread that sends requests until the response is correct.
 pub(crate) struct Propagation {
     began_ns: u64,
-    /// Ends the requests, even within a response.
+    /// Stops the requests, even during a response.
     enough: Arc<Interrupt>,
     asking: JoinHandle<Option<u64>>,
 }
@@ -44,7 +44,7 @@ impl Propagation {
         }
     }
 
-    /// Waits for a correct response, no longer than the timeout.
+    /// Waits for a correct response, but not longer than the timeout.
     pub(crate) fn within(self, timeout: Duration) {
         let until = Instant::now() + timeout;
         while !self.asking.is_finished() && Instant::now() < until {

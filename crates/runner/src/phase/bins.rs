@@ -1,35 +1,38 @@
-//! A load in bins of a tenth of a second: responses and CPU time, for decisions within seconds.
+//! Divides a load into bins of a tenth of a second, each with its responses and CPU time, for
+//! decisions within seconds.
 
 use gatebench_store::BinsRecord;
 
 /// Length of a bin.
 pub(crate) const BIN_NS: u64 = 100_000_000;
 
-/// The most bins of a measurement; a longer one has none, and its seconds are enough to test it.
+/// The largest number of bins of a measurement. A longer measurement has none, because its seconds
+/// are enough to test it.
 const BINS_MAX: u64 = 6_000;
 
-/// The figures of a load that are cheap to read at one moment, counted since its start.
+/// Figures of a load that can be read at little cost, counted since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Glance {
-    /// On `CLOCK_MONOTONIC`.
+    /// The time on `CLOCK_MONOTONIC`.
     pub(crate) at_ns: u64,
     pub(crate) responses: u64,
-    /// None for the direct variant, and for a gateway on another host, because reading it often
-    /// takes too long.
+    /// None for the direct variant, and for a gateway on another host, which cannot be read that
+    /// often.
     pub(crate) gateway_cpu_ns: Option<u64>,
-    /// None if the upstream is not ours, or has several targets.
+    /// None if the upstream is not gatebench's, or has several targets.
     pub(crate) upstream_cpu_ns: Option<u64>,
 }
 
 impl Glance {
-    /// Returns the CPU time for the end of the warm-up: the gateway's, or the upstream's if that
-    /// cannot be read.
+    /// Returns the CPU time that decides the end of the warm-up: the gateway's, or the upstream's
+    /// if the gateway's cannot be read.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         self.gateway_cpu_ns.or(self.upstream_cpu_ns)
     }
 }
 
-/// Returns the time of a bin's edge, from the start of the measurement; none after the last one.
+/// Returns the time of a bin's edge, counted from the start of the measurement; none after the last
+/// one.
 pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     if measure_ns / BIN_NS > BINS_MAX {
         return None;
@@ -38,8 +41,8 @@ pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     (offset_ns <= measure_ns).then_some(offset_ns)
 }
 
-/// The bins between glances, of which the first is at the start of the measurement. A glance so
-/// late that the next was due as well ends a longer bin.
+/// The bins between glances; the first glance is at the start of the measurement. If a glance was
+/// so late that it replaced the next one, its bin is longer.
 pub(crate) fn record(glances: &[Glance]) -> Option<BinsRecord> {
     let begin_ns = glances.first()?.at_ns;
     let between = |pick: fn(&Glance) -> Option<u64>| {

@@ -1,4 +1,4 @@
-//! Measures the rate that the bare network carries, before a load without a gateway.
+//! Measures the throughput of the bare network before a load without a gateway.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use super::Loading;
 use crate::context::TrialContext;
 use crate::http_probe::{exchange, render};
 
-/// The longest measurement: the rate is steady from the start.
+/// The longest measurement, which is short because the rate is steady from the start.
 const MEASURE_MAX: Duration = Duration::from_secs(2);
 const WARM_UP_MAX: Duration = Duration::from_millis(200);
 /// The length of the measurement in a smoke run.
 const SMOKE: Duration = Duration::from_millis(50);
-/// The worker of the nonce that determines sizes; no engine has this many workers.
+/// The worker number in the nonce of the request that determines sizes; no load generator has this
+/// many workers.
 const NOBODY: u8 = u8::MAX;
 
 /// Measures the rate if the plan requires it, with the sizes of the load's first request and its
-/// response; none for loads without a fixed number of connections. An error becomes a warning and
-/// affects nothing else.
+/// response; none for loads without a fixed number of connections. An error only causes a warning.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &Running,
@@ -55,7 +55,8 @@ fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32>
     each.sum()
 }
 
-/// Returns the bytes of a request and of its response in the load; none if it is encrypted.
+/// Returns the sizes of a request of the load and of its response in bytes; none if they are
+/// encrypted.
 fn sizes(
     context: &TrialContext<'_>,
     running: &Running,

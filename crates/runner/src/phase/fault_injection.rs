@@ -1,5 +1,5 @@
-//! Lets one target of the upstream fail for a while under load, and counts the requests that each
-//! target gets before, during and after the failure.
+//! Makes one target of the upstream fail for a while under load, and counts the requests of each
+//! target before, during and after the failure.
 
 use gatebench_model::load::{Ill, TargetFailure};
 use gatebench_store::{FailureRecord, TargetShare};
@@ -9,7 +9,7 @@ use gatebench_upstream::Snapshot;
 use crate::abort::Abort;
 use crate::ledger;
 
-/// A moment of the measurement, and the requests of each target until then.
+/// A time in the measurement, with the number of requests of each target up to then.
 #[derive(Debug)]
 struct Mark {
     at_ns: u64,
@@ -24,7 +24,7 @@ pub(crate) struct FaultInjection<'a> {
     before_load: Vec<u64>,
     began: Option<Mark>,
     over: Option<Mark>,
-    /// The ledger of the target that was killed.
+    /// The ledger of the killed target.
     killed: Option<Snapshot>,
 }
 
@@ -50,7 +50,8 @@ impl<'a> FaultInjection<'a> {
         if self.began.is_none() && now_ns >= self.failure.from.as_nanos() {
             let mut seen = seen(running, self.interrupt)?;
             self.start(running)?;
-            // It still worked while the other ledgers were read, so the newer count holds.
+            // The target still worked while the other ledgers were read, so the newer count is
+            // used.
             if let Some((first, killed)) = seen.first_mut().zip(self.killed.as_ref()) {
                 *first = killed.begun;
             }
@@ -66,7 +67,7 @@ impl<'a> FaultInjection<'a> {
         {
             let mut seen = seen(running, self.interrupt)?;
             if self.failure.how == Ill::Refusing {
-                // It is down, so its count has not changed since.
+                // The target is down, so its count has not changed.
                 seen.insert(0, began.seen.first().copied().unwrap_or(0));
             }
             self.over = Some(Mark {
@@ -107,13 +108,13 @@ impl<'a> FaultInjection<'a> {
         }
     }
 
-    /// Returns the ledger of the target that was killed, if it was.
+    /// Returns the ledger of the killed target, if one was killed.
     pub(crate) fn killed(&self) -> Option<&Snapshot> {
         self.killed.as_ref()
     }
 
-    /// Returns the record after the load, in which `ended` requests had a response or failed,
-    /// including the warm-up; none if the load ended before the failure.
+    /// Returns the record after the load; none if the load ended before the failure. `ended` is the
+    /// number of requests that had a response or failed, including the warm-up.
     pub(crate) fn record(
         self,
         running: &Running,
@@ -127,7 +128,7 @@ impl<'a> FaultInjection<'a> {
         if self.failure.how == Ill::Refusing
             && let Some(first) = over.seen.first_mut()
         {
-            // Its new process counts from zero.
+            // The new process counts from zero.
             *first = 0;
         }
         let before = gained(&self.before_load, &began.seen);
@@ -163,7 +164,7 @@ pub(crate) fn seen(running: &Running, interrupt: &Interrupt) -> Result<Vec<u64>,
     targets.iter().map(saw).collect()
 }
 
-/// Returns the requests of each target between two moments.
+/// Returns the requests of each target between two times.
 pub(crate) fn gained(from: &[u64], to: &[u64]) -> std::vec::IntoIter<u64> {
     let pairs = from.iter().zip(to);
     let gained: Vec<u64> = pairs.map(|(from, to)| to.saturating_sub(*from)).collect();

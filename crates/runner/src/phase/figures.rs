@@ -1,4 +1,4 @@
-//! The figures of a phase's record, from the engine and the samplers.
+//! Computes the figures of a phase's record from the load generator and the samplers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::samples::{Moment, Pss};
 use super::{samples, timeline};
 use crate::progress::PhaseSummary;
 
-/// Judges a load of the engine outside a run, with the same gates as the loads of a run.
+/// Judges a load outside a run, by the same gates as the loads of a run.
 pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -> Vec<Reason> {
     let record = record("load", shape, outcome, machine.clone());
     reasons(&record, &outcome.recordings)
@@ -55,7 +55,7 @@ pub(crate) fn record(
     }
 }
 
-/// The engine's own figures.
+/// The load generator's own figures.
 fn engine_facts(outcome: &Outcome) -> EngineFacts {
     let workers = &outcome.workers;
     EngineFacts {
@@ -66,7 +66,7 @@ fn engine_facts(outcome: &Outcome) -> EngineFacts {
     }
 }
 
-/// Returns the counts of a load or a group, whose checks are `texts`.
+/// Returns the counts of a load or a group; `texts` describe its checks.
 pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Counts {
     let classes = Class::ALL.into_iter().zip(counts.by_class);
     // A failed connection is an error of the gateway, although it lost no request.
@@ -117,8 +117,8 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     recordings.iter().map(sum).collect()
 }
 
-/// The usage of this process. The engine's CPU time is the sum of its workers over exactly the
-/// measurement; memory and descriptors are those of the whole process.
+/// The usage of this process. The load generator's CPU time is the sum of its workers over exactly
+/// the measurement; memory and descriptors are those of the whole process.
 pub(crate) fn own_usage(
     moments: &[Moment],
     (before, after): &(Pss, Pss),
@@ -135,7 +135,7 @@ pub(crate) fn own_usage(
     })
 }
 
-/// The usage of each component.
+/// Returns the usage of each component.
 pub(crate) fn usages(
     moments: &[Moment],
     (before, after): &(Pss, Pss),
@@ -167,7 +167,7 @@ pub(crate) fn of_responses(recordings: &Recordings, metric: Metric) -> Histogram
     sum
 }
 
-/// The summary of a phase for displays.
+/// The summary of a phase for progress displays.
 pub(crate) fn summary(
     record: &PhaseRecord,
     completed_per_second: f64,

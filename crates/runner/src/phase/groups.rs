@@ -90,7 +90,7 @@ fn time_figures(
     }
 }
 
-/// Responses of the measurement to requests to which the gateway itself must respond.
+/// The number of responses in the measurement to requests that the gateway itself must serve.
 pub(crate) fn meant_for_gateway(outcome: &Outcome, workload: &Workload) -> u64 {
     let groups = outcome.groups.iter().zip(&workload.answered_by_gateway);
     groups

@@ -1,6 +1,5 @@
-//! Threads that keep cores from idling. A virtual core that idles returns to the host, and its
-//! wake-up takes from tens of microseconds to milliseconds, which would count as the gateway's
-//! time.
+//! Threads that keep cores from idling. An idle virtual core returns to the host, and waking it
+//! takes from tens of microseconds to milliseconds, which would count as the gateway's time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +12,12 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// Name of the threads.
 const NAME: &str = "keeper";
 
-/// Spins on each of these cores, whenever nothing else runs there, until `over` is set. It returns
-/// when all of them do.
+/// Spins on each of these cores whenever nothing else runs there, until `over` is set. Returns when
+/// all threads spin.
 ///
 /// # Errors
-/// The error of the system if a core cannot be kept awake. A thread on another core, or with a
-/// higher priority, would disturb the load, so it does not keep running.
+/// The system's error if a core cannot be kept awake. A thread on another core, or with a higher
+/// priority, would disturb the load, so it ends.
 pub(crate) fn keep_awake<'scope>(
     scope: &'scope Scope<'scope, '_>,
     cores: &[usize],

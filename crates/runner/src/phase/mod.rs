@@ -1,9 +1,9 @@
-//! One phase: a load, the observations and actions while it runs, and its record.
+//! One phase: a load, the observations and actions during it, and its record.
 //!
-//! [`measure`] runs the engine on its own thread and, on one thread each, the watch, the scrapes,
-//! the calls to an admin interface and the profile. An external load generator takes the engine's
-//! place in [`external`]. A phase must not know the order of a trial or how the plan was made: it
-//! gets a context, the running parts of a trial, and the load.
+//! [`measure`] runs the load generator on its own thread. The watch, the scrapes, the calls to an
+//! admin interface and the profile each have another thread. In [`external`], an external load
+//! generator replaces the built-in one. A phase must not know the order of a trial or how the plan
+//! was made: it gets a context, the running parts of a trial, and the load.
 
 pub(crate) mod admin;
 mod bins;
@@ -70,7 +70,7 @@ pub(crate) struct Measured {
     pub(crate) summary: PhaseSummary,
     /// Samples of the gateway's stacks, if the plan requires them.
     pub(crate) profile: Option<Profile>,
-    /// The reason of an early end, if the partial phase is kept.
+    /// The reason of an early end after which the partial phase is kept.
     pub(crate) abort: Option<Abort>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Loading<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// The results of a load from which its record is made.
+/// The results of a load, from which its record is computed.
 struct Raw {
     outcome: Outcome,
     /// The loads of its groups.
@@ -95,9 +95,9 @@ struct Raw {
     watched: Watched,
     scrapes: Vec<Scrape>,
     pss: (Pss, Pss),
-    /// Of the gateway, before and after the load.
+    /// Observations of the gateway before and after the load.
     outside: Option<(Outside, Outside)>,
-    /// Of the upstream, before and after the load.
+    /// Ledgers of the upstream before and after the load.
     ledger: Option<(Snapshot, Snapshot)>,
     responses: u64,
 }
@@ -145,7 +145,7 @@ pub(crate) fn measure(
     let outcome = outcome.map_err(|failure| failure.in_phase(&phase.name))?;
     let mut after = match &abort {
         None => ledger::read(&running.upstream(), context.interrupt)?,
-        // Some responses of an interrupted load are missing.
+        // An interrupted load lacks some responses.
         Some(_) => None,
     };
     if let Some((after, killed)) = after.as_mut().zip(run.watched.killed.as_ref()) {
@@ -169,7 +169,7 @@ pub(crate) fn measure(
     Ok(measured)
 }
 
-/// Returns the watch of the load, with the changes and faults that it causes.
+/// Returns the watch of the load, with the changes and failures that it must cause.
 fn watch<'a>(
     context: &'a TrialContext<'_>,
     running: &'a mut Running,
@@ -197,10 +197,11 @@ fn watch<'a>(
     })
 }
 
-/// The most stretches of a long phase with separate histograms.
+/// The maximum number of separate histograms of a long phase.
 const STRETCHES_MAX: u64 = 120;
 
-/// Returns the seconds of each histogram: one, but more in a soak to limit their number.
+/// Returns the number of seconds in each histogram: one, or more in a soak to limit the number of
+/// histograms.
 fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
     if !context.plan.study.is_in_segments() {
         return 1;
@@ -209,8 +210,8 @@ fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
     u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 
-/// Returns the reason of an early end, if the partial load is kept: every second of a soak counts,
-/// and every sample of a profile.
+/// Returns the reason of an early end if the partial load is kept, because every second of a soak
+/// counts, and every sample of a profile.
 fn ended_by(
     context: &TrialContext<'_>,
     watched: &Watched,
@@ -241,7 +242,7 @@ fn load(
     let target = target(running.target(), context.scenario.transport.http2_streams)
         .map_err(|error| Failure::from(&DriverError::from(error)))?;
     let groups = loading.workload.in_phase(phase, &target);
-    // Checked before the start, so only a changed manifest fails here.
+    // Groups were checked before the start, so only a changed manifest fails here.
     let groups = groups.map_err(|error| Failure::of_manifest(&error).in_phase(&phase.name))?;
     Ok(Load {
         groups,
@@ -289,7 +290,7 @@ fn scraping<'a>(
     })
 }
 
-/// The activities next to a load, each on a thread, apart from the watch.
+/// The activities during a load, each on a separate thread; the watch is not among them.
 struct Companions<'a> {
     /// Fetches metrics.
     scraping: Option<Scraping<'a>>,
@@ -297,11 +298,11 @@ struct Companions<'a> {
     calling: Option<Calling<'a>>,
     /// Takes a profile.
     profiling: Option<Profiling<'a>>,
-    /// Cores that a thread keeps from idling.
+    /// The cores that threads keep from idling.
     kept_awake: &'a [usize],
 }
 
-/// The outcome of the engine, and the results of the activities next to it.
+/// The outcome of the load generator, and the results of the activities during the load.
 struct Run {
     outcome: Result<Outcome, gatebench_engine::EngineError>,
     watched: Watched,
@@ -311,7 +312,8 @@ struct Run {
     kept_awake: io::Result<()>,
 }
 
-/// Runs the engine on this thread, and the watch and each other activity on a separate thread.
+/// Runs the load generator on this thread, and the watch and each other activity on a separate
+/// thread.
 fn run_watched(
     load: &Load,
     shared: &Shared,
@@ -344,7 +346,7 @@ fn run_watched(
     })
 }
 
-/// Returns the engine's outcome, or the error of keeping the gateway's cores awake.
+/// Returns the load generator's outcome, or the error of keeping the gateway's cores awake.
 fn undisturbed(
     outcome: Result<Outcome, gatebench_engine::EngineError>,
     kept_awake: io::Result<()>,
@@ -360,7 +362,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
-/// Signals the end of the load to the watch, even if the engine panics.
+/// Signals the end of the load to the watch on drop, even if the load generator panics.
 struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {
@@ -369,7 +371,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Counts the responses by what their nonces show.
+/// Counts the responses by the nonces that they carry.
 fn trace_counts(
     context: &TrialContext<'_>,
     loading: &Loading<'_>,

@@ -1,4 +1,4 @@
-//! A profile of the gateway, taken while it is measured.
+//! A profile of the gateway, taken during a measurement.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -19,20 +19,20 @@ use crate::context::TrialContext;
 /// The interval between checks for the start and the end of the measurement.
 const NAP: Duration = Duration::from_millis(5);
 
-/// The time for reading samples after an interrupt, enough for some thousands with copies of
-/// stacks.
+/// The time for reading samples after an interrupt, enough for a few thousand samples with copies
+/// of stacks.
 const READING: Duration = Duration::from_secs(2);
 
-/// The longest time until there are [`SAMPLES_MIN`], because perf starts slowly on a busy machine.
+/// The longest time to read [`SAMPLES_MIN`] samples, because perf starts slowly on a busy machine.
 const READING_MAX: Duration = Duration::from_secs(10);
 
-/// The fewest samples of a useful profile.
+/// The smallest number of samples of a useful profile.
 const SAMPLES_MIN: u64 = 100;
 
-/// The settings and the time of the samples.
+/// The settings and the time span of the samples.
 pub(crate) struct Profiling<'a> {
     flame: Flame,
-    /// The processes of the gateway. Threads that they start later are sampled too.
+    /// The processes of the gateway. Threads that they start later are also sampled.
     processes: Vec<u32>,
     /// The file that perf writes.
     data: PathBuf,
@@ -57,8 +57,8 @@ impl<'a> Profiling<'a> {
         })
     }
 
-    /// Samples from the start of the measurement to its end; none if it never started. After an
-    /// interrupt, it reads only as many samples as it can read soon.
+    /// Samples from the start of the measurement to its end; none if the measurement never started.
+    /// After an interrupt, it reads only the samples that can be read quickly.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, 0);
         if shared.over.load(Ordering::Acquire) {
@@ -77,7 +77,8 @@ impl<'a> Profiling<'a> {
         }))
     }
 
-    /// Reports whether the user who interrupted has waited long enough, since the time in `seen`.
+    /// Reports whether reading has taken long enough since the user's interrupt, whose time is in
+    /// `seen`.
     fn is_impatient(&self, seen: &OnceLock<Instant>, samples: u64) -> bool {
         match self.interrupt.urgency() {
             Urgency::None => false,

@@ -1,5 +1,5 @@
-//! Changes a gateway while it is measured, once or repeatedly, and counts the requests that each
-//! target gets between two changes of the weights.
+//! Changes a gateway during a measurement, once or repeatedly, and counts the requests of each
+//! target between two changes of the weights.
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,9 @@ use crate::parity::propagation::Propagation;
 /// The running changes of a phase.
 pub(crate) struct Reconfiguration<'a> {
     change: &'a GatewayChange,
-    /// The case that shows that the first change took effect, if there is one.
+    /// The case that proves that the first change took effect, if there is one.
     case: Option<&'a ParityCase>,
-    /// The lists of weights; empty for another change.
+    /// The lists of weights; empty for other changes.
     weights: &'a [Vec<u32>],
     interrupt: &'a Interrupt,
     due: VecDeque<HumanDuration>,
@@ -55,7 +55,7 @@ impl<'a> Reconfiguration<'a> {
         })
     }
 
-    /// Makes the change that is due at this time after the start of the measurement.
+    /// Makes the change whose time has come, `since_ns` after the start of the measurement.
     pub(crate) fn advance(&mut self, running: &mut Running, since_ns: u64) -> Result<(), Abort> {
         if !self.weights.is_empty() && self.seen.is_none() {
             self.seen = Some(seen(running, self.interrupt)?);
@@ -101,7 +101,7 @@ impl<'a> Reconfiguration<'a> {
     /// Returns the record after the load; none if the load ended before the first change.
     pub(crate) fn record(mut self, running: &Running) -> Result<Option<ChangeRecord>, Abort> {
         let weighed = self.weigh(running);
-        // The requests end here, regardless of later errors.
+        // The test requests end here, regardless of later errors.
         let effective_ns = self.propagation.take().and_then(Propagation::end);
         weighed?;
         let (weighed, record) = (self.weighed, self.record);

@@ -1,9 +1,10 @@
-//! The usage of each component, sampled at the edges of the measurement and at each of its seconds.
+//! The usage of each component, sampled at the start and the end of the measurement and at each of
+//! its seconds.
 //!
-//! The engine publishes the time of its first request, so the edges are known in advance, and
-//! samples are taken at them instead of interpolated. A sleeping thread wakes about 0.1 ms late, on
-//! a busy core up to a few milliseconds. Each usage contains the time between its own samples, so
-//! the only error is that the window is shifted by this delay.
+//! The load generator publishes the time of its first request, so the edges are known in advance.
+//! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
+//! 0.1 ms late, on a busy core up to a few milliseconds. Each usage covers the time between its own
+//! samples, so the only error is that the window is shifted by this delay.
 
 use gatebench_store::{
     CoreFrequency, CoreUsage, FrequencyRange, MachineFacts, SeriesUsage, Throttling, Usage,
@@ -19,19 +20,20 @@ use gatebench_testbed::{GatewaySampler, Running};
 use super::bins::Glance;
 use crate::context::TrialCores;
 
-/// All samples of one moment.
+/// All samples taken at one time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moment {
     pub(crate) gateway: Option<Sample>,
     pub(crate) upstream: Option<Sample>,
-    /// The process of the engine, including its displays and samplers.
+    /// The process of the load generator, including its displays and samplers.
     pub(crate) own: Sample,
     /// True if the gateway is on another machine.
     pub(crate) gateway_is_elsewhere: bool,
     /// CPU time of the supervisors, which are children of this process.
     pub(crate) supervisors_cpu_ns: u64,
     pub(crate) machine: MachineSample,
-    /// The frequencies of the gateway's cores, in their order; empty where they are not visible.
+    /// The frequencies of the gateway's cores, in the order of the cores; empty if they are not
+    /// visible.
     pub(crate) frequencies_khz: Vec<u64>,
 }
 
@@ -86,12 +88,12 @@ impl Samplers {
         }
     }
 
-    /// Reads the cheap figures of the load, after this number of responses.
+    /// Reads figures of the load that cost little, after this number of responses.
     pub(crate) fn glance(&self, responses: u64) -> Glance {
         Glance {
             at_ns: clock::now_ns(),
             responses,
-            // Reading that of another host often takes too long.
+            // Reading the CPU time of another host often takes too long.
             gateway_cpu_ns: self.local_gateway().map(Sampler::cpu_ns),
             upstream_cpu_ns: self.upstream.as_ref().map(Sampler::cpu_ns),
         }
@@ -106,12 +108,12 @@ impl Samplers {
         self.gateway.as_ref()?.local()
     }
 
-    /// Observes the gateway before or after a load. Too slow during a measurement.
+    /// Observes the gateway before or after a load. This is too slow during a measurement.
     pub(crate) fn outside(&self) -> Option<Outside> {
         self.gateway.as_ref().map(GatewaySampler::outside)
     }
 
-    /// Reads figures for which the kernel walks every page. Too slow during a measurement.
+    /// Reads figures for which the kernel walks every page. This is too slow during a measurement.
     pub(crate) fn pss(&self) -> Pss {
         let gateway = self.gateway.as_ref().and_then(GatewaySampler::pss_bytes);
         let upstream = self.upstream.as_ref().and_then(Sampler::pss_bytes);
@@ -119,7 +121,8 @@ impl Samplers {
     }
 }
 
-/// Returns the usage of a component between its first and last sample; none with fewer than two.
+/// Returns the usage of a component between its first and last sample; none if there are fewer than
+/// two.
 pub(crate) fn usage(
     samples: &[Sample],
     pss_before: Option<u64>,
@@ -156,7 +159,7 @@ fn throttling(first: &Sample, last: &Sample) -> Option<Throttling> {
     })
 }
 
-/// Returns the usage of a component from one sample to the next, and its resources at the second.
+/// Returns the usage of a component between two samples, and its resources at the second one.
 pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     SeriesUsage {
         cpu_ns: to.cpu_ns - from.cpu_ns,
@@ -167,7 +170,7 @@ pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     }
 }
 
-/// Returns the state of the machine between the first and the last moment.
+/// Returns what the machine did between the first and the last sample.
 pub(crate) fn machine(moments: &[Moment], cores: &TrialCores) -> MachineFacts {
     machine_where(moments, cores, Accounting::of_this_machine().softirq)
 }
@@ -199,7 +202,7 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
     }
 }
 
-/// Returns the frequency of these cores over the moments that contain it.
+/// Returns the frequency of these cores over the samples that contain it.
 fn frequency(moments: &[Moment], cores: &[usize]) -> Option<CoreFrequency> {
     let seen = moments.iter().map(|it| &it.frequencies_khz);
     let seen: Vec<&Vec<u64>> = seen.filter(|it| it.len() == cores.len()).collect();

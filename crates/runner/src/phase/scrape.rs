@@ -1,5 +1,5 @@
-//! A gateway's own metrics, fetched under load like Prometheus does. The cost is part of the
-//! measurement, and the report shows the values as the gateway's.
+//! Fetches a gateway's own metrics under load, as Prometheus does. The cost is part of the
+//! measurement, and the report attributes the values to the gateway.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) struct Scraping<'a> {
     pub(crate) address: SocketAddr,
     pub(crate) metrics: &'a OwnMetrics,
-    /// Whole seconds, in nanoseconds.
+    /// The interval in nanoseconds, a whole number of seconds.
     pub(crate) every_ns: u64,
     pub(crate) measure_ns: u64,
     pub(crate) interrupt: &'a Interrupt,
@@ -41,14 +41,14 @@ pub(crate) struct Scrape {
     bytes: u64,
     /// The gateway's count of requests; none if the fetch failed.
     requests: Option<u64>,
-    /// Responses that the engine had counted at that time.
+    /// The number of responses that the load generator had counted at that time.
     responses: u64,
-    /// The sizes of its pools, by the names of their series.
+    /// The sizes of its pools, by the name of the series.
     pools: BTreeMap<String, u64>,
 }
 
 impl Scraping<'_> {
-    /// Fetches in each interval of the measurement until the load is over.
+    /// Fetches once in each interval of the measurement, until the load is over.
     pub(crate) fn run(&self, shared: &Shared) -> Vec<Scrape> {
         let mut all = Vec::new();
         let mut due_ns = 0;
@@ -70,7 +70,7 @@ impl Scraping<'_> {
         all
     }
 
-    /// Returns the time since the start of the measurement; none before it.
+    /// Returns the time since the start of the measurement; none before the start.
     fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
         clock::now_ns().checked_sub(shared.begin_ns()?)
     }
@@ -131,14 +131,15 @@ fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64
     (!values.is_empty()).then(|| values.iter().sum::<f64>() as u64)
 }
 
-/// Reports whether a sample has a label, compared as a whole: `status_code="200"` has no `code`.
+/// Reports whether a sample has this label as a whole: `status_code="200"` does not contain a label
+/// `code`.
 fn has_label(labels: &str, label: &str) -> bool {
     let begins =
         |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
     labels.match_indices(label).any(|(at, _)| begins(at))
 }
 
-/// Returns the record of all fetches; none without a fetch.
+/// Returns the record of all fetches; none if there are none.
 pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
     let counted = || {
         all.iter()
@@ -158,9 +159,11 @@ pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
     })
 }
 
-/// Adds the metrics to the series row of the same second; the first of several in one second.
+/// Adds the metrics to the series row of the same second. If a second has several fetches, the
+/// first one is used.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
-    // A day has 86,400 of each, so they are matched by key. The last of equal keys stays.
+    // A day has 86,400 rows and fetches, so they are matched by key. Of equal keys, the last one
+    // stays.
     let first_last = all.iter().rev().map(|it| (it.second, it));
     let by_second: HashMap<u32, &Scrape> = first_last.collect();
     for row in series {

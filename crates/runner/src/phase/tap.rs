@@ -1,4 +1,4 @@
-//! Hands what is known about a load to the outputs, as it becomes known.
+//! Passes on facts about a load to the outputs as soon as they are known.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::samples::{Moment, step};
 use super::watch::Shared;
 use crate::outputs::{LoadFeed, Window};
 
-/// The outputs of a load, with its time.
+/// The outputs for a load, with its time span.
 #[derive(Clone, Copy)]
 pub(crate) struct Tap<'a> {
     feed: &'a LoadFeed<'a>,
@@ -26,7 +26,8 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// The time of the measurement; none before its start is known, when nothing was measured.
+    /// The time span of the measurement; none if its start is not known yet, when nothing was
+    /// measured.
     fn window(&self) -> Option<Window> {
         let begin_ns = self.shared.begin_ns()?;
         let measure_ns = self.measure_ns;
@@ -36,14 +37,14 @@ impl<'a> Tap<'a> {
         })
     }
 
-    /// A second of the load, or its drain.
+    /// Adds a second of the load, or its drain.
     pub(crate) fn second(&self, interval: &Interval) {
         if let Some(window) = self.window() {
             self.feed.second(window, interval);
         }
     }
 
-    /// The second before the last of these moments.
+    /// Adds the second that ends with the last of these samples.
     pub(crate) fn usage(&self, moments: &[Moment]) {
         let Some((window, [.., from, to])) = self.window().zip(Some(moments)) else {
             return;
@@ -67,12 +68,12 @@ impl<'a> Tap<'a> {
         self.feed.usage(window, second, &components);
     }
 
-    /// The gateway's own metrics.
+    /// Adds the gateway's own metrics.
     pub(crate) fn own(&self, requests: Option<u64>, pools: &BTreeMap<String, u64>) {
         self.feed.own(requests, pools);
     }
 
-    /// The load is over, and was judged.
+    /// Adds the judgement and ends the load.
     pub(crate) fn ended(&self, reasons: &[Reason]) {
         self.feed.judged(reasons);
         self.feed.ended();

@@ -1,4 +1,4 @@
-//! Merges the seconds of all workers into the histograms and the series of a phase.
+//! Merges the seconds of all workers into the histograms and series of a phase.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,15 @@ pub(crate) struct Timeline<'a> {
     tap: Option<Tap<'a>>,
     done: Vec<Second>,
     requests: Vec<RequestsRow>,
-    /// The seconds of each added histogram.
+    /// The number of seconds in each histogram.
     stretch_seconds: u32,
     stretches: BTreeMap<u32, Recordings>,
 }
 
-/// The histograms of a stretch.
+/// The histograms of a stretch of seconds.
 type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
 
-/// A second, merged over workers.
+/// A second, merged over the workers.
 #[derive(Debug)]
 struct Second {
     number: u32,
@@ -41,7 +41,7 @@ struct Second {
     response_p99_ns: Option<u64>,
 }
 
-/// The results of a load by time.
+/// The results of a load over time.
 pub(crate) struct Timed {
     pub(crate) histograms: Vec<TaggedInterval>,
     pub(crate) series: Vec<SeriesRow>,
@@ -49,7 +49,7 @@ pub(crate) struct Timed {
 }
 
 impl<'a> Timeline<'a> {
-    /// Creates a timeline that adds up the histograms of this number of seconds, because a day must
+    /// Creates a timeline that merges the histograms of this number of seconds, because a day must
     /// not need more memory than a minute.
     pub(crate) fn new(workers: usize, stretch_seconds: u32, tap: Option<Tap<'a>>) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Takes a worker's second, and closes the seconds that are now complete.
+    /// Adds a worker's second, and closes the seconds that are now complete.
     pub(crate) fn take(&mut self, worker: usize, interval: &Interval) {
         for complete in self.merge.take(worker, interval) {
             self.close(&complete);
@@ -72,8 +72,8 @@ impl<'a> Timeline<'a> {
         let stretch = interval.second / self.stretch_seconds;
         let recordings = self.stretches.entry(stretch).or_default();
         for (metric, class, recording) in interval.recordings() {
-            // The engine's histograms reserve memory for a minute; only the values of the second
-            // are kept.
+            // The load generator's histograms reserve memory for a minute; only the values of the
+            // second are kept.
             let histogram = recordings.entry((metric, class)).or_insert_with(empty);
             add(histogram, &recording.histogram);
         }
@@ -84,10 +84,10 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Returns the histograms and rows of a phase, whose measurement lasted `measure_ns` and its
-    /// drain `drained_ns`, with the usage between each two of `moments`. Responses in the drain are
-    /// in the histograms and requests, because they belong to requests of the measurement, but have
-    /// no row of the series.
+    /// Returns the histograms and rows of a phase, with the usage between consecutive `moments`.
+    /// The measurement lasted `measure_ns`, and the drain `drained_ns`. The histograms and requests
+    /// include responses in the drain, because they belong to requests of the measurement, but the
+    /// series has no row for them.
     pub(crate) fn finish(
         mut self,
         phase: &str,
@@ -155,7 +155,7 @@ impl Second {
         let (from, to) = (moments.get(at), moments.get(at + 1));
         let both = from.zip(to);
         let engine = both.map(|(from, to)| {
-            // The CPU time of the workers: the process has other threads as well.
+            // Only the CPU time of the workers, because the process has other threads as well.
             gatebench_store::SeriesUsage {
                 cpu_ns: self.engine_cpu_ns,
                 ..step(&from.own, &to.own)
@@ -183,14 +183,14 @@ pub(crate) fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u6
     (beyond + 1e-9 >= BEYOND_MIN).then(|| histogram.value_at_quantile(quantile))
 }
 
-/// Returns a histogram with the engine's precision that grows as needed.
+/// Returns a histogram with the load generator's precision that grows as needed.
 pub(crate) fn empty() -> Histogram<u64> {
     let mut histogram = Histogram::new(3).expect("3 significant digits are allowed");
     histogram.auto(true);
     histogram
 }
 
-/// Adds a histogram of the engine.
+/// Adds a histogram of the load generator.
 pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     for value in from.iter_recorded() {
         let value_ns = value.value_iterated_to().min(HIGHEST_NS);

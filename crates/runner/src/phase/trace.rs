@@ -2,33 +2,33 @@
 
 use gatebench_store::{LedgerDelta, TraceCounts};
 
-/// The engine's counts of a load.
+/// The load generator's counts of a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Responses of the measurement with their own nonce and times.
     pub(crate) traced: u64,
     /// Responses of the measurement without times.
     pub(crate) untimed: u64,
-    /// Responses of the measurement with another request's nonce.
+    /// Responses of the measurement with the nonce of another request.
     pub(crate) foreign: u64,
-    /// Responses of the measurement to requests to which the gateway itself must respond.
+    /// Responses of the measurement to requests that the gateway itself must serve.
     pub(crate) meant_for_gateway: u64,
     /// All responses of the load, including the warm-up.
     pub(crate) responses: u64,
 }
 
-/// Distinguishes responses to requests that never reached the upstream from responses without their
-/// header.
+/// Distinguishes responses to requests that never reached the upstream from responses whose header
+/// was stripped.
 ///
-/// The engine alone cannot, because both have no times. The ledger counts the nonces of the load,
-/// including the warm-up, that reached the upstream. If there are at least as many nonces as
-/// responses, every response came from the upstream, and the gateway stripped the header of an
-/// untimed one. Otherwise the share of requests that reached the upstream is assumed to be the same
-/// in warm-up and measurement, so `responses × reached ÷ all responses` of the measurement's
-/// responses came from the upstream. They include the traced ones; the header of the others was
-/// stripped. This does not apply to requests to which the gateway itself must respond. Without a
-/// ledger (an attached gateway's upstream is not ours), requests of untimed responses count as
-/// never having reached it.
+/// The load generator alone cannot distinguish them, because both have no times. The ledger counts
+/// the nonces of the load, including the warm-up, that reached the upstream. If there are at least
+/// as many nonces as responses, every response came from the upstream, and the gateway stripped the
+/// header of an untimed one. Otherwise the share of requests that reached the upstream is assumed
+/// to be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
+/// measurement's responses came from the upstream. They include the traced ones; the header of the
+/// others was stripped. This does not apply to requests that the gateway itself must serve. Without
+/// a ledger (the upstream of an attached gateway may be the user's), requests of untimed responses
+/// count as never having reached it.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// responds to a repeated nonce without times, so the same number of untimed responses are neither
@@ -93,8 +93,9 @@ pub(crate) fn tag(seed: u64, trial: u32, slots: u32, slot: u32) -> u16 {
 mod tests {
     use super::*;
 
-    /// A name; what was seen: traced, untimed, foreign, meant for the gateway, and all responses of
-    /// the load; the ledger: unique and repeated nonces; the counts in the order of their fields.
+    /// A name; the counts of the load generator (traced, untimed, foreign, meant for the gateway,
+    /// all responses of the load); the ledger's unique and repeated nonces; and the expected counts
+    /// in the order of their fields.
     type Case = (&'static str, [u64; 5], Option<[u64; 2]>, [u64; 6]);
 
     const CASES: [Case; 9] = [
@@ -117,7 +118,7 @@ mod tests {
             [0, 0, 0, 900, 0, 0],
         ),
         (
-            // The warm-up has fewer refusals, so the shares give slightly too much.
+            // The warm-up has fewer refusals, so the shares give slightly too high a value.
             "a refusal that is meant is not a stripped header",
             [600, 300, 0, 300, 1_000],
             Some([680, 0]),
@@ -130,7 +131,7 @@ mod tests {
             [0, 900, 0, 0, 0, 0],
         ),
         (
-            // Half of all responses come from the upstream, and those are traced.
+            // Half of all responses come from the upstream, and these are traced.
             "a cache that drops the nonce",
             [450, 450, 0, 0, 1_000],
             Some([500, 0]),

@@ -1,8 +1,8 @@
-//! The warm-up of a load: until the CPU time per request has settled, within bounds.
+//! The warm-up of a load, which lasts until the CPU time per request has settled, within bounds.
 //!
-//! The duration of a warm-up is not known beforehand: a compiler starts, a pool fills, a table
-//! grows. So the warm-up is observed in bins of a tenth of a second, and ends when their cost has
-//! settled ([`settled`]).
+//! The necessary length of a warm-up is not known in advance: a compiler starts, a pool fills, a
+//! table grows. The warm-up is therefore observed in bins of a tenth of a second, and ends when
+//! their cost has settled ([`settled`]).
 
 use gatebench_model::{HumanDuration, Phase, Shape};
 use gatebench_stats::settled::{self, Total};
@@ -18,7 +18,7 @@ pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 /// Time from the decision to the start of the measurement. Workers see it in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
-/// The same for several loads, each of which must see the agreement.
+/// The same for several loads, each of which must learn of the agreement.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
 /// The longest wait for other loads after a load's own warm-up.
@@ -28,7 +28,7 @@ const WAIT_MAX_NS: u64 = 120_000_000_000;
 pub(crate) struct Warming<'a> {
     min_ns: u64,
     max_ns: u64,
-    /// The loads that begin to measure at the same time.
+    /// The loads that start their measurements together.
     lockstep: Option<&'a Member<'a>>,
     ticket: Option<u64>,
     settled: bool,
@@ -64,12 +64,12 @@ impl<'a> Warming<'a> {
         }
     }
 
-    /// Its length, if that is known beforehand.
+    /// The length of the warm-up, if it is known in advance.
     pub(crate) fn fixed_ns(&self) -> Option<u64> {
         (!self.is_adaptive()).then_some(self.min_ns)
     }
 
-    /// Reports whether its end is decided while it lasts.
+    /// Reports whether the end of the warm-up is decided while it lasts.
     pub(crate) fn is_adaptive(&self) -> bool {
         self.max_ns > self.min_ns
     }
@@ -79,11 +79,11 @@ impl<'a> Warming<'a> {
         self.glances.len() as u64 * BIN_NS
     }
 
-    /// Takes a glance, this long after the start. Returns the time at which the measurement begins,
-    /// once that is decided.
+    /// Adds a glance, this long after the start. Returns the start of the measurement once it is
+    /// decided.
     pub(crate) fn look(&mut self, glance: Glance, since_start_ns: u64) -> Option<u64> {
         self.glances.push(glance);
-        // Decide before the engine ends the warm-up by itself.
+        // Decides before the load generator ends the warm-up by itself.
         let is_over = since_start_ns + BIN_NS >= self.max_ns;
         if self.ticket.is_none() {
             let is_long_enough = since_start_ns + AHEAD_NS >= self.min_ns;
@@ -111,8 +111,9 @@ impl<'a> Warming<'a> {
     }
 }
 
-/// Reports whether the warm-up waits until the cost settles. Users with think times, and a fixed
-/// number of requests, end before it does; the steps of a search follow a load that has warmed up.
+/// Reports whether the warm-up waits until the cost settles. Loads with think times or a fixed
+/// number of requests do not, because they may end earlier. The steps of a search do not, because
+/// they follow a load that has warmed up.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {
@@ -122,7 +123,7 @@ fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     !is_step && !paces_itself && !context.plan.study.is_in_segments() && context.plan.is_traced()
 }
 
-/// Reports whether the cost has settled, by the watched CPU time; false without one.
+/// Reports whether the cost has settled, by the watched CPU time; false if there is none.
 fn has_settled(glances: &[Glance]) -> bool {
     let total = |glance: &Glance| {
         Some(Total {

@@ -1,4 +1,4 @@
-//! Watches a load: deaths, interrupts, resource usage, progress, and the changes that are due.
+//! Watches a load: deaths, interrupts, resource usage, progress, and scheduled changes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -25,7 +25,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const NAP_NS: u64 = 20_000_000;
 /// The interval at which the processes are checked.
 const LIVENESS_EVERY: Duration = Duration::from_millis(100);
-/// The interval between events for displays.
+/// The interval between events for progress displays.
 const LIVE_EVERY: Duration = Duration::from_millis(250);
 
 /// The state that the watching thread shares with the threads that load and measure.
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) control: Control,
     /// The load is over.
     pub(crate) over: AtomicBool,
-    /// The length of the warm-up, if that is known beforehand.
+    /// The length of the warm-up, if it is known in advance.
     warm_up_ns: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// The failure of the upstream during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
-    /// Number of glances that later ones replaced.
+    /// The number of glances that were replaced by later ones.
     pub(crate) late_glances: usize,
 }
 
@@ -109,13 +109,12 @@ pub(crate) struct Watched {
     pub(crate) change: Option<ChangeRecord>,
     /// The record of the upstream's failure.
     pub(crate) failure: Option<FailureRecord>,
-    /// The ledger of the target that was killed.
+    /// The ledger of the killed target.
     pub(crate) killed: Option<Snapshot>,
 }
 
 impl Watched {
-    /// Drops the machine's sample of all moments but the first and the last, because a day has
-    /// 86,400 moments.
+    /// Drops the machine's samples except the first and the last, because a day has 86,400.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();
@@ -129,7 +128,7 @@ impl Watch<'_> {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
-        // The processes with counted CPU time are known from here on.
+        // From here on, the processes whose CPU time counts are known.
         self.samplers.sample();
         while !self.shared.over.load(Ordering::Acquire) {
             if self.interrupt.is_raised() {
@@ -173,7 +172,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Looks at the warm-up when a glance is due, and ends it when it has settled.
+    /// Adds a glance to the warm-up if it is time for one, and ends the warm-up once it has
+    /// settled.
     fn warm_up(&mut self) {
         let start_ns = self.shared.control.start_ns();
         let is_under_way = self.warming.is_adaptive() && self.shared.begin_ns().is_none();
@@ -191,13 +191,13 @@ impl Watch<'_> {
         }
     }
 
-    /// Glances at the load when that is due.
+    /// Takes a glance of the load if it is time for one.
     fn glance(&mut self, watched: &mut Watched) {
         let now_ns = clock::now_ns();
         let mut edges = watched.glances.len();
         if is_due(self.glance_at(edges), now_ns) {
             let glance = self.samplers.glance(self.shared.completed());
-            // A late glance replaces the others that were due.
+            // A late glance also replaces the following ones whose time has passed.
             while is_due(self.glance_at(edges), now_ns) {
                 edges += 1;
             }
@@ -206,13 +206,13 @@ impl Watch<'_> {
         }
     }
 
-    /// The time of the glance of this index.
+    /// The time of the glance with this index.
     fn glance_at(&self, index: usize) -> Option<u64> {
         let offset_ns = bins::edge_offset_ns(index + self.late_glances, self.measure_ns)?;
         Some(self.shared.begin_ns()? + offset_ns)
     }
 
-    /// Takes the records of the changes and the failure. An interrupted load has none.
+    /// Collects the records of the changes and the failure. An interrupted load has none.
     fn conclude(&mut self, watched: &mut Watched) {
         watched.warm_up = self.warming.record();
         let ended = self.shared.ended();
@@ -225,13 +225,13 @@ impl Watch<'_> {
         watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
     }
 
-    /// Ends the load for a reason.
+    /// Ends the load because of a failure.
     fn give_up(&self, watched: &mut Watched, failure: Failure) {
         watched.death.get_or_insert(failure);
         self.shared.control.stop();
     }
 
-    /// Makes the changes of the gateway and the failure of the upstream that are due.
+    /// Makes the scheduled changes of the gateway and the upstream's failure at their times.
     fn advance(&mut self) -> Result<(), Abort> {
         let begin_ns = self.shared.begin_ns();
         let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
@@ -246,8 +246,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Returns the time of the sample of this index; none before the start is known and after the
-    /// last one.
+    /// Returns the time of the sample with this index; none before the start is known, and after
+    /// the last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
         Some(self.shared.begin_ns()? + after_begin_ns)
@@ -266,8 +266,8 @@ fn record_of<T>(made: Result<Option<T>, Abort>, death: &mut Option<Failure>) -> 
     None
 }
 
-/// Returns the time of a sample from the start of the measurement: at the start, at each whole
-/// second, and at the end.
+/// Returns the time of a sample, counted from the start of the measurement: at the start, at each
+/// whole second, and at the end.
 fn sample_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     let last = measure_ns.div_ceil(SECOND_NS);
     let index = index as u64;
@@ -284,7 +284,7 @@ fn sleep_until(due_ns: Option<u64>) {
     thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS)));
 }
 
-/// A timer for an activity at an interval.
+/// A timer for a periodic activity.
 struct Every {
     interval: Duration,
     last: Instant,

@@ -1,4 +1,4 @@
-//! Counts the requests and resources of a load beyond those of the scenario.
+//! Counts the requests and resources that a load causes beyond those of the scenario.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use gatebench_store::{GatewayWire, UpstreamWire, WireFacts};
 use gatebench_testbed::probe::Outside;
 use gatebench_upstream::Snapshot;
 
-/// The part of the work (one twentieth) from which a thread counts as a worker.
+/// The share of the work (one twentieth) from which on a thread counts as a worker.
 const BUSY_PART: u64 = 20;
 
 /// Returns the growth of the upstream's ledger.
@@ -35,7 +35,7 @@ fn gateway(before: &Outside, after: &Outside) -> GatewayWire {
     }
 }
 
-/// Returns the growth of each value; one that did not exist before counts from zero.
+/// Returns the growth of each value; a value that did not exist before counts from zero.
 fn gained<K: Ord + Copy>(before: &[(K, u64)], after: &[(K, u64)]) -> Vec<u64> {
     let before: BTreeMap<K, u64> = before.iter().copied().collect();
     let gained =
@@ -47,7 +47,7 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Everything counted of one load, from the ledger and the processes before and after it.
+/// Returns all counts of one load, from the ledger and the processes before and after it.
 pub(crate) fn facts(
     responses: u64,
     client_connections: u64,
@@ -79,7 +79,7 @@ mod tests {
         let threads = [((1, 1), 900), ((1, 2), 1_090), ((1, 3), 50), ((1, 4), 9)];
         let after = outside(&threads, &[((0, 7), 40), ((0, 8), 5)]);
         let wire = gateway(&before, &after);
-        // 990, 50 (new) and 9 (new) of 1,049: a twentieth is 52.
+        // A twentieth of 1,049 (990, and two new threads with 50 and 9) is 52.
         assert_eq!((wire.threads, wire.threads_busy), (4, 1));
         assert_eq!(wire.written_bytes, 35);
     }

@@ -8,7 +8,7 @@ use crate::error::RunnerError;
 /// Renders the templates for every gateway and scenario, with placeholders for ports and folders.
 ///
 /// # Errors
-/// All mistakes in the templates, each once.
+/// All mistakes in the templates, without duplicates.
 pub(crate) fn dry_render(prepared: &Prepared) -> Result<(), RunnerError> {
     let mut mistakes: Vec<RunnerError> = Vec::new();
     for (label, gateway) in &prepared.gateways {

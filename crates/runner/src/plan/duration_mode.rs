@@ -1,4 +1,4 @@
-//! The loads of a run in the requested length, and the resulting changes.
+//! The loads of a run in the requested length, and the changes that result.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,29 +16,29 @@ use super::library::{Library, Listed};
 use super::selection::Selection;
 use crate::error::RunnerError;
 
-/// The most blocks of `--quick`.
+/// The maximum number of blocks with `--quick`.
 const QUICK_BLOCKS_MAX: u32 = 3;
-/// The longest warm-up and measurement of its phases.
+/// The longest warm-up of its phases; the longest measurement follows.
 const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
 const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// The longest warm-up of a load with a requested duration.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
-/// The largest part of such a duration for the warm-up: one tenth.
+/// The largest share of such a duration that the warm-up may take: one tenth.
 const WARM_UP_PART: u32 = 10;
 
 /// The loads of a plan.
 pub(crate) struct Loads {
-    /// The load of every scenario without its own load.
+    /// The load of every scenario that has no separate load.
     pub(crate) common: LoadProfile,
-    /// The loads of single scenarios by name.
+    /// The separate loads of scenarios, by name.
     pub(crate) of_scenarios: BTreeMap<String, LoadProfile>,
     pub(crate) blocks: u32,
     pub(crate) length: Option<PlannedLength>,
 }
 
-/// The inputs of the search for loads.
+/// The inputs from which the loads are determined.
 pub(crate) struct Asked<'a> {
     pub(crate) selection: &'a Selection,
     pub(crate) suite: &'a Suite,
@@ -53,7 +53,7 @@ impl Asked<'_> {
     /// Returns the loads of these scenarios.
     ///
     /// # Errors
-    /// Unknown loads, zero blocks, a missing or ambiguous published load.
+    /// A load is unknown, there are zero blocks, or a published load is missing or ambiguous.
     pub(crate) fn loads(&self, scenarios: &[Listed<Scenario>]) -> Result<Loads, RunnerError> {
         let published = self.published()?;
         let common = self.common(published)?;
@@ -103,7 +103,7 @@ impl Asked<'_> {
         ))
     }
 
-    /// Returns the load of the scenarios without their own load.
+    /// Returns the load of the scenarios that have no separate load.
     fn common(&self, published: Option<&AsPublished>) -> Result<LoadProfile, RunnerError> {
         if let Some(load) = self.selection.study().load() {
             return Ok(load);
@@ -117,8 +117,8 @@ impl Asked<'_> {
         }
     }
 
-    /// Returns the published load. If a document has a load for each size, a run can repeat only
-    /// one of them.
+    /// Returns the published load. If a document has a different load for each size, a run can
+    /// repeat only one of them.
     fn published_load<'p>(&self, published: &'p AsPublished) -> Result<&'p str, RunnerError> {
         if published.of_cpus.is_empty() || self.sizes.len() < 2 {
             let load = self.of_size(published).map(|it| &it.load);
@@ -135,7 +135,7 @@ impl Asked<'_> {
         ))
     }
 
-    /// Returns the published loads of the only size of the run, if there are any.
+    /// Returns the published loads of the run's only size, if there are any.
     fn of_size<'p>(&self, published: &'p AsPublished) -> Option<&'p LoadOfSize> {
         let [size] = self.sizes else {
             return None;
@@ -197,7 +197,7 @@ impl Asked<'_> {
         Ok(blocks)
     }
 
-    /// Shortens the loads. A suite that repeats a document has short loads already.
+    /// Shortens the loads. A suite that repeats a document already has short loads.
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
             let words = format!(
@@ -233,12 +233,13 @@ impl Asked<'_> {
 }
 
 impl Loads {
-    /// All loads.
+    /// Returns all loads.
     pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut LoadProfile> {
         std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
     }
 
-    /// Gives the healthy twins of a scenario the scenario's own load: only the senders differ.
+    /// Gives the healthy twins of a scenario its separate load, because twins may differ only in
+    /// their requests.
     pub(crate) fn extend_to_twins(&mut self, isolations: &[Isolation]) {
         for isolation in isolations {
             let Some(own) = self.of_scenarios.get(&isolation.failing).cloned() else {
@@ -250,7 +251,7 @@ impl Loads {
         }
     }
 
-    /// The load of a scenario.
+    /// Returns the load of a scenario.
     fn of(&self, scenario: &str) -> &LoadProfile {
         self.of_scenarios.get(scenario).unwrap_or(&self.common)
     }
@@ -273,7 +274,7 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     if let Some(first) = of_each.values().next() {
         loads.common = first.clone();
     }
-    // Only deviations from the common load are kept.
+    // Only loads that differ from the common one are kept.
     loads.of_scenarios = of_each
         .into_iter()
         .filter(|(_, load)| *load != loads.common)
@@ -286,7 +287,7 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     words
 }
 
-/// Returns the scenarios, reduced for the shortest length.
+/// Returns the scenarios, reduced if the shortest length is requested.
 pub(crate) fn of_length(
     scenarios: Vec<Listed<Scenario>>,
     loads: &Loads,
@@ -306,7 +307,7 @@ pub(crate) fn of_length(
     scenarios.into_iter().map(smoke).collect()
 }
 
-/// Sets the requested shape and duration of the load.
+/// Sets the load's requested shape and duration.
 pub(crate) fn adapt(load: &mut LoadProfile, selection: &Selection) {
     let duration = selection.study().duration();
     for phase in &mut load.phases {

@@ -1,7 +1,8 @@
-//! The limit of open descriptors: raised for a load's connections, or the load is reduced to fit.
+//! The limit of open descriptors, which is raised for a load's connections. If that is impossible,
+//! the load is reduced.
 //!
-//! Gateways inherit this process's limit, and a proxy needs more than the engine: a descriptor on
-//! either side of each connection.
+//! Gateways inherit this process's limit. A proxy needs more descriptors than the load generator:
+//! one on either side of each connection.
 
 use gatebench_model::{LoadProfile, Phase, Scenario, Sweep};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -11,17 +12,17 @@ use crate::error::RunnerError;
 use crate::warning::Warning;
 use crate::workload::connections;
 
-/// Descriptors of a process in addition to its load's connections.
+/// Descriptors that a process needs in addition to its load's connections.
 const BESIDES: u64 = 256;
 /// Descriptors that a proxy needs for each connection of the load.
 const PER_PROXIED: u64 = 2;
-/// A replaced number of connections is a multiple of this, unless it is smaller.
+/// A reduced number of connections is rounded to a multiple of this, unless it is smaller.
 const ROUND: u64 = 100;
 
 /// Raises this process's limit for this number of connections.
 ///
 /// # Errors
-/// The environment does not allow it.
+/// The environment does not permit it.
 pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     let needed = needed(connections);
     allow_descriptors(needed).map_err(|allowed| {
@@ -38,8 +39,8 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     })
 }
 
-/// Replaces the numbers of connections in the sweeps of loads that exceed the limit with the
-/// largest possible number, for the scenario with the most connections.
+/// In the sweeps of loads, replaces numbers of connections that exceed the limit with the largest
+/// possible number, based on the scenario with the most connections.
 pub(crate) fn fit<'a>(
     loads: impl Iterator<Item = &'a mut LoadProfile>,
     scenarios: &[Listed<Scenario>],
@@ -52,7 +53,7 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
     let (asked, most_of_all) = greatest(load, scenarios)?;
     let needed = needed(u64::from(most_of_all));
     let allowed = allow_descriptors(needed).err()?;
-    // The ratio to the scenario's connections stays: streams of HTTP/2, groups with their own
+    // The ratio to the scenario's connections remains: streams of HTTP/2, groups with separate
     // loads.
     let each = f64::from(most_of_all) / f64::from(asked);
     let most = rounded((fitting(allowed) as f64 / each) as u64);
@@ -92,8 +93,7 @@ fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
     Some((asked, most))
 }
 
-/// Replaces the numbers above `most` with `most`, which then occurs once. Returns true if there
-/// were any.
+/// Replaces the numbers above `most` with a single `most`. Returns whether there were any.
 fn cut(numbers: &mut Vec<u32>, most: u32) -> bool {
     let before = numbers.len();
     let place = numbers.iter().position(|number| *number > most);
@@ -111,7 +111,7 @@ fn needed(connections: u64) -> u64 {
     connections * PER_PROXIED + BESIDES
 }
 
-/// Returns the number of connections that this many descriptors permit.
+/// Returns the number of connections that this number of descriptors permits.
 fn fitting(descriptors: u64) -> u64 {
     descriptors.saturating_sub(BESIDES) / PER_PROXIED
 }
@@ -124,11 +124,11 @@ fn rounded(connections: u64) -> u64 {
     }
 }
 
-/// Raises this process's limit to at least this many open descriptors, and the hard limit too if
-/// permitted.
+/// Raises this process's limit to at least this number of open descriptors, and also the hard limit
+/// if permitted.
 ///
 /// # Errors
-/// The most descriptors that the process may have.
+/// The number of descriptors that the process may have.
 pub fn allow_descriptors(needed: u64) -> Result<(), u64> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|soft| soft >= needed) {
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_sweep_that_no_process_may_have_is_reported_with_limit_and_remedy() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
-        // Beyond what any kernel lets a process open.
+        // No kernel lets a process open this many.
         let mut large = load("[1, 1000000]");
         let warning = fit_one(&mut large, &[&scenario]);
         if let Some(warning) = warning {

@@ -1,4 +1,4 @@
-//! The gateways of a run: those that were found, are missing, or already run.
+//! The gateways of a run: found, missing, or already running.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,23 +15,23 @@ use super::selection::Attach;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The word for all gateways that are found.
+/// Stands for all gateways that are found.
 const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
 
-/// The requested setups of every gateway of a run.
+/// The requested setups for every gateway of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// The user's configurations, one variant for each; none for the rendered one.
+    /// The user's configurations, one variant for each; empty for the rendered one.
     pub(crate) configs: Vec<String>,
-    /// Sizes, one variant for each; none for no limits.
+    /// Sizes, one variant for each; empty for no limits.
     pub(crate) sizes: Vec<Limits>,
-    /// The host that they run on; none for this machine.
+    /// The host on which they run; none for this machine.
     pub(crate) elsewhere: Option<Elsewhere>,
     /// True if each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
-    /// Numbers of cores, one variant for each; none for those of the size.
+    /// Numbers of cores, one variant for each; empty for those of the size.
     pub(crate) cores: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ impl Wanted {
     }
 }
 
-/// The sources of gateways.
+/// Where gateways are found.
 pub(crate) struct Places<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) testbed: &'a Testbed,
@@ -79,7 +79,7 @@ pub(crate) struct GatewaySelection {
     pub(crate) variants: Vec<Variant>,
     pub(crate) gateways: BTreeMap<String, FoundGateway>,
     pub(crate) warnings: Vec<Warning>,
-    /// By word.
+    /// Labels, by argument.
     labels: BTreeMap<String, String>,
 }
 
@@ -95,7 +95,8 @@ impl GatewaySelection {
         }
     }
 
-    /// Adds the gateways of a word. A gateway that the user did not name may be missing.
+    /// Adds the gateways that an argument names. A gateway that the user did not name may be
+    /// missing.
     pub(crate) fn add_word(
         &mut self,
         word: &str,
@@ -111,13 +112,13 @@ impl GatewaySelection {
             return Ok(());
         }
         let (word, version) = split_version(word);
-        // The plan is read again from another directory when a run is resumed.
+        // A resumed run reads the plan again from another directory.
         let kept = |word: &str, is_path: bool| match is_path {
             true => absolute(word),
             false => word.to_owned(),
         };
         let word = kept(word, is_path(word));
-        // An image is named by a reference, not by a path.
+        // The version of an image is a reference, not a path.
         let version = version.map(|it| kept(it, is_path(it) && !it.contains(':')));
         self.add_folder(&word, &wanted.setups(version.as_deref()), named, places)
     }
@@ -129,7 +130,7 @@ impl GatewaySelection {
         Ok(())
     }
 
-    /// Adds a gateway that someone else started.
+    /// Adds a gateway that the user started.
     pub(crate) fn add_attached(&mut self, attach: &Attach) {
         let name = self.unique_label(ATTACHED);
         self.variants.push(Variant::Attached {
@@ -175,7 +176,7 @@ impl GatewaySelection {
             gateway: word.to_owned(),
             what,
         });
-        // Each warning once, for any number of sizes.
+        // Each warning appears once, whatever the number of sizes.
         self.warnings
             .extend(unproven.filter(|it| !self.warnings.contains(it)));
         self.warnings
@@ -188,8 +189,8 @@ impl GatewaySelection {
         self.gateways.insert(name, gateway);
     }
 
-    /// Returns the name, with a number if it is taken: a run measures its own noise with the same
-    /// gateway twice.
+    /// Returns the name, with a number appended if it is taken: to measure its own noise, a run may
+    /// contain the same gateway twice.
     fn unique_label(&self, name: &str) -> String {
         let taken = |it: &str| {
             // A label that is parsed as another variant would lose its trials.
@@ -215,7 +216,7 @@ impl GatewaySelection {
     }
 }
 
-/// Returns a warning if cores take the place of control groups.
+/// Returns a warning if cores replace control groups.
 pub(crate) fn limited_by_cores(
     label: &str,
     gateway: &FoundGateway,
@@ -232,8 +233,8 @@ pub(crate) fn limited_by_cores(
     })
 }
 
-/// `nginx@1.22`, or `nginx@/opt/nginx-1.26`: a gateway and one of its programs. The path of a
-/// folder may contain an `@`.
+/// Splits `nginx@1.22` or `nginx@/opt/nginx-1.26` into a gateway and one of its programs. The path
+/// of a folder may contain an `@`.
 pub(crate) fn split_version(word: &str) -> (&str, Option<&str>) {
     match word.split_once('@') {
         Some((name, version)) if !is_path(name) && !version.is_empty() => (name, Some(version)),
@@ -241,7 +242,7 @@ pub(crate) fn split_version(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns the label that distinguishes a variant from others of the same gateway:
+/// Returns a label that distinguishes a variant from others of the same gateway:
 /// `nginx@1.22-mine-0.5cpu-256mib`, `nginx-2core`.
 fn label(gateway: &str, setup: &Setup) -> String {
     let last = |path: &str, name: fn(&Path) -> Option<&OsStr>| {

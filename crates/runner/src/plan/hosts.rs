@@ -1,4 +1,5 @@
-//! The machines that gateways run on, this one or another: their sizes, and the cores of each part.
+//! The machines on which gateways run, this one or another: their sizes, and the cores of each
+//! part.
 
 use gatebench_model::{Limits, Placement, Suite, Topology};
 use gatebench_testbed::Testbed;
@@ -13,7 +14,7 @@ use crate::warning::Warning;
 pub(crate) struct Hosts<'a> {
     /// Cores that this process may use.
     here: Topology,
-    /// The other host that the gateways run on: its name, and its available cores.
+    /// The other host on which the gateways run: its name, and its available cores.
     there: Option<(String, Vec<usize>)>,
     testbed: &'a Testbed,
 }
@@ -28,8 +29,8 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Returns the requested sizes, or the available ones of the suite with a warning about the
-    /// others.
+    /// Returns the requested sizes, or otherwise the available sizes of the suite, with a warning
+    /// about the others.
     ///
     /// # Errors
     /// The host does not report its limits.
@@ -66,8 +67,8 @@ impl<'a> Hosts<'a> {
         Ok(has_cores && self.testbed.can_hold(limits)?)
     }
 
-    /// Returns the placement on cores. The gateway gets the most requested cores, or as many as the
-    /// largest size can use.
+    /// Returns the placement on cores. The gateway gets the largest requested number of cores, or
+    /// as many as the largest size can use.
     ///
     /// # Errors
     /// The machine has too few cores.

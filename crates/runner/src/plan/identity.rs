@@ -42,7 +42,7 @@ fn elsewhere(host: &str) -> String {
     )
 }
 
-/// Returns the identity of a gateway that someone else started.
+/// Returns the identity of a gateway that the user started.
 pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     GatewayIdentity {
         title: format!("the gateway at {url}"),
@@ -54,7 +54,7 @@ pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     }
 }
 
-/// Describes the first difference; none without one.
+/// Describes the first difference; none if there is none.
 pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<String> {
     if before.version != now.version {
         return Some(format!(

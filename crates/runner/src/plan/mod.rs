@@ -2,8 +2,8 @@
 //! known to exist.
 //!
 //! Everything is resolved before anything starts: scenarios and loads from the library, gateways
-//! from their folders, hosts, cores, the study and its blocks. It must not start a gateway, offer a
-//! load or write to a run directory.
+//! from their folders, hosts, cores, the study and its blocks. This module must not start a
+//! gateway, send a load or write to a run directory.
 
 mod dry_render;
 mod duration_mode;

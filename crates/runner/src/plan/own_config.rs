@@ -1,4 +1,5 @@
-//! The user's own configurations: read with the files that they include, and made to run here.
+//! The user's own configurations, which are read with the files that they include, and adapted to
+//! run here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,11 +28,11 @@ impl From<ImportError> for RunnerError {
     }
 }
 
-/// Reads a user's configuration and makes it run here; none if it is a template, which runs as it
-/// is, or in an unknown language.
+/// Reads a user's configuration and adapts it to run here; none if it is a template, which runs
+/// unchanged, or in an unknown language.
 ///
 /// # Errors
-/// It cannot be read, has mistakes, or has parts that cannot run here.
+/// The configuration cannot be read, has mistakes, or has parts that cannot run here.
 pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
     let text = fs::read_to_string(path).map_err(|error| RunnerError::File {
         path: path.into(),
@@ -43,8 +44,8 @@ pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
     Ok(wire(&path.display().to_string(), &text, &read)?)
 }
 
-/// Returns the folder of a name or path, with the user's configuration in place of the rendered
-/// one.
+/// Returns the gateway folder with a name or path, with the user's configuration instead of the
+/// rendered one.
 pub(crate) fn folder(
     word: &str,
     setup: &Setup,
@@ -81,8 +82,8 @@ pub(crate) fn warnings(variants: &[Variant]) -> Result<Vec<Warning>, RunnerError
 }
 
 impl Selection {
-    /// Completes a selection that has configurations: by default, their gateway is the one that
-    /// reads their language, and the scenario that of the first one's routes.
+    /// Completes a selection that has configurations: by default, the gateway is the one that reads
+    /// their language, and the scenario follows from the routes of the first configuration.
     ///
     /// # Errors
     /// The first configuration cannot be read, has mistakes, or does not name its gateway.
@@ -113,7 +114,7 @@ impl Selection {
     }
 }
 
-/// The files that a pattern names, relative to a folder, each with its path.
+/// The files that match a pattern relative to a folder, each with its path.
 fn included(base: &Path, pattern: &str) -> io::Result<Vec<(String, String)>> {
     let mut paths = vec![base.to_owned()];
     for component in Path::new(pattern).components() {
@@ -140,7 +141,7 @@ fn included(base: &Path, pattern: &str) -> io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// The entries of a folder that match, in the order of their names.
+/// The entries of a folder that match, ordered by name.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let matches = entries.filter(|entry| {
@@ -152,7 +153,7 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Matches a name with `*` and `?`.
+/// Matches a name against a pattern with `*` and `?`.
 fn is_match(pattern: &[u8], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),

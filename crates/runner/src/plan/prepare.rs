@@ -1,4 +1,4 @@
-//! Resolves the words of a user to a plan with available gateways.
+//! Turns the arguments of a user into a plan with available gateways.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,8 @@ use crate::external::{self, PreparedGenerator};
 use crate::warning::Warning;
 use crate::workload;
 
-/// The same words always result in the same plan, so that `--dry-run` shows the run.
+/// The default seed is fixed, so that the same arguments always result in the same plan and
+/// `--dry-run` shows the run.
 const DEFAULT_SEED: u64 = 1;
 
 /// Resolves a user's request before anything starts.
@@ -36,8 +37,8 @@ const DEFAULT_SEED: u64 = 1;
 /// omitted with a warning.
 ///
 /// # Errors
-/// Unknown words, files with mistakes, named gateways that are not installed, templates that do not
-/// render, too few cores.
+/// A name is unknown, a file has mistakes, a named gateway is not installed, a template does not
+/// render, or there are too few cores.
 pub fn prepare(
     selection: &Selection,
     library: &Library,
@@ -115,11 +116,11 @@ pub fn prepare(
     Ok(prepared)
 }
 
-/// Resolves the plan of an interrupted run from its manifest. A gateway that has changed since
+/// Restores the plan of an interrupted run from its manifest. A gateway that has changed since then
 /// causes a warning.
 ///
 /// # Errors
-/// `out` holds no readable run, or one of its gateways is missing.
+/// `out` contains no readable run, or one of its gateways is missing.
 pub fn prepare_resume(
     out: &Path,
     catalogue: &Catalogue,
@@ -166,7 +167,7 @@ pub fn prepare_resume(
     })
 }
 
-/// Returns the scenarios, each with those that the study adds to it, and the tests of isolation
+/// Returns the scenarios, each followed by those that the study adds to it, and the isolation tests
 /// among them.
 fn isolated(
     selection: &Selection,
@@ -187,7 +188,7 @@ fn isolated(
     Ok((all, tests))
 }
 
-/// Finds the external load generator that the user or a specification with a script requires.
+/// Finds the external load generator that the user or a specification's script requires.
 fn engine(
     selection: &Selection,
     plan: &mut Plan,
@@ -204,7 +205,7 @@ fn engine(
     Ok(engine)
 }
 
-/// Rejects --keep-awake for a gateway that gatebench did not assign to cores.
+/// Rejects --keep-awake if gatebench did not assign the cores of a gateway.
 ///
 /// # Errors
 /// The run includes such a gateway.
@@ -218,10 +219,10 @@ fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
     ))
 }
 
-/// Returns the study that the suite requires, unless the command is made for another.
+/// Returns the study that the suite requests, unless the command is for another study.
 ///
 /// # Errors
-/// There is one, and the load generator is external.
+/// The suite requests a study, but the load generator is external.
 fn suite_study(selection: &Selection, suite: &Suite) -> Result<Option<SuiteStudy>, RunnerError> {
     let study = suite.study.clone();
     let study = study.filter(|_| selection.study().only_measures());
@@ -236,7 +237,8 @@ fn suite_study(selection: &Selection, suite: &Suite) -> Result<Option<SuiteStudy
     Err(RunnerError::words(message, remedy))
 }
 
-/// Renders every request once. The script of an external load generator sends its own requests.
+/// Renders every request once, unless a script for an external load generator sends its own
+/// requests.
 fn check_workload(
     plan: &Plan,
     files: &[PathBuf],
@@ -291,7 +293,7 @@ fn select_gateways(
     if suite.null_gateway {
         found.add_null(places)?;
     }
-    // A specification without a gateway is the direct variant alone.
+    // A specification without a gateway measures only the direct variant.
     if !(suite.gateways.is_empty() && suite.direct) {
         found.must_not_be_empty()?;
     }
@@ -325,7 +327,7 @@ fn select_scenarios(
     Ok(scenarios)
 }
 
-/// The path from the root, because a plan is read again from another directory.
+/// Makes a path absolute, because the plan may be read again from another directory.
 fn absolute(path: &str) -> String {
     std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }

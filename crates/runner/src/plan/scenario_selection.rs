@@ -1,4 +1,4 @@
-//! Selects one scenario and one load by the words of a user, without a run.
+//! Selects one scenario and one load by a user's arguments, without a run.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use super::selection::Selection;
 use super::suite::suite_of;
 use crate::error::RunnerError;
 
-/// Returns the scenario and the load of these names or files, with a phase for each number of a
-/// sweep. The default load is that of the tour.
+/// Returns the scenario and the load with these names or from these files, with a phase for each
+/// number of a sweep. The default load is that of the tour.
 ///
 /// # Errors
-/// A word that names nothing, or a file with mistakes.
+/// A name is unknown, or a file has mistakes.
 pub fn scenario_and_load(
     scenario: &str,
     load: Option<&str>,

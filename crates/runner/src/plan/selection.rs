@@ -1,4 +1,4 @@
-//! The request of a user, and the resolved plan with its gateways and load generator.
+//! The request of a user, and the resulting plan with its gateways and load generator.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::warning::Warning;
 /// The request of a user.
 #[derive(Debug, Default)]
 pub struct Selection {
-    /// Names or files of one suite or of scenarios; none for the tour.
+    /// Names or files of one suite or of scenarios; empty for the tour.
     pub words: Vec<String>,
-    /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`; none for those of the
-    /// suite.
+    /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`; empty for those of
+    /// the suite.
     pub gateways: Vec<String>,
-    /// Scenarios by name or file, in place of the suite's.
+    /// Scenarios by name or file, which replace the suite's.
     pub scenarios: Vec<String>,
     /// Omits the direct variant, regardless of the suite.
     pub no_direct: bool,
@@ -27,37 +27,37 @@ pub struct Selection {
     pub null: bool,
     /// Repeats open loads with threads that keep the gateway's cores from idling.
     pub keep_awake: bool,
-    /// A gateway that already runs.
+    /// A gateway that is already running.
     pub attach: Option<Attach>,
-    /// Load profile by name or file, in place of the suite's.
+    /// Load profile by name or file, which replaces the suite's.
     pub load: Option<String>,
-    /// Blocks, in place of the suite's.
+    /// The number of blocks, which replaces the suite's.
     pub blocks: Option<u32>,
-    /// Seed of the order.
+    /// The seed of the random order.
     pub seed: Option<u64>,
-    /// Cores of the gateway [default: 1].
+    /// The number of the gateway's cores [default: 1].
     pub gateway_cores: Option<usize>,
     /// Limits of each gateway, one variant for each.
     pub sizes: Vec<Limits>,
     /// The user's configurations for the only named gateway, one variant for each.
     pub configs: Vec<String>,
-    /// A scenario that no file has, in place of the suite's: that of the configurations' routes.
+    /// A scenario without a file that replaces the suite's: that of the configurations' routes.
     pub scenario: Option<Scenario>,
-    /// The host that the gateways run on; none for this machine.
+    /// The host on which the gateways run; none for this machine.
     pub elsewhere: Option<Elsewhere>,
     /// The length of the run.
     pub length: Length,
-    /// An external load generator in place of gatebench's own engine.
+    /// An external load generator that replaces the built-in one.
     pub engine: Option<GeneratorChoice>,
-    /// The study that the run is made for, unless it is made from a specification.
+    /// The study of the run, unless it is made from a specification.
     pub study: Box<dyn StudyChoice>,
-    /// The specification that the run is made from.
+    /// The specification of the run.
     pub specification: Option<Listed<Specification>>,
-    /// Numbers of cores, one variant of each gateway for each.
+    /// Numbers of cores; each gateway has a variant for each.
     pub cores: Vec<usize>,
-    /// The shape of every phase, in place of the load profile's.
+    /// The shape of every phase, which replaces that of the load profile.
     pub shape: Option<Shape>,
-    /// Labels of the gateways by word, if their folders have the same name.
+    /// Labels of the gateways by argument, if their folders have the same name.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -69,7 +69,7 @@ impl Selection {
         has_words || !self.scenarios.is_empty() || self.specification.is_some()
     }
 
-    /// The study that the run is made for.
+    /// The study of the run.
     pub(super) fn study(&self) -> &dyn StudyChoice {
         match &self.specification {
             Some(listed) => &listed.document,
@@ -77,7 +77,7 @@ impl Selection {
         }
     }
 
-    /// Reports whether the null gateway is loaded: it must be requested, and comparable in a
+    /// Reports whether the null gateway is measured: it must be requested, and comparable in a
     /// scenario.
     pub(super) fn loads_null(&self, suite: &Suite, scenarios: &[Listed<Scenario>]) -> bool {
         let is_wanted = self.null || suite.null_gateway && self.allows_null();
@@ -85,8 +85,8 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether a suite's null gateway takes part: only if gatebench's own engine measures
-    /// gateways of this machine, for no other study.
+    /// Reports whether a suite's null gateway takes part: only if the run just measures, with the
+    /// built-in load generator and gateways on this machine.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
@@ -100,12 +100,12 @@ impl Selection {
     }
 }
 
-/// A gateway that already runs.
+/// A gateway that is already running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
     /// Its URL, `http://HOST:PORT`.
     pub url: String,
-    /// Root of its process tree, where CPU and memory can be read.
+    /// The root of its process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
 }
 
@@ -115,10 +115,10 @@ pub struct Prepared {
     pub plan: Plan,
     /// The gateways by label of their variant.
     pub gateways: BTreeMap<String, FoundGateway>,
-    /// An external load generator in place of gatebench's own engine.
+    /// An external load generator that replaces the built-in one.
     pub engine: Option<PreparedGenerator>,
     /// Warnings for the reader.
     pub warnings: Vec<Warning>,
-    /// The places where the trials run.
+    /// Where the trials run.
     pub testbed: Testbed,
 }

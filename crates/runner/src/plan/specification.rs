@@ -13,7 +13,7 @@ use crate::warning::Warning;
 /// Sets the requests of each scenario to those of the specification.
 ///
 /// # Errors
-/// Every scenario without a route for them, with the specification's file as the culprit.
+/// All scenarios without a route for them, with the specification's file as the culprit.
 pub(crate) fn ask(
     specification: &Listed<Specification>,
     scenarios: &mut [Listed<Scenario>],
@@ -43,7 +43,7 @@ pub(crate) fn ask(
 /// specification.
 ///
 /// # Errors
-/// The script is not for the engine that the user named, or not in the file system.
+/// The script is not for the load generator that the user named, or is not in the file system.
 pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, RunnerError> {
     let chosen = selection.engine.as_ref();
     let script = selection.specification.as_ref().and_then(|listed| {
@@ -74,7 +74,7 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, R
     }))
 }
 
-/// Returns a warning if gateways were named and none of them is started.
+/// Returns a warning if gateways were named but the specification starts none of them.
 pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
     let specification = &selection.specification.as_ref()?.document;
     let is_unused = !specification.has_gateway() && !selection.gateways.is_empty();

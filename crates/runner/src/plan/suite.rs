@@ -10,11 +10,11 @@ use crate::error::RunnerError;
 
 /// The default suite.
 const TOUR: &str = "tour";
-/// The most scenarios in the name of a run.
+/// The maximum number of scenarios in the name of a run.
 const NAMES_MAX: usize = 3;
 
-/// Returns the suite that the words name, or one of the scenarios that they name, and the folder to
-/// which its paths are relative.
+/// Returns the suite that the arguments name, or a suite of the scenarios that they name, and the
+/// folder to which its paths are relative.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
@@ -38,7 +38,7 @@ pub(crate) fn suite_of(
         }
     }
     if suite.is_none() && scenarios.is_empty() {
-        // Scenarios named only by --scenario form the run.
+        // If scenarios are named only by --scenario, the run consists of them.
         let words = selection.scenarios.iter().map(String::as_str);
         scenarios = scenarios_of(words, Path::new(""), library)?;
     }
@@ -84,7 +84,7 @@ pub(crate) fn suite_of(
     }
 }
 
-/// Returns the name of a run of scenarios, which names its directory.
+/// Returns the name of a run of scenarios, which also names its directory.
 fn name_of(scenarios: &[Listed<Scenario>]) -> String {
     let names = scenarios.iter().map(|it| it.document.scenario.as_str());
     joined(names, "-", "-and-", "-more")
@@ -96,7 +96,7 @@ fn title_of(scenarios: &[Listed<Scenario>]) -> String {
     joined(titles, "; ", "; and ", " more")
 }
 
-/// Joins the first texts, and counts the others between `and` and `more`.
+/// Joins the first texts, and writes the number of the others between `and` and `more`.
 fn joined<'t>(
     texts: impl Iterator<Item = &'t str>,
     separator: &str,
@@ -119,7 +119,7 @@ fn base_of(source: &Source) -> PathBuf {
     }
 }
 
-/// Finds the scenarios of these words. Returns the mistakes of all files together.
+/// Finds the scenarios that these arguments name. Returns the mistakes of all files together.
 pub(crate) fn scenarios_of<'w>(
     words: impl IntoIterator<Item = &'w str>,
     base: &Path,
@@ -139,7 +139,7 @@ pub(crate) fn scenarios_of<'w>(
     Ok(scenarios)
 }
 
-/// Resolves a path relative to the suite's folder; leaves a name as it is.
+/// Resolves a path relative to the suite's folder; returns a name unchanged.
 pub(crate) fn resolve_path(word: &str, base: &Path) -> String {
     if is_path(word) {
         base.join(word).display().to_string()

@@ -1,4 +1,4 @@
-//! Ends a run before its plan does: when its study has decided, or its time limit is reached.
+//! Ends a run before the end of its plan, if its study has decided or its time limit is reached.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,24 +9,24 @@ use gatebench_studies::{Next, after_block};
 
 use crate::error::RunnerError;
 
-/// Decides when a run may end before its plan does.
+/// Decides whether a run may end early.
 pub(crate) struct EarlyStop {
-    /// The study that the run is made for.
+    /// The study of the run.
     study: Study,
     budget: Option<Duration>,
     began: Instant,
     /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The last block for which the study was consulted.
+    /// The last number of completed blocks for which the study was consulted.
     asked: u32,
 }
 
 /// The part of a run that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// The study has decided; the blocks of the other metrics remain.
+    /// The deciding blocks, for this reason; the blocks for the other metrics remain.
     Deciding(String),
-    /// All of it.
+    /// The whole run, for this reason.
     Run(String),
 }
 
@@ -41,7 +41,7 @@ impl EarlyStop {
         }
     }
 
-    /// Returns the rest of the time limit.
+    /// Returns the remaining time of the limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }
@@ -54,8 +54,7 @@ impl EarlyStop {
         is_new
     }
 
-    /// Returns the part that is over before the block `next`, with the reason; none if the run
-    /// continues.
+    /// Returns the part of the run that is over before the block `next`; none if the run continues.
     pub(crate) fn over(
         &self,
         done: u32,
@@ -83,7 +82,7 @@ mod tests {
     #[test]
     fn each_block_is_asked_about_once() {
         let mut early_stop = EarlyStop::new(Study::default(), None);
-        // Three trials a block.
+        // Each block has three trials.
         let asked = [0, 0, 0, 1, 1, 1, 2].map(|done| early_stop.is_at_a_boundary(done));
         assert_eq!(asked, [false, false, false, true, false, false, true]);
         let mut resumed = EarlyStop::new(Study::default(), None);

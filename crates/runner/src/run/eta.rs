@@ -1,8 +1,8 @@
-//! Estimates the time that a run still takes.
+//! Estimates the remaining time of a run.
 
 use std::time::Duration;
 
-/// An estimate that starts with the plan's and then uses the durations of finished trials.
+/// An estimate that begins with the plan's and later uses the durations of finished trials.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eta {
     planned: Duration,
@@ -26,8 +26,8 @@ impl Eta {
         self.count += 1;
     }
 
-    /// Returns the expected duration of this number of trials, each the mean of those that were
-    /// run.
+    /// Returns the expected duration of this number of trials, based on the mean of the finished
+    /// ones.
     pub(crate) fn for_trials(&self, trials: u32) -> Duration {
         let each = self.total.checked_div(self.count).unwrap_or(self.planned);
         each.saturating_mul(trials)

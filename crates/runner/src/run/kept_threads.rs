@@ -6,8 +6,8 @@ use gatebench_testbed::probe::allowed_cores;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Keeps every thread of this process on some cores, until it is dropped: displays and samplers
-/// must not run where the gateway does.
+/// Keeps every thread of this process on some cores until it is dropped, because displays and
+/// samplers must not run on the gateway's cores.
 pub(super) struct KeptThreads {
     before: Vec<usize>,
 }
@@ -31,7 +31,7 @@ impl Drop for KeptThreads {
     }
 }
 
-/// Threads that have ended or must not be moved stay as they are.
+/// Threads that have ended or must not be moved are skipped.
 fn move_all_threads(cores: &[usize]) {
     let mut set = CpuSet::new();
     for core in cores.iter().filter(|core| **core < CpuSet::MAX_CPU) {

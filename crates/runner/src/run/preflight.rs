@@ -11,9 +11,9 @@ use crate::plan::fd_limit;
 use crate::warning::Warning;
 use crate::workload::connections;
 
-/// The length of the observation of cores. The kernel counts in ticks of 10 ms.
+/// How long the cores are observed. The kernel counts in ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);
-/// The busy share above which another process uses a core before the run.
+/// The busy share above which a core counts as used by another process.
 const BUSY_MAX: f64 = 0.25;
 
 /// Checks the plan's cores, perf if it is needed, and the limit of descriptors, which it raises.
@@ -43,7 +43,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
     fd_limit::raise_for(u64::from(most))
 }
 
-/// Returns warnings about the plan's cores that other processes use.
+/// Returns warnings about cores of the plan that other processes use.
 pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
     let before = MachineSample::read();
     thread::sleep(LOOK);

@@ -6,8 +6,8 @@ use gatebench_testbed::probe::EnvironmentFacts;
 
 use crate::warning::Warning;
 
-/// Returns the backend of a resumed run: the requested one, else the original one if this gatebench
-/// supports it.
+/// Returns the backend for a resumed run: the requested one, otherwise the original one if this
+/// gatebench supports it.
 pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Backend> {
     let began_with = [Backend::Uring, Backend::Epoll]
         .into_iter()
@@ -15,8 +15,7 @@ pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Ba
     wanted.or(began_with)
 }
 
-/// Returns a warning for each of backend, gatebench and kernel that differs from the start of the
-/// run.
+/// Returns a warning if the backend, gatebench or the kernel differs from the start of the run.
 pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
     let kernel = EnvironmentFacts::read().kernel.release;
     let now = [

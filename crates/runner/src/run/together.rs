@@ -1,5 +1,4 @@
-//! Trials of a block that run together, because their load has phases that measure gateways side by
-//! side.
+//! Runs trials of a block together if their load has phases that measure gateways side by side.
 
 use std::thread;
 
@@ -91,8 +90,8 @@ impl<'a> RunLoop<'a> {
     }
 }
 
-/// Forwards the events of one of several concurrent trials. Only the first forwards loads that all
-/// of them have at the same time.
+/// Forwards the events of one of several concurrent trials. Only the first trial forwards the loads
+/// that all have at the same time.
 struct PartnerObserver<'a> {
     observer: &'a dyn Observer,
     load: &'a LoadProfile,

@@ -7,8 +7,8 @@ use super::{Setting, TrialRunner};
 use crate::abort::{Abort, Failure};
 
 impl TrialRunner<'_> {
-    /// Runs the loads that the study adds to those of the profile, each chosen after the previous
-    /// one. Every step of a search is on disk before the next one.
+    /// Runs the loads that the study adds to those of the profile; each is chosen after the
+    /// previous one. Every step of a search is on disk before the next one.
     pub(super) fn further_loads(&mut self, setting: &mut Setting<'_>) -> Result<(), Abort> {
         let context = self.context;
         let planned = context.phases().len();

@@ -1,8 +1,8 @@
-//! One trial: a fresh gateway process, from its upstream's start to its record on disk.
+//! One trial: a fresh gateway process, from the start of its upstream to its record on disk.
 //!
 //! [`run`] starts the parts of the trial, proves parity, goes through the phases, proves parity
-//! again and brings everything down. It must not know other trials or the order of the run, except
-//! through the lockstep of its block.
+//! again and ends everything. It must not know other trials or the order of the run, except through
+//! the lockstep of its block.
 
 mod further;
 mod opening;
@@ -37,7 +37,7 @@ pub(crate) struct TrialResult {
     pub(crate) summaries: Vec<PhaseSummary>,
 }
 
-/// Runs a trial. When it returns, everything that it started has ended.
+/// Runs a trial. When it returns, all processes that it started have ended.
 pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResult {
     let mut runner = TrialRunner::new(context);
     if let Some(policies) = unsupported::unsupported(context) {
@@ -80,7 +80,7 @@ fn is_reconfigured(context: &TrialContext<'_>) -> bool {
         .any(|change| change.action == CONFIGURE)
 }
 
-/// The tag of the nonces of a part of the trial.
+/// The tag of the nonces for a part of the trial.
 fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     // Every trial has the same number of slots, so that tags differ between trials.
     let loads = std::iter::once(&context.plan.load).chain(context.plan.scenario_loads.values());
@@ -207,7 +207,7 @@ impl<'a> TrialRunner<'a> {
         Ok(())
     }
 
-    /// Starts the parts of the trial, into `slot`.
+    /// Starts the parts of the trial and stores them in `slot`.
     fn bring_up<'s>(
         &mut self,
         slot: &'s mut Option<Running>,
@@ -262,7 +262,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the failure of parity. If the gateway died, its death is the reason.
+    /// Returns the failure of parity. If the gateway died, that is the reason.
     fn parity_failure(
         &self,
         running: &mut Running,
@@ -300,13 +300,13 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the slot after those of the profile's loads.
+    /// Returns the first slot after those of the profile's loads.
     fn slot_after_phases(&self) -> u32 {
         let phases = self.context.phases().len();
         FIRST_PHASE_SLOT + u32::try_from(phases).unwrap_or(u32::MAX)
     }
 
-    /// Measures a load in this slot of the trial.
+    /// Measures a load; `slot` identifies its part of the trial.
     fn load(&mut self, setting: &mut Setting<'_>, phase: &Phase, slot: u32) -> Result<(), Abort> {
         let loading = Loading {
             phase,
@@ -387,8 +387,8 @@ impl<'a> TrialRunner<'a> {
         is_kept
     }
 
-    /// Ends all processes and returns the outcome of the trial, which fails if the gateway had
-    /// already ended.
+    /// Ends all processes and returns the outcome of the trial, which is a failure if the gateway
+    /// had already ended.
     fn take_down(&mut self, running: Option<Running>, outcome: Outcome) -> Outcome {
         self.context
             .observer

@@ -1,4 +1,4 @@
-//! The request that looks for the first correct response of a gateway that was just started.
+//! Sends the request that finds the first correct response of a newly started gateway.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use gatebench_testbed::{Interrupt, Wire};
 
 use crate::http_probe::send;
 
-/// The correct statuses of a request without checks.
+/// The statuses that are correct if a request has no checks.
 const SUCCESS: std::ops::Range<u16> = 200..300;
 
 /// Detects the first response that passes the checks of the load's first request.
@@ -35,8 +35,8 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Sends the request on a new connection. Returns why the response is not correct, or none if
-    /// it is.
+    /// Sends the request on a new connection. Returns the reason why the response is not correct;
+    /// none if it is.
     pub(crate) fn ask(&self, wire: &Wire) -> Option<String> {
         let nonce = Nonce::new(self.tag, 0, self.sequence.get());
         self.sequence.set(self.sequence.get() + 1);

@@ -4,8 +4,9 @@ use gatebench_model::Variant;
 
 use crate::context::TrialContext;
 
-/// Returns the policies, changes and other needs of the trial that the gateway has no native means
-/// for; none if it supports everything. How an attached gateway would be changed is not known.
+/// Returns the policies, changes and other needs of the trial for which the gateway has no native
+/// means; none if it supports everything. An attached gateway cannot be changed, because gatebench
+/// does not know how.
 pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     let phases = context.phases().iter();
     let changes = phases.filter_map(|phase| phase.change.as_ref());

@@ -8,11 +8,11 @@ use gatebench_store::SettleRecord;
 use gatebench_testbed::Interrupt;
 use gatebench_testbed::probe::{LoadAverage, MachineSample};
 
-/// The kernel updates the load average every five seconds.
+/// The interval between reads; the kernel updates the load average only every five seconds.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Waits until the machine's load average is below the limit, no longer than the setting permits;
-/// none without a wait, or if the load average cannot be read.
+/// Waits until the machine's load average is below the limit, but not longer than the setting
+/// permits; none if no wait is required, or if the load average cannot be read.
 pub(crate) fn wait(settle: &Settle, interrupt: &Interrupt) -> Option<SettleRecord> {
     if settle.at_most.0.is_zero() {
         return None;

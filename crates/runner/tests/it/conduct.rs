@@ -1,4 +1,4 @@
-//! Whole runs with real processes: what is written, and what happens when things go wrong.
+//! Whole runs with real processes: the files that they write, and their behaviour after failures.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -141,7 +141,7 @@ fn a_mock_never_reaches_the_upstream_and_has_no_direct_variant() {
     }
 }
 
-/// An upstream and a gateway in front of it, on threads of this process that end with it.
+/// An upstream and a gateway in front of it, on threads of this process.
 fn someone_elses_gateway() -> std::net::SocketAddr {
     let (listens, heard) = std::sync::mpsc::channel();
     let stop = || Arc::new(AtomicBool::new(false));
@@ -196,8 +196,8 @@ fn an_attached_gateway_is_measured_where_it_is() {
     let stored = bench.stored();
     assert_eq!(stored.manifest().gateways["attached"].version, "unknown");
     let record = &trial(stored.trials(), "attached").record;
-    // Without our upstream there is no ledger: the times in the responses show which requests
-    // reached it.
+    // Without gatebench's upstream there is no ledger: the times in the responses show which
+    // requests reached the upstream.
     assert!(record.parity_before.as_ref().unwrap().holds());
     assert!(
         record.warnings[0].contains("--pid"),
@@ -240,7 +240,7 @@ fn a_gateway_without_the_policy_is_not_started() {
 #[test]
 fn a_gateway_that_responses_wrongly_fails_with_both_sides_and_the_run_goes_on() {
     let bench = Bench::new();
-    // It responds to every request by itself.
+    // The gateway itself responds to every request.
     let wrong = bench.gateway("wrong", |file, text| match file {
         "gateway.json" => text.replace(
             r#""policies": ["#,
@@ -327,7 +327,7 @@ fn an_interrupted_run_keeps_what_was_finished_and_is_resumed() {
     let raised = Mutex::new(None);
     let observer = |progress| match progress {
         Progress::TrialFinished { .. } => *finished.lock().unwrap() += 1,
-        // In the first phase of the second trial.
+        // This is the first phase of the second trial.
         Progress::PhaseStarted { .. } if *finished.lock().unwrap() == 1 => {
             raised.lock().unwrap().get_or_insert_with(Instant::now);
             interrupt.raise();
@@ -397,7 +397,7 @@ fn a_resumed_run_keeps_its_backend_and_names_what_has_changed() {
 #[test]
 fn a_second_interrupt_ends_a_gateway_that_does_not_want_to_end() {
     let bench = Bench::new();
-    // The shell ignores TERM and gives the gateway a minute that it does not need.
+    // The shell ignores TERM and delays the gateway's end by a minute.
     let stubborn = bench.gateway("stubborn", |_, text| {
         let start = r#"start: [ sh, -c, "trap '' TERM; \"$0\" gateway \"$1\" & while :; do sleep 1; done", "{{ binary }}", "{{ work }}/gateway.json" ]"#;
         let text = text.replace(r#"start: [ "{{ binary }}", gateway, "{{ work }}/gateway.json" ]"#, start);
@@ -501,7 +501,7 @@ fn a_directory_that_becomes_unwritable_ends_the_run_at_the_second_trial() {
     let bench = Bench::new();
     let lost = Mutex::new(Vec::new());
     let observer = |progress| match progress {
-        // A file takes the place of the folder of trials.
+        // A file replaces the folder of trials.
         Progress::RunStarted { dir, .. } => {
             std::fs::remove_dir(dir.join("trials")).unwrap();
             std::fs::write(dir.join("trials"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Runs of scenarios with several groups, many routes and requests made of data.
+//! Runs of scenarios with several groups, many routes, and requests generated from data.
 
 use crate::common::{Bench, launcher};
 use gatebench_model::{Shape, load::Closed};
@@ -25,7 +25,7 @@ fn records_of(bench: &Bench, scenario: &str) -> Vec<TrialRecord> {
     records
 }
 
-/// Everything that must add up.
+/// Asserts that all counts add up.
 fn adds_up(phase: &PhaseRecord) {
     let sum =
         |of: fn(&gatebench_store::GroupRecord) -> u64| phase.groups.iter().map(of).sum::<u64>();

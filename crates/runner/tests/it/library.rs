@@ -1,4 +1,4 @@
-//! The files that are found by name, and the scenarios of a check.
+//! Finding files by name, and the scenarios of a check.
 
 use gatebench_model::Scenario;
 use gatebench_runner::{Library, Source, check_scenarios, scenario_and_load};
@@ -126,7 +126,7 @@ fn an_overlay_replaces_scenarios_of_a_family_and_whole_families() {
     let text = "scenario: routes-100\ntitle: mine\nupstream: ping\nroutes: [{name: r, path: /ping}]\n\
                 requests: [{path: /ping}]\n";
     std::fs::write(&own, text).unwrap();
-    // A file of something else, in which a key of ours is nested.
+    // A file of another kind that contains one of the keys in a nested mapping.
     std::fs::write(folder.path().join("deep/api.yaml"), "x:\n  scenario: y\n").unwrap();
     let library = Library::new(Some(folder.path().into()));
     assert_eq!(scenario(&library, "routes-100").title, "mine");

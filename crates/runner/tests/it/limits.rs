@@ -10,14 +10,15 @@ use gatebench_runner::{Interrupt, Library, Prepared, Progress, RunnerError, Sele
 use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::probe::control_groups;
 
-/// Half of a hundredth: whatever else the machine does, a busy process gets more without the limit.
+/// Half of one hundredth of a CPU: without the limit, a busy process gets more, whatever else the
+/// machine does.
 const TIGHT: Limits = Limits {
     cpu_millis: Some(50),
     memory_bytes: Some(256 << 20),
 };
 
 fn sized(bench: &Bench, sizes: Vec<Limits>) -> Result<Prepared, RunnerError> {
-    // What burns CPU is below the same supervisor, and so in the same group.
+    // The process that uses CPU is below the same supervisor, and therefore in the same group.
     let gateway = bench.gateway("sized", |file, text| match file {
         "gateway.yaml" => text.replace(
             "start: [ \"{{ binary }}\", gateway, \"{{ work }}/gateway.json\" ]",
@@ -42,7 +43,7 @@ fn sized(bench: &Bench, sizes: Vec<Limits>) -> Result<Prepared, RunnerError> {
     )
 }
 
-/// Groups of ours that are still there.
+/// The remaining control groups of gatebench.
 fn left() -> Vec<PathBuf> {
     let own = std::process::id();
     let homes = ["cpu", "memory"]
@@ -71,7 +72,7 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
     let bench = Bench::warmed_up();
     let prepared = match sized(&bench, vec![TIGHT]) {
         Ok(prepared) => prepared,
-        // Where no group can be made, a part of a CPU is refused with the reason and what to do.
+        // If no group can be created, a fraction of a CPU is refused with a reason and a remedy.
         Err(error) => {
             let text = format!("{error}; {}", error.remedy());
             assert!(
@@ -111,7 +112,7 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
     assert_eq!(left(), Vec::<PathBuf>::new());
 }
 
-/// A group of a supervisor that was killed together with gatebench.
+/// A group whose supervisor was killed together with gatebench.
 fn leftover() -> PathBuf {
     let mut gone = std::process::Command::new("true").spawn().unwrap();
     gone.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Plans made from the words of a user.
+//! Plans made from the arguments of a user.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::{DriverError, Launcher};
 
 fn launcher() -> Launcher {
-    // It prints for `--version` a line in which the reference gateway's pattern finds no version.
+    // A program whose output for `--version` does not match the version pattern of the reference
+    // gateway.
     Launcher {
         program: "/bin/true".into(),
         prefix_args: vec![],
@@ -33,7 +34,7 @@ fn folder(at: &Path, name: &str, policies: &str) -> String {
 }
 
 fn prepare_with(selection: &Selection) -> Result<Prepared, RunnerError> {
-    // A run changes the cores that this process may use.
+    // A run changes the set of cores that this process may use.
     let _alone = alone();
     prepare(
         selection,
@@ -269,7 +270,7 @@ fn a_suite_may_ask_for_its_study() {
     assert_eq!(percents(vec![80, 70]), [70, 80]);
 }
 
-/// The plan for a load profile that holds this text after its title.
+/// The plan for a load profile with this text after its title.
 fn prepare_load(at: &Path, word: &str, text: &str) -> Result<Prepared, RunnerError> {
     let load = at.join("l.yaml");
     std::fs::write(&load, format!("profile: l\ntitle: t\n{text}")).unwrap();
@@ -323,7 +324,7 @@ fn gateways_that_begin_cold_do_not_wait_for_each_other() {
     assert!(prepared("").is_ok());
 }
 
-/// A suite whose only scenario has its own load.
+/// A suite whose only scenario has a separate load.
 fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let gateway = folder(at, "mine", "{}");
     let suite = at.join("s.yaml");

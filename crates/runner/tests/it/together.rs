@@ -11,7 +11,7 @@ const LOAD: &str = "profile: both\ntitle: t\nphases:\n\
     - {name: one, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: other, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
-/// Begin and end of a phase on one clock, in nanoseconds.
+/// Start and end of a phase on one clock, in nanoseconds.
 fn window(record: &TrialRecord, phase: &PhaseRecord) -> (i128, i128) {
     let began = record.started.as_nanosecond() + i128::from(phase.began_ns);
     let warm_up = i128::from(phase.warm_up_ns);
@@ -39,7 +39,8 @@ fn side_by_side_all_at_once_and_else_one_after_the_other() {
         let mut records = stored.trials().iter().map(|trial| &trial.record);
         records.find(|it| it.trial.variant == variant).unwrap()
     };
-    // The direct variant is alone, and who cannot start is not waited for.
+    // The direct variant is measured alone, and the others do not wait for a gateway that cannot
+    // start.
     assert!(of("direct").phases.iter().all(|phase| !phase.side_by_side));
     assert!(matches!(of("refused").outcome, Outcome::Failed { .. }));
     let both = ["reference", "reference-2"].map(of);
@@ -48,7 +49,8 @@ fn side_by_side_all_at_once_and_else_one_after_the_other() {
         assert_eq!(side_by_side, [true, false, false]);
         assert!(record.phases.iter().all(|it| it.counts.completed > 0));
     }
-    // Nobody is alone before all have been side by side, and two are never alone at the same time.
+    // No gateway is loaded alone before all have been loaded side by side, and never two at the
+    // same time.
     let windows = both.map(|it| {
         let phases = it.phases.iter();
         phases.map(|phase| window(it, phase)).collect::<Vec<_>>()
@@ -65,7 +67,7 @@ fn side_by_side_all_at_once_and_else_one_after_the_other() {
             assert!(one.1 <= other.0 || other.1 <= one.0, "{windows:?}");
         }
     }
-    // In the order that the seed gives.
+    // The order is that of the seed.
     let plan = &stored.manifest().plan;
     let trials = plan.trials.iter().filter(|it| it.variant != "direct");
     let trials: Vec<_> = trials.collect();

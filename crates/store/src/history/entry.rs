@@ -33,7 +33,7 @@ pub struct CellEntry {
     pub version: String,
     /// A digest of the conditions that two comparable runs share.
     pub conditions: String,
-    /// The load in words.
+    /// The load as text.
     pub load: String,
     /// The metric, as reports in JSON call it.
     pub metric: String,

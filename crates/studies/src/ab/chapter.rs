@@ -1,4 +1,4 @@
-//! A comparison of two: for a CI system and for a pull request.
+//! The report of an A/B test for a CI system and for a pull request.
 
 use gatebench_report::chapter::{
     Block, Case, Cases, Chapter, Document, Forms, Head, Line, Lines, Outcome, Part, Report, Text,
@@ -10,8 +10,8 @@ use gatebench_stats::Verdict;
 use super::facts::AbTestFindings;
 use crate::common::facts::{ComparisonFindings, RunFacts, ScenarioFindings};
 
-/// The verdict for a pull request: the decision first, then a table for each scenario with the
-/// baseline next to itself.
+/// The comment on a pull request: first the decision, then a table for each scenario that also
+/// compares the baseline with itself.
 pub struct Comment<'a> {
     pub(crate) ab_test: &'a AbTestFindings,
     pub(crate) run: &'a RunFacts,
@@ -52,8 +52,8 @@ impl Report for Comment<'_> {
     }
 }
 
-/// The comparisons as tests: a suite for each scenario, a case for each metric. Worse is a failure
-/// of a deciding metric; a comparison that is not settled is skipped.
+/// The comparisons as test results: a suite for each scenario, a case for each metric. *Worse* on a
+/// deciding metric is a failure; an open comparison is skipped.
 pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
     Chapter::of(scenarios.iter().map(|it| suite(ab_test, it)).collect())
 }
@@ -72,7 +72,7 @@ fn suite(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> Block {
     }))
 }
 
-/// Only the deciding comparison fails: the others are reported.
+/// Only the deciding comparison can fail; the others are only reported.
 fn outcome(found: &ComparisonFindings) -> Outcome {
     match found.result.verdict {
         Verdict::Worse if found.primary => Outcome::Failed,
@@ -90,7 +90,7 @@ fn of<'a>(
     cells.filter(move |it| it.candidate == candidate && it.baseline == baseline)
 }
 
-/// The comparisons of a scenario, each with that of the baseline with itself.
+/// The comparisons of a scenario, each next to that of the baseline with itself.
 fn table(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> [Block; 2] {
     let ratio = |it: &ComparisonFindings| verdicts::ratio(&it.result);
     let line = |case: &ComparisonFindings| {

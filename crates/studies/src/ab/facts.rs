@@ -1,24 +1,24 @@
-//! The result of a run that was made for a comparison.
+//! The result of an A/B test.
 
 use serde::Serialize;
 
 use crate::common::facts::Decision;
 use crate::kind::StudyFacts;
 
-/// A comparison that is over.
+/// The result of an A/B test.
 #[derive(Clone, Debug, Serialize)]
 pub struct AbTestFindings {
     /// Label of the variant that is judged.
     pub candidate: String,
-    /// Label of the variant it is compared with.
+    /// Label of the variant that it is compared with.
     pub baseline: String,
-    /// Label of the baseline's other self.
+    /// Label of the baseline's second process.
     pub again: String,
     pub decision: Decision,
-    /// Why, in a sentence with its full stop.
+    /// The reason for the decision, as a sentence with its full stop.
     pub text: String,
-    /// Another cause that the difference may have, and what to do, as sentences; none if it has
-    /// none.
+    /// Another possible cause of the difference, and the remedy, in sentences; none if there is no
+    /// other cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! A run made for a comparison: the deciding metric is judged after every block, by intervals that
-//! hold at all looks together.
+//! A/B tests: the deciding metric is judged after every block, by intervals that hold over all
+//! looks together.
 
 pub mod chapter;
 pub mod facts;
@@ -26,11 +26,11 @@ use crate::common::trials::blocks_complete;
 use crate::kind::{Analysed, Next, StudyFindings, StudyKind};
 use facts::AbTestFindings;
 
-/// Share of runs of equal gateways in which the deciding verdict may be wrong in any scenario, and
-/// share of runs in which the baseline may differ from itself in any.
+/// Share of runs of equal gateways in which the deciding verdict may be wrong in any scenario; also
+/// the share of runs in which the baseline may differ from itself in any scenario.
 const ALPHA: f64 = 0.05;
 
-/// The part of each share that the sign test of spoiled blocks takes; that test holds at all looks
+/// The part of each share that goes to the sign test of spoiled blocks, which holds over all looks
 /// together. The looks at the metric take the rest.
 const SPOILED_PART: f64 = 0.1;
 
@@ -38,7 +38,7 @@ const SPOILED_PART: f64 = 0.1;
 /// 2009).
 const LAYOUT_MAX: f64 = 0.03;
 
-/// The comparison by the deciding metric, at this look.
+/// The comparison by the deciding metric at this look.
 pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Comparison> {
     let scenarios = plan.scenarios.len();
     let look = looks(ab_test, scenarios)?.look(&cell.pair, SMALLEST_EFFECT);
@@ -46,7 +46,7 @@ pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Compari
     cell.weighed(look.map(|look| look.comparison), spoiled)
 }
 
-/// The looks at one of several scenarios, which share the error rate in equal parts (Bonferroni).
+/// The planned looks at one of several scenarios, which share the error rate equally (Bonferroni).
 fn looks(ab_test: &AbTest, scenarios: usize) -> Option<Sequential> {
     let share = (1.0 - SPOILED_PART) * share_of_each(scenarios);
     Sequential::plan(ab_test.blocks_max as usize, share)
@@ -56,8 +56,7 @@ fn share_of_each(scenarios: usize) -> f64 {
     ALPHA / scenarios.max(1) as f64
 }
 
-/// Reports whether the deciding metric is settled in every scenario of a run that may be
-/// unfinished.
+/// Reports whether the deciding metric is settled in every scenario. The run may be unfinished.
 fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
     let context = Context::of(run);
     let collected = Collected::from_trials(&context)?;
@@ -77,7 +76,7 @@ fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
 }
 
 impl StudyKind for AbTest {
-    /// Ends the blocks that decide, if the comparison is settled.
+    /// Ends the deciding blocks if the comparison is settled.
     fn after_block(&self, dir: &Path, done: u32, next: u32) -> Result<Next, StoreError> {
         if !self.decides_in(next) || !is_settled(&Run::open(dir)?, self)? {
             return Ok(Next::Continue);
@@ -105,13 +104,13 @@ fn headlines(found: &AbTestFindings) -> Vec<Sentence> {
     all.map(sentence).collect()
 }
 
-/// Differences of a gateway from itself, in a run that loads it twice: each makes the verdicts of
-/// the scenario by that metric doubtful.
+/// Differences of a gateway from itself, in a run that loads it twice. Each makes the scenario's
+/// verdicts on that metric doubtful.
 pub(crate) fn differences_from_itself(
     context: &Context,
     scenario: &ScenarioFindings,
 ) -> Vec<Sentence> {
-    // A run that is made for a comparison has a separate verdict on that.
+    // An A/B test has its own verdict on that.
     if context.plan.study.ab().is_some() {
         return Vec::new();
     }
@@ -135,7 +134,7 @@ pub(crate) fn differences_from_itself(
     found.map(sentence).collect()
 }
 
-/// Reports whether two variants are one gateway with the same settings.
+/// Reports whether two variants are the same gateway with the same settings.
 fn is_same(one: &Variant, other: &Variant) -> bool {
     let of = |variant: &Variant| match variant {
         Variant::Gateway { folder, setup, .. } => Some((folder.clone(), setup.clone())),
@@ -186,8 +185,8 @@ fn findings(context: &Context, ab_test: &AbTest, scenarios: &[ScenarioFindings])
     }
 }
 
-/// A caution about a difference so small that the layout of the two programs may make it. Blocks
-/// start the same two programs, so no number of them averages it out.
+/// A caution if the difference is so small that the layout of the two programs may cause it. All
+/// blocks start the same two programs, so more blocks do not average it out.
 fn layout(
     context: &Context,
     ab_test: &AbTest,
@@ -214,7 +213,7 @@ fn layout(
     })
 }
 
-/// The comparison of these two by the deciding metric, in each scenario.
+/// The comparison of these two variants by the deciding metric, in each scenario.
 fn deciding<'a>(
     scenarios: &'a [ScenarioFindings],
     candidate: &str,
@@ -255,7 +254,7 @@ fn decide(
     } else {
         (Decision::Fine, "is better than, or as good as,")
     };
-    // The scenario that decided; of several that are better, the first.
+    // The scenario that decided; if several are better, the first one.
     let decided = |it: &ComparisonFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
         Decision::Fine => it.result.verdict == Verdict::Better,
@@ -278,8 +277,8 @@ fn decide(
     (decision, format!("{candidate} {word} {baseline}: {why}"))
 }
 
-/// The reason why a scenario has no comparison by the deciding metric; none if there are only too
-/// few blocks.
+/// The reason why a scenario has no comparison by the deciding metric; none if it only has too few
+/// blocks.
 fn not_compared(ab_test: &AbTest, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
     let labels = [&ab_test.candidate, &ab_test.baseline, &ab_test.again];
     let rows = || labels.iter().filter_map(move |label| scenario.row(label));
@@ -334,13 +333,13 @@ mod tests {
         }
     }
 
-    /// Values of blocks whose logarithms differ by this deviation.
+    /// Values of blocks whose logarithms have this standard deviation.
     fn values(noise: &mut Noise, deviation: f64) -> Vec<f64> {
         let block = |_| (deviation * noise.normal()).exp();
         (0..BLOCKS).map(block).collect()
     }
 
-    /// Reports whether a run of these values ever calls the two different.
+    /// Reports whether any look at these values calls the two variants different.
     fn differs(looks: &Sequential, pair: &Pair) -> bool {
         (MIN_BLOCKS..=BLOCKS as usize).any(|blocks| {
             let so_far = Pair {
@@ -357,8 +356,8 @@ mod tests {
         })
     }
 
-    /// Shares of runs of equal gateways, in this number of scenarios, that call the candidate
-    /// different from the baseline, and the baseline from itself, in any of them.
+    /// The shares of runs of equal gateways, over this number of scenarios, that call the candidate
+    /// different from the baseline, and the baseline different from itself, in any scenario.
     fn wrong(scenarios: usize) -> (f64, f64) {
         let looks = looks(&ab_test(), scenarios).unwrap();
         let mut noise = Noise::seeded(7);
@@ -387,7 +386,7 @@ mod tests {
     fn ten_scenarios_of_equal_gateways_are_wrong_together_as_rarely_as_one() {
         for scenarios in [1, 10] {
             let (verdicts, vetoes) = wrong(scenarios);
-            // Two standard errors of 300 runs are 2.5 per cent.
+            // Two standard errors of a share of 300 runs are 2.5 percentage points.
             assert!(verdicts <= 0.075, "{verdicts} of {scenarios} scenarios");
             assert!(vetoes <= 0.075, "{vetoes} of {scenarios} scenarios");
         }

@@ -1,25 +1,25 @@
-//! A comparison of two gateways, and one of them twice.
+//! Plans an A/B test: two gateways, one of them twice.
 
 use gatebench_model::{AbTest, DecisiveMetric, LoadProfile, Phase, Plan, Study, Variant};
 
 use crate::choice::{Given, StudyChoice};
 
-/// Blocks in which a comparison measures the other metrics: the fewest that permit a verdict.
+/// Blocks in which an A/B test measures the other metrics: the minimum for a verdict.
 const OTHER_BLOCKS: u32 = 10;
 
-/// A comparison that a user requests: the gateways are the candidate, the baseline, and the
-/// baseline again.
+/// An A/B test that a user requests. The gateways are the candidate, the baseline, and the baseline
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AbChoice {
     /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// Leaves out the blocks in which the other metrics are measured.
+    /// Leaves out the blocks that measure the other metrics.
     pub only_deciding: bool,
 }
 
 impl StudyChoice for AbChoice {
-    /// None if the deciding metric has no separate blocks: only a load with both kinds of phases
-    /// can be divided.
+    /// Returns none if the deciding metric has no separate blocks: only a load that has both
+    /// deciding and other phases can be divided.
     fn other_blocks(&self, loads: &[&LoadProfile]) -> Option<u32> {
         let is_divided = loads.iter().all(|load| {
             let decides = |phase: &&Phase| self.metric.is_taken_from(phase);

@@ -1,4 +1,4 @@
-//! The metrics that both sides measured, and the ones that are judged.
+//! The metrics that both sides measured, and which of them are judged.
 
 use gatebench_model::{DecisiveMetric, Variant};
 use gatebench_report::{Unit, Validity};
@@ -35,7 +35,7 @@ pub(super) struct Side {
     pub(super) values: Vec<f64>,
     pub(super) estimate: Estimate,
     pub(super) validity: Validity,
-    /// Blocks that the gateway spoiled itself.
+    /// Blocks that the gateway itself spoiled.
     pub(super) spoiled: usize,
 }
 
@@ -45,8 +45,8 @@ pub(super) struct Candidate {
     pub(super) side: Side,
 }
 
-/// Everything of the candidate that the baseline measured under the same load too, what decides
-/// first.
+/// Returns every metric of the candidate that the baseline also measured under the same load, the
+/// deciding ones first.
 pub(super) fn of(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -80,8 +80,8 @@ pub(super) fn of(
     found
 }
 
-/// Finds places where the baseline has blocks of the deciding metric, and the candidate has none
-/// because its gateway spoiled them all.
+/// Finds places where the baseline has blocks of the deciding metric, but the candidate's gateway
+/// spoiled all of its own.
 pub(super) fn lost(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -100,8 +100,8 @@ pub(super) fn lost(
         .collect()
 }
 
-/// Places of the gateways of a run that have no value because the gateway spoiled every block, with
-/// the number of these blocks.
+/// Places at which a gateway of the run spoiled every block and therefore has no value, with the
+/// number of these blocks.
 pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<(Place, usize)> {
     let mut found = Vec::new();
     for scenario in &run.findings.scenarios {
@@ -155,15 +155,15 @@ pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
     }
 }
 
-/// The blocks of a run at a place; none if it has none that may be used.
+/// The blocks of a run at a place; none if no block is usable.
 pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     let row = row_of(&run.findings.scenarios, &place.scenario, &place.gateway)?;
     let found = row.metric(place.kind, place.metric)?;
     (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
-/// None if no block may be used, if one is not positive, or if something else limited a
-/// gateway's throughput: such a figure does not describe the gateway.
+/// None if no block is usable, if a value is not positive, or if something else limited a gateway's
+/// throughput, which then does not describe the gateway.
 fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
     if limited && control != Some(Control::Direct) {

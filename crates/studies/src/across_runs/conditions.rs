@@ -1,4 +1,4 @@
-//! The conditions that runs in one series share.
+//! The conditions that runs of one series share.
 
 use gatebench_model::Variant;
 use gatebench_store::FileDigest;
@@ -9,8 +9,8 @@ use super::differences::{json, machine_of, measured, unusual_accounting};
 /// Digits of a digest; enough to distinguish series.
 const DIGITS: usize = 12;
 
-/// A digest of machine, engine, scenario, load and the gateway's size; not of its version, nor of
-/// how long was measured.
+/// A digest of the machine, load generator, scenario, load and size of the gateway. It does not
+/// depend on the gateway's version or the length of the measurement.
 pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> String {
     let plan = &run.manifest.plan;
     let engine = run.manifest.external_generator.as_ref().map(|it| &it.name);
@@ -25,7 +25,7 @@ pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str)
         phase.map(|it| (&it.shape, &it.change)),
         size,
     );
-    // Appended, so that series of loads without these keep the digest that they have.
+    // Appended only if present, so that series of loads without these properties keep their digest.
     let failure = phase.and_then(|it| it.failure.as_ref()).map(json);
     let cold = if load.cold { "cold" } else { "" };
     let accounting = unusual_accounting(run).concat();

@@ -1,4 +1,5 @@
-//! The differences between two runs besides their figures, and their consequence for a comparison.
+//! The differences between two runs apart from their figures, and the consequences for a
+//! comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,29 +22,30 @@ const MACHINE: [&str; 5] = [
     "limits.cgroup_cpu",
 ];
 
-/// Facts of the kernel's accounting: under different accounting, CPU time is a different quantity.
-/// Runs of earlier versions do not have them.
+/// Facts about the kernel's accounting, which defines what CPU time includes. Runs of earlier
+/// versions do not have them.
 const ACCOUNTING: [&str; 2] = [
     "kernel.accounting.paravirt_time",
     "kernel.accounting.softirq",
 ];
 
-/// The word for accounting that the run does not record.
+/// The text for accounting that the run does not record.
 const UNKNOWN: &str = "unknown";
 
 /// The fact that is compared if neither of two runs records its accounting.
 const KERNEL: &str = "kernel.release";
 
-/// Earlier versions did not record accounting. Only unusual values separate a series from theirs.
+/// Unusual values. Only these separate a series from those of earlier versions, which did not record
+/// accounting.
 const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
     ("kernel.accounting.paravirt_time", "off"),
     ("kernel.accounting.softirq", "nobody"),
 ];
 
-/// Topics of the machine that may be why figures differ.
+/// Prefixes of facts about the machine that may explain different figures.
 const CIRCUMSTANCES: [&str; 4] = ["cpu.", "kernel.", "sysctls.", "memory."];
 
-/// Everything that differs, the gravest first.
+/// Returns all differences, the most serious first.
 pub(super) fn between(candidate: &RunSummary, baseline: &RunSummary) -> Vec<RunDifference> {
     let mut found = Differences {
         runs: [baseline, candidate],
@@ -65,9 +67,9 @@ pub(super) fn between(candidate: &RunSummary, baseline: &RunSummary) -> Vec<RunD
     found.all
 }
 
-/// Reports whether a gateway is the same in both: program, folder and settings. Unknown for one
-/// that somebody else started, and for one with a configuration of the user, whose content is not
-/// on record.
+/// Reports whether program, folder and settings of a gateway are the same in both runs. This is
+/// unknown for an attached gateway and for a user's own configuration, whose content is not
+/// recorded.
 pub(super) fn is_same_gateway(candidate: &RunSummary, baseline: &RunSummary, label: &str) -> bool {
     let known = |run: &RunSummary| {
         let identity = run.manifest.gateways.get(label)?;
@@ -78,7 +80,7 @@ pub(super) fn is_same_gateway(candidate: &RunSummary, baseline: &RunSummary, lab
     known(candidate).is_some_and(|own| known(baseline) == Some(own))
 }
 
-/// Reports whether a phase of a scenario sends the same in both, whatever its length.
+/// Reports whether a phase of a scenario sends the same load in both runs, whatever its length.
 pub(super) fn is_same_phase(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -98,8 +100,8 @@ fn sent(phase: &Phase) -> String {
     json(&(&phase.shape, &phase.change, &phase.failure))
 }
 
-/// A scenario without what no figure depends on: its texts for people, its family, and the requests
-/// that prove the policies before and after the load.
+/// Returns the scenario without the parts that influence no figure: its texts for people, its
+/// family, and the parity cases.
 pub(super) fn measured(scenario: &Scenario) -> Scenario {
     let mut measured = scenario.clone();
     measured.title = String::new();
@@ -111,7 +113,7 @@ pub(super) fn measured(scenario: &Scenario) -> Scenario {
     measured
 }
 
-/// Reports whether a scenario measures the same in both.
+/// Reports whether a scenario measures the same in both runs.
 pub(super) fn is_same_scenario(candidate: &RunSummary, baseline: &RunSummary, name: &str) -> bool {
     let scenario = |run: &RunSummary| {
         let scenario = run.manifest.plan.scenario(name)?;
@@ -120,7 +122,7 @@ pub(super) fn is_same_scenario(candidate: &RunSummary, baseline: &RunSummary, na
     scenario(candidate).is_some_and(|own| scenario(baseline) == Some(own))
 }
 
-/// The facts of the machine by name.
+/// The facts about the machine by name.
 pub(super) fn facts(run: &RunSummary) -> BTreeMap<&str, &str> {
     let facts = run.findings.environment.iter();
     facts
@@ -128,14 +130,14 @@ pub(super) fn facts(run: &RunSummary) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// The facts of the machine that figures cannot do without.
+/// The facts about the machine that must be equal for a comparison.
 pub(super) fn machine_of(run: &RunSummary) -> Vec<(String, String)> {
     let facts = facts(run);
     let known = |name: &&str| Some(((*name).to_owned(), (*facts.get(*name)?).to_owned()));
     MACHINE.iter().filter_map(known).collect()
 }
 
-/// The ways in which the kernel's accounting of CPU time differs from the usual.
+/// The unusual settings of the kernel's accounting of CPU time.
 pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     let facts = facts(run);
     let unusual = UNUSUAL_ACCOUNTING.iter();
@@ -143,15 +145,14 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
-/// Reports whether CPU time means the same in two runs.
+/// Whether CPU time means the same in two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
     /// Both record the same accounting.
     Alike,
-    /// Neither records this part of it, and their kernels do not differ as far as they are
-    /// recorded.
+    /// Neither run records this fact, and their kernels do not differ as far as they are recorded.
     Assumed(&'static str),
-    /// This fact of the baseline and of the candidate differs, or only one of them records it.
+    /// This fact differs between baseline and candidate, or only one of them records it.
     Unlike(&'static str, [String; 2]),
 }
 
@@ -162,7 +163,7 @@ impl CpuTime {
     }
 }
 
-/// The accounting of CPU time that two runs record.
+/// Compares the accounting of CPU time that two runs record.
 pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime {
     let facts = [baseline, candidate].map(facts);
     let values = |name: &str| {
@@ -183,9 +184,9 @@ pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime
     found
 }
 
-/// The JSON of a value, to compare two values exactly.
+/// The JSON of a value, for exact comparisons.
 pub(super) fn json(value: &impl Serialize) -> String {
-    // Maps with keys that are no strings do not occur in plans; two such would be called different.
+    // Plans contain no maps with keys other than strings; such maps would be called different.
     serde_json::to_string(value).unwrap_or_default()
 }
 
@@ -196,7 +197,7 @@ struct Differences<'a> {
 }
 
 impl Differences<'_> {
-    /// Notes what baseline and candidate are, in this order, where they differ.
+    /// Adds a difference if the values of baseline and candidate, in this order, differ.
     fn add(&mut self, weight: Weight, what: impl Into<String>, [baseline, candidate]: [String; 2]) {
         if baseline != candidate {
             let what = what.into();
@@ -209,7 +210,7 @@ impl Differences<'_> {
         }
     }
 
-    /// Notes what each of the two runs is, where they differ.
+    /// Adds a difference if the values of the two runs differ.
     fn each(
         &mut self,
         weight: Weight,
@@ -338,7 +339,7 @@ impl Differences<'_> {
         }
     }
 
-    /// Notes the differences of a gateway that both runs have.
+    /// Adds the differences of a gateway that both runs have.
     fn gateway(&mut self, label: &str) {
         let identities = self.runs.map(|run| run.manifest.gateways.get(label));
         let of = |what: fn(&GatewayIdentity) -> String| {
@@ -359,12 +360,13 @@ impl Differences<'_> {
     }
 }
 
-/// `5,000 requests/s, reload at 3s`.
+/// Describes a phase: `5,000 requests/s, reload at 3s`.
 fn in_words(phase: &Phase) -> String {
     loads::in_words(&phase.shape) + &change_words(phase)
 }
 
-/// The phases of a run by name, those of a scenario's own load with its name.
+/// The phases of a run by name. The phases of a scenario's own load have the scenario in their
+/// name.
 fn phases<'a>(run: &'a RunSummary) -> BTreeMap<String, &'a Phase> {
     let plan = &run.manifest.plan;
     let common = plan.load.phases.iter();
@@ -376,8 +378,8 @@ fn phases<'a>(run: &'a RunSummary) -> BTreeMap<String, &'a Phase> {
     common.chain(own).collect()
 }
 
-/// The names that either run has, those of the candidate first, and whether the baseline and the
-/// candidate have them.
+/// All names that either run has, first those of the candidate, and whether the baseline and the
+/// candidate have each.
 fn names<'a>(
     runs: [&'a RunSummary; 2],
     of: fn(&'a Plan) -> Vec<&'a str>,

@@ -1,4 +1,5 @@
-//! Comparisons of runs: two, one against a baseline of several, and all of a folder over time.
+//! Comparisons between runs: of two, of one with a baseline of several, and of all runs in a folder
+//! over time.
 
 mod cells;
 pub mod compare;
@@ -16,12 +17,12 @@ use compare::facts::RunLine;
 pub use compare::{compare, compare_with_baseline};
 pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history};
 
-/// A run and its findings, under the name that a reader knows.
+/// A run and its findings, under the name that the reader knows.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
-    /// The name: its directory as the user wrote it, or as the folder of runs has it.
+    /// The directory, as the user wrote it or as it is called in the folder of runs.
     pub name: String,
-    /// Its own findings.
+    /// The findings of this run.
     pub findings: Findings,
     manifest: Manifest,
 }
@@ -29,7 +30,7 @@ pub struct RunSummary {
 /// Analyses a run for a comparison with others.
 ///
 /// # Errors
-/// [`StoreError`] naming the file, where histograms, series or rendered files cannot be read.
+/// [`StoreError`], which names the file, if histograms, series or rendered files cannot be read.
 pub fn summarise(name: impl Into<String>, run: &Run) -> Result<RunSummary, StoreError> {
     Ok(RunSummary {
         name: name.into(),

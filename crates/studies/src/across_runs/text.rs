@@ -1,4 +1,4 @@
-//! Comparisons of runs in sentences.
+//! Sentences on comparisons between runs.
 
 use gatebench_report::Validity;
 use gatebench_report::format::{counted, listed, quantity, ratio_and_interval};
@@ -10,15 +10,15 @@ use super::compare::facts::{CellFindings, CompareMode, Control, RunDifference, W
 use crate::common::comparisons::{is_open, verdict_words};
 use crate::common::facts::Decision;
 
-/// Beyond this factor runs differ too much in their blocks to be of one kind.
+/// Runs whose numbers of blocks differ by more than this factor are too different for one baseline.
 const BLOCKS_ALIKE_MAX: f64 = 1.5;
 
-/// The caution on intervals between two runs.
+/// The caution about intervals between two single runs.
 pub(super) const ONE_RUN_EACH: &str = "One run each: the intervals cover differences between blocks, but not those \
     between two runs on this machine. For a gate, set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
 
-/// `proxy-json, mine: 26.1 µs CPU/request instead of 24.0 at 5,000 requests/s, 1.09× (1.06–1.12):
-/// worse.`
+/// The comparison in a sentence: `proxy-json, mine: 26.1 µs CPU/request instead of 24.0 at 5,000
+/// requests/s, 1.09× (1.06–1.12): worse.`
 pub(super) fn cell(
     place: &Place,
     result: &Comparison,
@@ -58,8 +58,8 @@ pub(super) fn cell(
     )
 }
 
-/// ` It spoiled 3 blocks of this run itself, which count against it.`; nothing if none was
-/// spoiled.
+/// The sentence about spoiled blocks, ` It spoiled 3 blocks of this run itself, which count against
+/// it.`; empty if no block was spoiled.
 fn spoiled(own: &Side, other: &Side) -> String {
     let of = |side: &Side, whose: &str| {
         let blocks = counted(side.spoiled as u64, "block");
@@ -89,7 +89,7 @@ fn verdict(verdict: Verdict, mode: CompareMode, (own, other): (&Side, &Side)) ->
     }
 }
 
-/// The sentence for a gateway that left nothing to compare.
+/// The sentence for a gateway that spoiled every block, so that nothing can be compared.
 pub(super) fn lost(place: &Place) -> String {
     format!(
         "{} itself spoiled every block of {} in this run, so nothing of it can be compared; the report of that run states the reason.",
@@ -116,7 +116,7 @@ pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
     )
 }
 
-/// The sentence for runs of which none records how its kernel accounts for CPU time.
+/// The sentence for runs of which none records its kernel's accounting of CPU time.
 pub(super) fn accounting_assumed(fact: &str) -> String {
     format!(
         "The runs do not record {fact}: their CPU time is compared as if it were the same quantity, because nothing \
@@ -133,7 +133,7 @@ pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> St
     )
 }
 
-/// The sentence for a run of a baseline whose CPU time is left out of it.
+/// The sentence for a run of the baseline whose CPU time is not used.
 pub(super) fn without_cpu_time(
     run: &RunSummary,
     fact: &str,
@@ -154,7 +154,7 @@ fn or_nothing(value: &str) -> &str {
     }
 }
 
-/// A control has moved.
+/// The sentence for a control that changed.
 pub(super) fn machine_changed(control: &CellFindings) -> String {
     let what = match control.control {
         Some(Control::Direct) => "the direct variant has no gateway".to_owned(),
@@ -166,7 +166,7 @@ pub(super) fn machine_changed(control: &CellFindings) -> String {
     )
 }
 
-/// The decision in words.
+/// The decision as text.
 pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     let wanted = |it: &&&CellFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
@@ -193,7 +193,7 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     format!("{word}: {why}")
 }
 
-/// A baseline that is not one yet.
+/// The sentence for a baseline with too few runs.
 pub(super) fn too_few_runs(runs: usize) -> String {
     format!(
         "The baseline has {} that can be compared; {MIN_RUNS} are needed to measure how much runs differ.",
@@ -201,7 +201,8 @@ pub(super) fn too_few_runs(runs: usize) -> String {
     )
 }
 
-/// Runs with more blocks scatter less, so the interval is too narrow for a candidate with fewer.
+/// The sentence for runs that differ in their number of blocks. Runs with more blocks vary less, so
+/// the interval would be too narrow for a candidate with fewer.
 pub(super) fn unlike_in_blocks(candidate: &RunSummary, runs: &[&RunSummary]) -> Option<String> {
     let blocks = |run: &RunSummary| f64::from(run.findings.run.blocks_complete.max(1));
     let own = blocks(candidate);

@@ -1,4 +1,4 @@
-//! The requests that a load loses to changes through an admin interface.
+//! The requests that a load loses because of changes through an admin interface.
 
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
 use gatebench_report::format::{counted, grouped, percent};
@@ -15,7 +15,7 @@ const EXPLANATION: &str = "A request is lost if it got no response, or a wrong o
      changed. For each change: the median of the blocks with their range. Losses in whole seconds before the first \
      change count against the trial.";
 
-/// The requests lost in the loads of a name: over all blocks, and block by block.
+/// The requests lost in all loads of one name: over all blocks, and block by block.
 #[derive(Default)]
 struct Losses<'a> {
     place: Place<'a>,
@@ -25,7 +25,7 @@ struct Losses<'a> {
     sent: u64,
     unanswered: u64,
     wrong: u64,
-    /// Of each block, for each change.
+    /// The losses for each change, block by block.
     each: Vec<f64>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Losses<'a> {
         places.iter().flat_map(of_place).collect()
     }
 
-    /// Of the loads of that name; none if nothing was changed under them.
+    /// Counts the losses in the loads of that name; none if nothing was changed during them.
     fn of(place: Place<'a>, name: &'a str, records: &[&'a TrialRecord]) -> Option<Self> {
         let mut found = Self {
             place,
@@ -103,7 +103,7 @@ pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
         .collect()
 }
 
-/// A row for each load under which a gateway was changed; none if none was.
+/// A row for each load during which a gateway was changed; none if there was no such load.
 pub(super) fn section(context: &Context) -> Option<Section> {
     let rows: Vec<FigureRow> = Losses::all(context).iter().map(Losses::row).collect();
     let column = |head: [&str; 2]| FigureColumn::new(head, Unit::Count);

@@ -1,4 +1,4 @@
-//! The times that admin interfaces took for a route, and the times until the gateways acted on it.
+//! How long calls to admin interfaces take, and how long gateways take to act on them.
 
 mod losses;
 
@@ -20,7 +20,8 @@ const EXPLANATION: &str = "Calls are made one after the other, each on a separat
      calls that were not made for lack of time would have been among the longest. p50 is the median of the blocks \
      with their range; p90 and p99 are over the calls of all blocks, if ten of them are longer.";
 
-/// The rounds and calls of all trials, and their losses in the loads; empty if none has any.
+/// The tables of all calls, after the loads and under them, and of the losses in the loads; empty
+/// if there were no calls.
 pub(crate) fn sections(context: &Context) -> Vec<Section> {
     let calls = section(context);
     calls.into_iter().chain(losses::section(context)).collect()
@@ -31,12 +32,12 @@ pub(crate) fn sections(context: &Context) -> Vec<Section> {
 struct Place<'a> {
     variant: &'a str,
     scenario: &'a str,
-    /// True if several scenarios have an admin interface.
+    /// True if calls are made in several scenarios.
     is_one_of_several: bool,
 }
 
 impl<'a> Place<'a> {
-    /// All of them, each with its completed trials.
+    /// All places, each with its completed trials.
     fn all(context: &Context<'a>) -> Vec<(Self, Vec<&'a TrialRecord>)> {
         let plan = context.plan;
         let called = || plan.scenarios.iter().filter(|it| it.admin.is_some());
@@ -56,7 +57,7 @@ impl<'a> Place<'a> {
         places.collect()
     }
 
-    /// `caddy · create, 1,000 routes`, or `caddy · create in admin-1000`.
+    /// The name of a row: `caddy · create, 1,000 routes`, or `caddy · create in admin-1000`.
     fn name(&self, what: &str, routes: u64) -> String {
         let Self {
             variant, scenario, ..
@@ -69,7 +70,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The calls of all trials; none if none has any.
+/// The table of the calls of all trials; none if there were no calls.
 fn section(context: &Context) -> Option<Section> {
     let mut rows = Vec::new();
     for (place, records) in Place::all(context) {
@@ -104,7 +105,7 @@ fn after_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     verbs.map(|verb| row(verb, place, &rounds)).collect()
 }
 
-/// A row for each call under each load that had any.
+/// A row for each call under each load that had calls.
 fn under_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     let phases = || records.iter().flat_map(|record| &record.phases);
     let of_phase = |name: &str| {
@@ -115,7 +116,7 @@ fn under_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     called(records).into_iter().flat_map(of_phase).collect()
 }
 
-/// The names of the loads under which there were calls, each once.
+/// The distinct names of the loads during which there were calls.
 fn called<'a>(records: &[&'a TrialRecord]) -> Vec<&'a str> {
     let phases = records.iter().flat_map(|record| &record.phases);
     let with_calls = phases.filter(|phase| phase.admin.is_some());
@@ -134,7 +135,8 @@ fn row_under(
     let routes = records.iter().map(|it| it.routes).max().unwrap_or(0);
     let mut cells: Vec<FigureCell> = [calls, failed, unmade].map(count).into();
     cells.extend(figures(&took));
-    // Its effect is not polled under a load: the requests would be a load themselves.
+    // During a load, the effect of a call is not polled, because the polling requests would add
+    // load.
     cells.extend((0..4).map(|_| FigureCell::default()));
     let name = place.name(&format!("{} under '{phase}'", verb.as_str()), routes);
     FigureRow {
@@ -173,7 +175,7 @@ fn of_blocks<'a, R>(
     blocks
 }
 
-/// p50, p90, p99 and the longest.
+/// Returns p50, p90, p99 and the maximum.
 fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     let mut all: Vec<u64> = blocks.concat();
     all.sort_unstable();
@@ -190,7 +192,7 @@ fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     [cell(&medians), of_all(90.0), of_all(99.0), cell(&longest)]
 }
 
-/// The smallest value that this percentage of the values does not exceed.
+/// The smallest value that at least this percentage of the values does not exceed.
 fn nearest_rank(sorted: &[u64], percentile: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|it| *it as f64)

@@ -1,4 +1,4 @@
-//! The bottleneck: the part that was full at the rates that missed the objective.
+//! The bottleneck: the component that was full at the rates that missed the objective.
 
 use gatebench_model::{Plan, Variant};
 use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
@@ -9,13 +9,13 @@ use super::replay::counted;
 use crate::common::cpu::{cores_busy, usable_cores};
 use crate::common::gates::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 
-/// Share of its cores from which on a gateway is called full. Under an objective for a percentile
-/// it is missed before every moment is used: a queue at 70 % of its capacity has three requests in
-/// it where one at rest has one.
+/// Share of its cores from which on a gateway is called full. It misses an objective for a
+/// percentile before its cores are fully busy: at 70 % utilisation, a queue has three times as many
+/// requests in it as at rest.
 const GATEWAY_FULL: f64 = 0.70;
 
-/// The part that was full in most of the missed steps near the result, or else of the other missed
-/// steps; none if no step missed.
+/// The component that was full in most of the missed steps near the result or, without such steps,
+/// in most of the other missed steps; none if no step missed.
 pub(super) fn of_repeats(
     plan: &Plan,
     variant: &Variant,
@@ -65,7 +65,7 @@ fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
     } else if gateway >= GATEWAY_FULL {
         Bottleneck::Gateway
     } else if is_waiting && !is_disturbed(phase) {
-        // Runnable without a core, which no other process of the machine had.
+        // The load generator waited for a core that no process outside the run used.
         match who {
             Bottleneck::EngineAndUpstream => who,
             _ => Bottleneck::Engine,
@@ -75,7 +75,7 @@ fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
     }
 }
 
-/// Engine or upstream, whichever has less of its cores left; both together if they share them.
+/// Load generator or upstream, whichever has the busier cores; both together if they share cores.
 fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     let placement = &plan.placement;
     let (engine, upstream) = (
@@ -100,9 +100,9 @@ fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     }
 }
 
-/// Of equally frequent ones the first.
+/// Returns the most frequent bottleneck; of equally frequent ones, the first.
 fn most_frequent(all: &[Bottleneck]) -> Option<Bottleneck> {
     let count = |wanted: &Bottleneck| all.iter().filter(|it| *it == wanted).count();
-    // The last of equals is taken, so the first comes last.
+    // `max_by_key` returns the last of several maxima, so the order is reversed.
     all.iter().rev().max_by_key(|it| count(it)).copied()
 }

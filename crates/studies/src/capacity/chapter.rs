@@ -1,4 +1,4 @@
-//! A search for capacity: a row for each gateway, and a curve for each.
+//! The report of a search for capacity: a row and a curve for each gateway.
 
 use gatebench_report::axis::Axis;
 use gatebench_report::chapter::{
@@ -22,11 +22,11 @@ const TITLE: &str = "Capacity";
 const CURVE: &str = "Steps of equal rate together. Held and missed count steps; response times count from when a request was due; \
      cores are those kept busy.";
 
-/// The explanation of the drawing of a curve.
+/// The explanation of the symbols in the drawing of a curve.
 const DRAWING: &str = "full: every step held; hollow: one missed; dotted line and band: the sustained rate and its interval; \
      thin line: half of the steps hold";
 
-/// A column with its unit, and its number of a row, which may be missing.
+/// A column with its unit, and the function that returns a row's value, which may be missing.
 type Figure<T> = ([&'static str; 2], Unit, fn(&T) -> Option<f64>);
 
 impl StudyFacts for CapacityFindings {
@@ -38,7 +38,7 @@ impl StudyFacts for CapacityFindings {
         Some(chapter(self, palette))
     }
 
-    /// Open if a gateway or a number of cores has no result.
+    /// Open if a gateway, or a number of cores, has no result.
     fn decision(&self) -> Option<Decision> {
         let has_rate = |it: &GatewayCapacity| {
             let response = it.response.as_ref();
@@ -114,11 +114,11 @@ fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &
     Block::card(class, blocks)
 }
 
-/// Rates beyond this multiple of the result are only in the table, because the search goes far
+/// Rates above this multiple of the result appear only in the table, because the search goes far
 /// beyond it.
 const BEYOND_RATE_MAX: f64 = 1.25;
 
-/// A line of a chart: its label, its style, and its value at a point.
+/// A line of a chart: its label, its style, and the function that returns its value at a point.
 type Drawn = (
     &'static str,
     &'static str,
@@ -137,8 +137,8 @@ const CORES: [Drawn; 3] = [
     ("upstream", "curve thin dashed", |it| it.upstream_cores),
 ];
 
-/// Draws response times over the offered rate with the objective, and below them the cores that
-/// were kept busy; `class` sets the colour of the gateway. None with fewer than two points.
+/// Draws response times over the offered rate with the objective, and below them the busy cores;
+/// `class` sets the colour of the gateway. None if there are fewer than two points.
 fn draw(
     id: &str,
     capacity: &CapacityFindings,
@@ -181,7 +181,7 @@ fn draw(
     Some(chart.draw())
 }
 
-/// The values of a line.
+/// The points of a line.
 fn series(points: &[&CapacityPoint], (label, style, value): Drawn, class: &str) -> Series {
     let place = |it: &&CapacityPoint| Some((it.offered_per_second, value(it)?));
     Series {
@@ -193,7 +193,8 @@ fn series(points: &[&CapacityPoint], (label, style, value): Drawn, class: &str) 
     }
 }
 
-/// Response times, with the p99 of each rate: full if every step held, hollow if one missed.
+/// Response times, with a point for the p99 of each rate: full if every step held, hollow if one
+/// missed.
 fn times(capacity: &CapacityFindings, points: &[&CapacityPoint], class: &str) -> Panel {
     let bound = |bound: &ObjectiveBound| {
         let below = bound.below_ns as f64;
@@ -259,7 +260,7 @@ fn cores(points: &[&CapacityPoint], class: &str) -> Panel {
     }
 }
 
-/// The gateways, a row each.
+/// The table of the gateways, a row each.
 fn table(found: &CapacityFindings) -> Table {
     let rows = found.gateways.iter().map(|it| Row {
         absence: it.response.is_none().then(|| "no result".into()),
@@ -291,7 +292,7 @@ fn table(found: &CapacityFindings) -> Table {
     Table::of_lanes(rows.collect(), vec![together])
 }
 
-/// The steps of a gateway, a row for each rate.
+/// The table of a gateway's steps, a row for each rate.
 fn curve(found: &GatewayCapacity) -> Table {
     let points = &found.curve;
     let offered = points.iter().map(|it| it.offered_per_second);
@@ -319,7 +320,7 @@ fn curve(found: &GatewayCapacity) -> Table {
     Table::of_lanes(rows.collect(), vec![together])
 }
 
-/// The variant, with its scenario if there are several.
+/// The label of the variant, with its scenario if there are several scenarios.
 fn name(found: &CapacityFindings, of: &GatewayCapacity) -> String {
     let is_same = |it: &GatewayCapacity| it.scenario == of.scenario;
     if found.gateways.iter().all(is_same) {
@@ -366,7 +367,7 @@ fn responses(all: &[GatewayCapacity]) -> Lane {
     }
 }
 
-/// The rates at which half of the steps hold; none if none was found.
+/// The rates at which half of the steps hold; none if no gateway has such a rate.
 fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     let half = |it: &GatewayCapacity| match it.response.as_ref()? {
         Response::Found(Sustained { half, .. }) | Response::Lapsing { half, .. } => {
@@ -390,13 +391,13 @@ fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     })
 }
 
-/// `19.7–20.3k`; empty if there is no interval.
+/// An interval, `19.7–20.3k`; empty if there is none.
 fn range(rate: &Rate, scale: &UnitScale) -> String {
     let range = rate.interval.map(|it| scale.range(it.low, it.high));
     range.unwrap_or_default()
 }
 
-/// A figure of all rows in one scale; none if no row has it.
+/// The values of a column in one scale; none if no row has a value.
 fn lane<T>(all: &[T], (head, unit, figure): &Figure<T>) -> Option<Lane> {
     let values: Vec<Option<f64>> = all.iter().map(figure).collect();
     values.iter().any(Option::is_some).then_some(())?;

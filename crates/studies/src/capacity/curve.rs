@@ -1,4 +1,4 @@
-//! The curve of a gateway: every step, those of equal rate added up.
+//! The curve of a gateway: all its steps, those of equal rate merged.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::common::cpu::cores_busy;
 use crate::common::digest::{Digest, answered_sums, percentile_of_sent};
 use crate::common::facts::CurveMetric;
 
-/// A histogram without values that grows as needed, in nanoseconds.
+/// An empty histogram that grows as needed, in nanoseconds.
 pub(super) fn empty() -> Histogram<u64> {
     let mut histogram =
         Histogram::new_with_bounds(1, 1_000_000, 3).expect("these bounds are in order");
@@ -22,7 +22,7 @@ pub(super) fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// Steps whose rates are alike within the resolution.
+/// Steps whose rates are equal within the resolution.
 #[derive(Default)]
 struct Bin {
     histogram: Option<Histogram<u64>>,
@@ -34,13 +34,13 @@ struct Bin {
     intended: f64,
     response_count: u64,
     response_sum_ns: f64,
-    /// Of gateway, engine and upstream: cores busy times seconds, where they were sampled.
+    /// Busy core seconds of gateway, load generator and upstream, if they were sampled.
     busy: [Option<f64>; 3],
     held: u32,
     missed: u32,
 }
 
-/// The curve of these trials, by rising rate. Trials that were interrupted have steps, too.
+/// The curve of these trials, by rising rate. Interrupted trials also have steps.
 pub(super) fn of_trials(trials: &[&StoredTrial]) -> Result<Vec<CapacityPoint>, StoreError> {
     let mut bins: BTreeMap<i64, Bin> = BTreeMap::new();
     for trial in trials {
@@ -58,8 +58,8 @@ pub(super) fn of_trials(trials: &[&StoredTrial]) -> Result<Vec<CapacityPoint>, S
     Ok(bins.values().map(Bin::point).collect())
 }
 
-/// The point where throughput over mean response time is largest (Kleinrock); none if that is an
-/// end of the curve, beyond which it may be larger.
+/// The point at which throughput divided by mean response time is largest (Kleinrock). None if that
+/// is an end of the curve, because the quotient may be larger beyond it.
 pub(super) fn knee_of(curve: &[CapacityPoint]) -> Option<CurveKnee> {
     let points: Vec<(f64, f64)> = curve
         .iter()
@@ -89,7 +89,7 @@ impl Bin {
         self.failed += error_share(phase) * phase.counts.intended as f64;
         self.unanswered += unanswered(phase);
         if let Some(response) = response {
-            // A histogram that grows takes every value that another one holds.
+            // A histogram that grows accepts every value of another one.
             let _ = self.histogram.get_or_insert_with(empty).add(response);
         }
         for sum in answered_sums(phase, CurveMetric::Response) {

@@ -1,4 +1,4 @@
-//! The highest rates that hold an objective, and how many cores a rate takes.
+//! The highest rates that hold an objective, and the number of cores that a rate takes.
 
 use gatebench_report::Validity;
 use gatebench_stats::capacity::Response;
@@ -10,20 +10,20 @@ use serde::Serialize;
 pub struct CapacityFindings {
     /// The objective that a rate must hold, as in `p99<10ms, errors<0.1%`.
     pub objective: String,
-    /// The bounds of response times in it, by rising percentile.
+    /// The bounds on response times in it, by rising percentile.
     pub bounds: Vec<ObjectiveBound>,
     /// The method of the search, in sentences.
     pub method: String,
     /// The gateways, scenario by scenario.
     pub gateways: Vec<GatewayCapacity>,
-    /// The cores for the rate that the user requested; empty without such a rate.
+    /// The cores for the rate that the user requested; empty if no rate was requested.
     pub sizings: Vec<SizingFindings>,
 }
 
 /// A bound of the response time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ObjectiveBound {
-    /// In 0 to 100.
+    /// The percentile, from 0 to 100.
     pub percentile: f64,
     /// The sign before the bound, `<` or `<=`.
     pub sign: &'static str,
@@ -38,33 +38,34 @@ pub struct GatewayCapacity {
     pub scenario: String,
     /// Label of the variant.
     pub variant: String,
-    /// Cores that it could use.
+    /// The number of cores that it could use.
     pub cores: f64,
     /// The result; none if no repeat was completed.
     #[serde(rename = "answer")]
     pub response: Option<Response>,
     /// Limited if the result is a lower bound.
     pub validity: Validity,
-    /// Why it is a lower bound, and what to do about it, in sentences.
+    /// The reasons why it is a lower bound, and the remedies, in sentences.
     pub limits: Vec<String>,
-    /// The part that was full at the rates that just missed the objective; none if it is unknown.
+    /// The component that was full at the rates that just missed the objective; none if it is
+    /// unknown.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
-    /// Requests per second for each core that it could use, at the sustained rate.
+    /// Requests per second at the sustained rate, for each core that it could use.
     pub per_core_per_second: Option<f64>,
-    /// CPU time per request in the longest steps that held, by median.
+    /// CPU time per request in the longest steps that held: the median over the repeats.
     pub cpu_ns_per_request: Option<f64>,
-    /// Most anonymous memory of any step.
+    /// The largest anonymous memory in any step.
     pub memory_bytes: Option<f64>,
-    /// The throughput of the same number of connections without a schedule, by median over the
+    /// The throughput of the same number of connections without a schedule: the median over the
     /// repeats.
     pub saturation_per_second: Option<f64>,
-    /// The same without a gateway.
+    /// The same throughput without a gateway.
     #[serde(rename = "floor_per_second")]
     pub direct_per_second: Option<f64>,
-    /// Where throughput over response time is largest; none if it lies at an end of the curve.
+    /// The knee; none if it would lie at an end of the curve.
     pub knee: Option<CurveKnee>,
-    /// Every step, those of equal rate together, by rising rate.
+    /// All steps by rising rate; steps of equal rate are merged.
     pub curve: Vec<CapacityPoint>,
     /// The result, in a sentence.
     pub text: String,
@@ -73,29 +74,29 @@ pub struct GatewayCapacity {
 /// The point of a curve at which throughput divided by response time is largest.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CurveKnee {
-    /// Responses per second there.
+    /// Responses per second at the knee.
     pub rate_per_second: f64,
-    /// Mean response time there.
+    /// Mean response time at the knee.
     pub mean_ns: f64,
 }
 
-/// The part that is full where the objective is missed.
+/// The component that is full where the objective is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
     /// The gateway's cores.
     Gateway,
-    /// The engine's.
+    /// The load generator's cores.
     Engine,
-    /// The upstream's.
+    /// The upstream's cores.
     Upstream,
-    /// Those that load generator and upstream share.
+    /// The cores that load generator and upstream share.
     EngineAndUpstream,
-    /// Nobody's: requests waited for something other than a core.
+    /// No cores: requests waited for something other than a core.
     Nothing,
 }
 
-/// Steps of one rate, within the resolution of the search.
+/// Steps whose rates are equal within the resolution of the search.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CapacityPoint {
     /// Arrivals per second that were offered.
@@ -114,15 +115,15 @@ pub struct CapacityPoint {
     pub error_share: f64,
     /// Cores that the gateway kept busy.
     pub gateway_cores: Option<f64>,
-    /// Cores that the engine kept busy.
+    /// Cores that the load generator kept busy.
     pub engine_cores: Option<f64>,
     /// Cores that the upstream kept busy.
     pub upstream_cores: Option<f64>,
-    /// Seconds that were measured.
+    /// The length of the measurement, in seconds.
     pub seconds: f64,
     /// Steps that held the objective.
     pub held: u32,
-    /// Steps that missed it, those among them that were disturbed.
+    /// Steps that missed it, including disturbed ones.
     pub missed: u32,
 }
 
@@ -136,9 +137,9 @@ pub struct SizingFindings {
     pub rate_per_second: f64,
     /// The numbers of cores that were measured.
     pub cores_measured: Vec<f64>,
-    /// The law that was fitted; none without a result.
+    /// The fitted law; none without a result.
     pub law: Option<Law>,
-    /// The result; none if no number of cores suffices, or nothing was measured.
+    /// The result; none if no number of cores suffices, or there was no measurement.
     pub sizing: Option<Sizing>,
     /// Limited if the number of cores is an upper bound.
     pub validity: Validity,

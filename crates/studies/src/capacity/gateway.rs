@@ -16,7 +16,7 @@ use crate::common::context::Context;
 use crate::common::cpu::cpu_ns_per_request;
 use crate::common::gates::thresholds::DIRECT_SHARE_MAX;
 
-/// The result of the repeats of a gateway; none if none of them is on disk.
+/// The result of a gateway's repeats; none if no repeat is on disk.
 pub(super) fn of(
     context: &Context,
     capacity: &Capacity,
@@ -32,7 +32,7 @@ pub(super) fn of(
     let mut completed: Vec<&TrialRecord> = records
         .filter(|record| record.outcome == Outcome::Completed)
         .collect();
-    // The order in which each went on from those before it.
+    // The order in which each repeat continued from the results of the earlier ones.
     completed.sort_by_key(|record| record.started);
     let response = replay::response(context.plan, &completed);
     let curve = curve::of_trials(&trials)?;
@@ -73,7 +73,7 @@ pub(super) fn of(
     Ok(Some(found))
 }
 
-/// The rate that is sustained, or that is sustained at least.
+/// The sustained rate, or its lower bound.
 pub(super) fn rate_of(response: &Response) -> Option<f64> {
     match response {
         Response::Found(found) => Some(found.rate.rate_per_second),
@@ -84,7 +84,7 @@ pub(super) fn rate_of(response: &Response) -> Option<f64> {
     }
 }
 
-/// The median throughput of the connections without a gateway.
+/// The median throughput of the same connections without a gateway.
 fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
     median_of(
         context
@@ -118,7 +118,7 @@ fn limits(
     limits
 }
 
-/// CPU time per request in the last step near the result that held, by median over the repeats.
+/// CPU time per request in the last held step near the result: the median over the repeats.
 fn cpu_at_the_response(completed: &[&TrialRecord]) -> Option<f64> {
     let near = |phase: &&PhaseRecord| {
         phase.step.is_some_and(|step| {

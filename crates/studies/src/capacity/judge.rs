@@ -6,15 +6,15 @@ use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
 use crate::common::digest::value_of_sent;
 use crate::common::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
 
-/// The tag of response times in the histograms of a phase, without the class of the status.
+/// The tag of response times in the histograms of a phase, without the status class.
 const RESPONSE: &str = "response";
 
-/// Class of requests without a response.
+/// The class of requests without a response.
 const FAILED: &str = "failed";
 
-/// Judges a step: it held where every percentile of the response time and the share of errors keep
-/// their bounds, and 99 in 100 intended requests, or all but one, were sent and completed in the
-/// measured time. Requests without a response count as slower than all others.
+/// Judges a step. It held if every percentile of the response time and the share of errors are
+/// within their bounds, and 99 in 100 intended requests, or all but one, were sent and completed in
+/// the measured time. Requests without a response count as slower than all others.
 pub fn judge_step(
     objective: &Objective,
     phase: &PhaseRecord,
@@ -39,9 +39,9 @@ fn holds(objective: &Objective, phase: &PhaseRecord, response: &Histogram<u64>) 
         && objective.percentiles.iter().all(kept)
 }
 
-/// Reports whether the intended requests were sent and completed in the measured time. One may be
-/// on its way at the end: among fewer than a hundred, it does not show that the rate was not
-/// reached.
+/// Reports whether the intended requests were sent and completed in the measured time. One request
+/// may be in flight at the end: with fewer than a hundred requests, this does not show that the
+/// rate was missed.
 fn is_achieved(phase: &PhaseRecord) -> bool {
     let counts = &phase.counts;
     let done = counts.sent.min(counts.completed_in_window);
@@ -49,7 +49,7 @@ fn is_achieved(phase: &PhaseRecord) -> bool {
     missing <= ((1.0 - ACHIEVED_MIN) * counts.intended as f64).max(1.0)
 }
 
-/// Intended requests without a response, including those that were never sent.
+/// The number of intended requests without a response, including those that were never sent.
 pub(super) fn unanswered(phase: &PhaseRecord) -> u64 {
     phase.counts.errors.values().sum::<u64>() + phase.counts.dropped
 }
@@ -60,7 +60,7 @@ pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
     failed as f64 / phase.counts.intended.max(1) as f64
 }
 
-/// Reports whether other programs took time on the cores that the load ran on.
+/// Reports whether other programs used the cores of the load.
 pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
     let machine = &phase.machine;
     let window_ns = machine.window_ns.max(1) as f64;
@@ -76,7 +76,7 @@ fn response_times(phase: &PhaseRecord, histograms: &[TaggedInterval]) -> Histogr
         let of = (parts.next(), parts.next(), parts.next());
         let counts = matches!(of, (Some(name), Some(RESPONSE), Some(class)) if name == phase.name && class != FAILED);
         if counts {
-            // A histogram that grows takes every value that another one holds.
+            // A histogram that grows accepts every value of another one.
             let _ = sum.add(&interval.histogram);
         }
     }
@@ -107,8 +107,8 @@ mod tests {
         phase
     }
 
-    /// 98 of 100 requests take 1 ms, two take `slow_ns`; one without a response would have taken a
-    /// second.
+    /// 98 of 100 requests take 1 ms and two take `slow_ns`. A request without a response waits for
+    /// a second.
     fn intervals(slow_ns: u64) -> Vec<TaggedInterval> {
         let interval = |tag: &str, values: &[(u64, u64)]| {
             let mut histogram = super::super::curve::empty();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn requests_without_a_response_are_slower_than_any() {
-        // 2 % of the responses are too slow: the 97.5th percentile holds.
+        // 2 % of the responses are too slow, so the 97.5th percentile is within its bound.
         let objective: Objective = "p97.5<10ms, errors<1%".parse().unwrap();
         let judged = |unanswered: u64, dropped: u64| {
             let mut phase = phase();
@@ -193,7 +193,7 @@ mod tests {
             judge_step(&objective, &phase, &intervals(20_000_000))
         };
         assert_eq!(judged(0, 0), StepOutcome::Held);
-        // With 0.7 % more beyond, it lies among the slow ones.
+        // With another 0.7 % without a response, the percentile is that of a slow request.
         assert_eq!(judged(30, 0), StepOutcome::Missed);
         assert_eq!(judged(0, 30), StepOutcome::Missed);
         assert_eq!(judged(10, 5), StepOutcome::Held);

@@ -1,5 +1,5 @@
-//! Searches for capacity. A search is a function of the steps on disk: its next step while it runs,
-//! and its result, are computed from the same records, so the report and the run agree.
+//! Searches for capacity. A search is a function of the steps on disk: both its next step and its
+//! result are computed from the same records, so the report and the run agree.
 
 mod bottleneck;
 mod chapter;
@@ -29,7 +29,7 @@ impl StudyKind for Capacity {
         Some(plan::in_words(self))
     }
 
-    /// The next step of the search, if it has one.
+    /// Returns the next step of the search, if there is one.
     fn after_load(&self, plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Next {
         let Some(next) = next_step(plan, earlier, current) else {
             return Next::Continue;
@@ -50,7 +50,7 @@ impl StudyKind for Capacity {
     }
 }
 
-/// `near-07-21250`: the role, the number of the step in the repeat, and its rate.
+/// The name of a step, `near-07-21250`: its role, its number in the repeat, and its rate.
 fn name(number: usize, next: &NextStep) -> String {
     let role = match next.role {
         StepRole::Curve => "curve",

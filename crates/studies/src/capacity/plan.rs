@@ -1,4 +1,4 @@
-//! A search for capacity in place of the suite's load.
+//! Plans a search for capacity in place of the suite's load.
 
 use gatebench_model::{Capacity, LoadProfile, Plan, Study};
 
@@ -15,7 +15,7 @@ impl StudyChoice for Capacity {
     }
 }
 
-/// The steps of a search after the load.
+/// Describes the steps of the search, which follow the load.
 pub(super) fn in_words(capacity: &Capacity) -> String {
     let most = capacity.rate_max_per_second;
     let most = most.map_or_else(String::new, |rate| format!(", at most {rate}/s"));

@@ -1,4 +1,4 @@
-//! The search, read from the steps that were recorded.
+//! Reconstructs the search from the recorded steps.
 
 use gatebench_model::study::capacity::SATURATION;
 use gatebench_model::{Plan, Shape};
@@ -9,14 +9,14 @@ use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 use super::judge::is_disturbed;
 use crate::common::context::throughput_per_second;
 
-/// Rates that the first repeat begins with, as shares of saturation: the curve below where the
-/// search looks.
+/// Rates with which the first repeat begins, as shares of saturation. They give the curve below the
+/// range of the search.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
-/// Attempts of a step while it is disturbed; the last one counts as it is.
+/// The maximum number of attempts of a disturbed step; the last attempt counts in any case.
 const DISTURBED_MAX: usize = 3;
 
-/// Length of the steps that confirmed a result, in lengths of the others.
+/// Length of the steps that confirmed a result, as a multiple of the usual length.
 const CONFIRM_LENGTH: f64 = 4.0;
 
 /// The next step of a search.
@@ -28,9 +28,9 @@ pub(super) struct NextStep {
     pub(super) role: StepRole,
 }
 
-/// The next step of a repeat that is under way; none at the end of the repeat. `earlier` are the
-/// completed repeats of the same cell in the order of the run, `current` is the record of this one
-/// so far: its saturation first. A disturbed step is repeated, whatever its outcome.
+/// Returns the next step of an unfinished repeat, or none at its end. `earlier` are the completed
+/// repeats of the same cell in the order of the run; `current` is the record of this one so far,
+/// which begins with its saturation. A disturbed step is repeated, whatever its outcome.
 pub(super) fn next_step(
     plan: &Plan,
     earlier: &[TrialRecord],
@@ -61,8 +61,7 @@ pub(super) fn next_step(
     })
 }
 
-/// The result of these repeats; none if no saturation was measured to begin from, or no step was
-/// taken.
+/// Returns the result of these repeats; none if no saturation was measured, or no step was made.
 pub(super) fn response(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Response> {
     let all = |record: &&TrialRecord| tried(counted(record));
     let all: Vec<Vec<Tried>> = repeats
@@ -82,7 +81,7 @@ fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {
     Some(capacity::Plan::around(saturation, most, repeats, plan.seed))
 }
 
-/// The throughput at saturation at the beginning of a trial; none if there was no response.
+/// The throughput of the saturation phase of a trial; none if there was no response.
 pub(super) fn saturation_per_second(record: &TrialRecord) -> Option<f64> {
     let phase = record
         .phases
@@ -96,12 +95,12 @@ pub(super) fn has_confirmed(record: &TrialRecord) -> bool {
     steps(record).any(|phase| role(phase) == Some(StepRole::Confirm))
 }
 
-/// The phases that are steps.
+/// The phases that are steps of the search.
 pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
     record.phases.iter().filter(|phase| phase.step.is_some())
 }
 
-/// The steps without the disturbed attempts that were repeated.
+/// The steps that count, without the disturbed attempts that were repeated.
 pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
     let mut all = steps(record).peekable();
     let mut in_vain = 0;
@@ -118,7 +117,7 @@ pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord
     counted.into_iter()
 }
 
-/// The steps that direct the search; those of the curve below it come earlier.
+/// The steps that direct the search, without those that only measure the curve below it.
 fn searched(record: &TrialRecord) -> Vec<Tried> {
     tried(counted(record).filter(|phase| role(phase) != Some(StepRole::Curve)))
 }

@@ -11,7 +11,7 @@ use super::facts::{GatewayCapacity, SizingFindings};
 use super::text;
 use crate::common::context::Context;
 
-/// A sizing for each gateway and scenario; none if the user requested no rate.
+/// Returns a sizing for each gateway and scenario; empty if the user requested no rate.
 pub(super) fn of_run(
     context: &Context,
     capacity: &Capacity,
@@ -40,7 +40,7 @@ pub(super) fn of_run(
     sizings
 }
 
-/// Reports whether two variants are one gateway with different numbers of cores.
+/// Reports whether two variants are the same gateway with different numbers of cores.
 fn is_same(one: &Variant, other: &Variant) -> bool {
     let without_size = |setup: &Setup| Setup {
         cores: None,
@@ -72,7 +72,7 @@ fn of_gateway_in(
     let sizing = scalability
         .as_ref()
         .and_then(|scalability| scalability.cores_for(rate_per_second));
-    // A rate that was held at least is a lower bound, too.
+    // A rate that was only shown to hold at least is a lower bound as well.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
     };
@@ -95,10 +95,11 @@ fn of_gateway_in(
     found
 }
 
-/// A point for each repeat; a rate that was held at least counts as one.
+/// A point for each repeat. A rate that was held at least counts as one point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
-        // The distance of the sustained rate below the middle of its process is the same for all.
+        // The sustained rate lies below the middle of its process by the same factor in every
+        // process.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()
@@ -115,7 +116,7 @@ fn points(found: &GatewayCapacity) -> Vec<Point> {
     rates.into_iter().map(point).collect()
 }
 
-/// The label without the number of cores.
+/// The label of the variant without its number of cores.
 fn name(context: &Context, label: &str) -> String {
     let cores = context
         .variant(label)

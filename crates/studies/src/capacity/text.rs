@@ -1,4 +1,4 @@
-//! The results in words.
+//! The results of a search in sentences.
 
 use gatebench_model::Capacity;
 use gatebench_model::load::Spread;
@@ -15,9 +15,9 @@ use super::facts::{Bottleneck, GatewayCapacity, SizingFindings};
 pub(super) const DISTURBED: &str = "Other processes or the hypervisor took time of the cores in most of the steps. Repeat it \
      on a quiet machine.";
 
-/// `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step of 4s holds it there with
-/// 95 % probability, and at 21.3k requests/s (…) half of the time; 0.4 % of the steps miss whatever
-/// the rate, at most 2.2 %. Beyond that the gateway's cores are full.`
+/// The result in a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
+/// of 4s holds it there with 95 % probability, and at 21.3k requests/s (…) half of the time; 0.4 %
+/// of the steps miss whatever the rate, at most 2.2 %. Beyond that the gateway's cores are full.`
 pub(super) fn response(
     found: &GatewayCapacity,
     capacity: &Capacity,
@@ -89,7 +89,7 @@ pub(super) fn response(
     }
 }
 
-/// The reasons to doubt a sustained rate: one sentence each, with a leading blank.
+/// The reasons to doubt a sustained rate, one sentence each with a leading space.
 fn doubts(rates: &Sustained) -> String {
     let knees = &rates.knees_per_second;
     let is_alike = |at: &usize| !rates.deviating.contains(at);
@@ -116,8 +116,8 @@ fn doubts(rates: &Sustained) -> String {
     deviating.chain(lapses).collect()
 }
 
-/// `19.7k requests/s or more (the lower end of its 95 % interval, 5 processes)`: the estimate
-/// itself may exceed the sustained rate.
+/// A lower bound: `19.7k requests/s or more (the lower end of its 95 % interval, 5 processes)`. The
+/// estimate itself may exceed the sustained rate.
 fn lower_bound(rates: &Sustained) -> String {
     let processes = counted(rates.knees_per_second.len() as u64, "process");
     match rates.rate.interval {
@@ -158,7 +158,7 @@ fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
     }
 }
 
-/// The reason why the instrument limits the result; none if the gateway does.
+/// The limit to report if load generator or upstream limits the result; none if the gateway does.
 pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     match bottleneck {
         Bottleneck::Engine => Some(
@@ -177,7 +177,7 @@ pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     }
 }
 
-/// The limit to report if the result is near what the instrument reaches without a gateway.
+/// The limit to report if the result is close to the rate without a gateway.
 pub(super) fn near_direct(share: f64) -> String {
     format!(
         "Limited by engine and upstream: the rate is {} of what they reach without a gateway. Give them more cores, or \
@@ -223,8 +223,8 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     )
 }
 
-/// `nginx takes 3 cores for 60.0k requests/s (3 to 4 with 95 %), extrapolated from 1 core by a
-/// straight line.`
+/// The number of cores in a sentence: `nginx takes 3 cores for 60.0k requests/s (3 to 4 with 95 %),
+/// extrapolated from 1 core by a straight line.`
 pub(super) fn sizing(found: &SizingFindings) -> String {
     let (who, rate) = (&found.gateway, rate_words(found.rate_per_second));
     let (Some(law), false) = (&found.law, found.cores_measured.is_empty()) else {
@@ -264,7 +264,7 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     )
 }
 
-/// A capacity that is a lower bound gives an upper bound of the cores for a rate.
+/// If a capacity is a lower bound, the cores for a rate are an upper bound.
 fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
     let most = match (sizing.cores_low, sizing.cores_high) {
         (_, Some(high)) => high,
@@ -291,7 +291,7 @@ fn span(sizing: &Sizing) -> String {
     }
 }
 
-/// `1.00` is `1`: cores are mostly whole.
+/// Writes `1.00` as `1`, because most numbers of cores are whole.
 fn plain(number: String) -> String {
     match number.split_once('.') {
         Some((whole, rest)) if rest.chars().all(|it| it == '0') => whole.to_owned(),

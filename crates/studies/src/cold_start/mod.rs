@@ -1,5 +1,5 @@
 //! Cold starts of gateways: the time to the first correct response, and the number of requests
-//! until the CPU time per request reaches that of the steady state.
+//! until the CPU time per request reaches its steady-state value.
 
 use gatebench_model::study::ColdStart;
 use gatebench_model::{Plan, Scenario, Variant};
@@ -24,25 +24,25 @@ const EXPLANATION: &str = "The load begins at the first correct response of a pr
                            median of the blocks, with their range. Ranges that overlap are not ranked, and nothing \
                            is ranked below ten blocks.";
 
-/// The least responses of a window; bins with fewer are merged with the next ones.
+/// The minimum number of responses in a window; a bin with fewer is merged with the next ones.
 const WINDOW_RESPONSES_MIN: u64 = 100;
 
-/// The least windows of a load in which a steady state can be seen.
+/// The minimum number of windows in which a steady state can be detected.
 const WINDOWS_MIN: usize = 9;
 
-/// The number of windows on each side of a window with which its cost is smoothed.
+/// The number of windows on each side of a window over which its cost is smoothed.
 const NEIGHBOURS: usize = 10;
 
-/// The most windows in a row that may lie outside the band after the steady state has begun.
+/// The largest number of consecutive windows outside the band after the steady state has begun.
 const OUTSIDE_MAX: usize = 10;
 
-/// A start, in one block.
+/// The start of a gateway in one block.
 struct Start {
     after_ns: f64,
     resolution_ns: f64,
-    /// Of the time.
+    /// The validity of the time.
     validity: Validity,
-    /// None if the gateway's CPU time was not seen.
+    /// None if the gateway's CPU time was not sampled.
     course: Option<Course>,
     course_validity: Validity,
 }
@@ -55,18 +55,18 @@ struct Course {
     settled: Settled,
 }
 
-/// Where the steady state begins.
+/// When the steady state begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Settled {
     /// After this number of requests.
     After(u64),
     /// Not before the last third of the load.
     Never,
-    /// There is none in the last third, or too little was measured.
+    /// The last third has no steady state, or the measurement was too short.
     Inconclusive,
 }
 
-/// Responses and the CPU time that they cost.
+/// A number of responses and the CPU time that they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Window {
     responses: u64,
@@ -100,7 +100,7 @@ impl StudyKind for ColdStart {
     }
 }
 
-/// Returns the result of a run for cold starts; nothing if none was measured.
+/// Returns the result of a cold-start run; empty if no start was measured.
 fn starts_of_run(context: &Context, collected: &Collected<'_>, study: ColdStart) -> StudyFindings {
     // A smoke run does not measure speed.
     if is_smoke(context.plan) {
@@ -164,7 +164,7 @@ fn starts(
     records.filter_map(start).collect()
 }
 
-/// A start is not steady, which is measured here.
+/// The gates of steady state are ignored, because the phase measures an unsteady start.
 fn course_validity(reasons: &[Reason], phase: Option<&PhaseRecord>) -> Validity {
     let is_steadiness = |gate: Gate| matches!(gate, Gate::NotSteady | Gate::SteadinessUntested);
     let concerns = |reason: &&Reason| {
@@ -176,7 +176,7 @@ fn course_validity(reasons: &[Reason], phase: Option<&PhaseRecord>) -> Validity 
     worst(concerning, Some(Aspect::CpuPerRequest))
 }
 
-/// The bins of a load as windows with enough responses. What is left over at the end is no window.
+/// Merges the bins of a load into windows with enough responses. A remainder at the end is dropped.
 fn windows(bins: &BinsRecord) -> Vec<Window> {
     let mut windows = Vec::new();
     let mut open = Window::default();
@@ -190,7 +190,7 @@ fn windows(bins: &BinsRecord) -> Vec<Window> {
     windows
 }
 
-/// Returns the course of the cost; none without a window.
+/// Returns the course of the cost; none if there is no window.
 fn course(windows: &[Window], within: f64) -> Option<Course> {
     let costs: Vec<f64> = windows.iter().map(Window::cost_ns).collect();
     let late = costs.len() - costs.len() / 3;
@@ -208,12 +208,12 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
     })
 }
 
-/// Returns the first window from which nine in ten smoothed costs lie within a share of the median
-/// of the last third, and never more than [`OUTSIDE_MAX`] in a row outside it. A smoothed cost is
-/// the median of a window and of as many on each side of it, so that single windows decide nothing
-/// and a step stays where it is. The first windows have few neighbours before them, so the median
-/// of such a window and those that follow it must be within the share too. If there is none, the
-/// error says why.
+/// Returns the first window from which on nine in ten smoothed costs are within a given share of
+/// the median of the last third, with never more than [`OUTSIDE_MAX`] consecutive costs outside it.
+/// A smoothed cost is the median of a window and of as many windows on each side, so that single
+/// windows decide nothing and a step stays in place. The first windows have few neighbours before
+/// them, so the median of such a window and the windows after it must also be within the share. The
+/// error states why there is no such window.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
     let steady = median(&costs[late..]).filter(|steady| *steady > 0.0);
@@ -314,7 +314,7 @@ fn row(name: String, cell: &Cell<'_>) -> FigureRow {
     FigureRow::judged(name, cell.variant.label(), cells)
 }
 
-/// Where the steady state begins in each block that may be used.
+/// When the steady state begins, for each usable block.
 fn settled(cell: &Cell<'_>) -> Vec<Settled> {
     let starts = cell.starts.iter();
     let usable = starts.filter(|it| it.course_validity != Validity::Invalid);
@@ -322,8 +322,8 @@ fn settled(cell: &Cell<'_>) -> Vec<Settled> {
     courses.map(|it| it.settled).collect()
 }
 
-/// The requests until the steady state. The cell has words if some block never reached it, or if
-/// most blocks are inconclusive.
+/// The number of requests until the steady state. The cell has text if some block never reached it,
+/// or if most blocks are inconclusive.
 fn requests(cell: &Cell<'_>) -> FigureCell {
     let all = settled(cell);
     let count = |of: Settled| all.iter().filter(|it| **it == of).count();
@@ -365,7 +365,7 @@ fn first_correct(cell: &Cell<'_>) -> Option<Estimate> {
     FigureCell::over(values).estimate
 }
 
-/// ` in proxy-json`, if there are several scenarios.
+/// Returns ` in proxy-json` if there are several scenarios.
 fn place(scenario: &Scenario, has_several: bool) -> String {
     match has_several {
         true => format!(" in {}", scenario.scenario),
@@ -403,7 +403,7 @@ fn sentence(cell: &Cell<'_>, study: ColdStart, has_several: bool) -> Option<Sent
     Some(Sentence::new(tone, text, scenario, Some(label)))
 }
 
-/// The gateway that responds before all others in every block, if there are enough blocks.
+/// Names the gateway that responds before all others in every block, if there are enough blocks.
 fn soonest(cells: &[&Cell<'_>], has_several: bool) -> Option<Sentence> {
     let known = cells.iter().map(|cell| Some((cell, first_correct(cell)?)));
     let mut known: Vec<_> = known.collect::<Option<_>>()?;

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-/// Where the cost settles within 5 %, in windows of 200 requests.
+/// When the cost settles within 5 %, with 200 requests in each window.
 fn settles(costs: &[f64]) -> Settled {
     let window = |cost: &f64| Window {
         responses: 200,
@@ -11,7 +11,7 @@ fn settles(costs: &[f64]) -> Settled {
     course(&windows, 0.05).unwrap().settled
 }
 
-/// Some windows of one cost, then some of another.
+/// Some windows with one cost, followed by some with another.
 fn step(before: (usize, f64), after: (usize, f64)) -> Vec<f64> {
     [vec![before.1; before.0], vec![after.1; after.0]].concat()
 }
@@ -30,7 +30,7 @@ fn noise(seed: u64) -> impl Iterator<Item = f64> {
 #[test]
 fn a_steady_cost_is_steady_from_the_first_request_on() {
     assert_eq!(settles(&[1_000.0; 60]), Settled::After(0));
-    // What comes back every fifteen windows is part of the steady state.
+    // A peak that recurs every fifteen windows is part of the steady state.
     let spiky = (0..90).map(|at| if at % 15 == 7 { 2_000.0 } else { 1_000.0 });
     assert_eq!(settles(&spiky.collect::<Vec<_>>()), Settled::After(0));
 }
@@ -62,7 +62,7 @@ fn a_second_outside_the_band_comes_before_the_steady_state() {
     };
     assert_eq!(burst(10), Settled::After(0));
     assert_eq!(burst(11), Settled::After(200 * 111));
-    // In the last third there is then no steady state, however long that is.
+    // The last third then has no steady state, however long it is.
     let last = [vec![1_000.0; 450], step((15, 3_000.0), (135, 1_000.0))].concat();
     assert_eq!(settles(&last), Settled::Inconclusive);
 }
@@ -95,7 +95,7 @@ fn noise_of_eight_per_cent_moves_it_by_few_windows() {
             panic!("{seed}")
         };
         assert!(requests <= 600, "{seed}: {requests}");
-        // Without noise it is 5 % above the final cost after 74 windows.
+        // Without noise, the cost is 5 % above its final value after 74 windows.
         let decay = |(at, noise): (usize, f64)| {
             let above = 2.0 * (-(at as f64) / 20.0).exp();
             1_000.0 * (1.0 + above) * noise
@@ -112,7 +112,7 @@ fn noise_of_eight_per_cent_moves_it_by_few_windows() {
 fn a_cost_that_falls_to_the_end_never_settles() {
     let falling: Vec<f64> = (0..90).map(|at| 2_000.0 - 10.0 * f64::from(at)).collect();
     assert_eq!(settles(&falling), Settled::Never);
-    // The last third is the steady state, so it cannot begin there.
+    // The last third defines the steady state, so the steady state cannot begin in it.
     assert_eq!(settles(&step((68, 3_000.0), (22, 1_000.0))), Settled::Never);
     assert_eq!(settles(&step((62, 3_000.0), (28, 1_000.0))), Settled::Never);
     let just = step((60, 3_000.0), (30, 1_000.0));

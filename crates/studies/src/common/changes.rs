@@ -1,5 +1,5 @@
-//! The effect of a change or a failure on a load: the requests that noticed it, the longest wait,
-//! and the time until the load was as before.
+//! The effect of a change or a failure on a load: the affected requests, the longest response time,
+//! and the time to recovery.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use super::facts::Metric;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The tag of the times waited for requests without a response.
+/// The tag of the waiting times of requests without a response.
 const UNANSWERED: &str = "response.failed";
 
-/// The response times of one second, those of failed requests separately.
+/// The response times of one second, with failed requests counted separately.
 #[derive(Default)]
 struct Second {
     failed: u64,
-    /// The longest of any request, with a response or without.
+    /// The longest time of any request, with or without a response.
     max_ns: u64,
     /// The largest 99th percentile of any class of responses.
     p99_ns: u64,
 }
 
-/// Something that happened in a phase: the second in which it began, and when it was over.
+/// A change or failure in a phase: the second in which it began, and the time at which it ended.
 struct Event {
     begin: u32,
     over_ns: u64,
@@ -54,12 +54,12 @@ pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
     phase.change.is_some() || phase.failure.is_some() || is_called(phase)
 }
 
-/// The second of a phase in which the first thing was changed or failed.
+/// The second of a phase in which the first change or failure began.
 fn begin_of(phase: &PhaseRecord) -> Option<u32> {
     let called = phase.admin.as_ref().filter(|_| is_called(phase));
     let begins = [
         Event::of(phase).map(|it| it.begin),
-        // The first call is due after one interval.
+        // The first call is made after one interval.
         called.map(|it| second_of(it.every_ns)),
     ];
     begins.into_iter().flatten().min()
@@ -77,8 +77,8 @@ pub(crate) struct Beforehand {
 }
 
 impl Beforehand {
-    /// Of a phase, from the rows of its trial and its own seconds; none if nothing was changed and
-    /// nothing failed.
+    /// Counts the failures of a phase from the rows of its trial and its seconds; none if there was
+    /// no change and no failure.
     pub(crate) fn of(
         phase: &PhaseRecord,
         rows: &[SeriesRow],
@@ -98,15 +98,15 @@ impl Beforehand {
             .sum();
         Some(Self {
             unanswered,
-            // A row counts both together.
+            // A row counts both kinds together.
             wrong: failed.saturating_sub(unanswered),
             ended: completed + unanswered,
         })
     }
 }
 
-/// The figures of a phase in which something was changed or failed; none of other phases, and where
-/// no whole second lies before it.
+/// The metrics of a phase with a change or failure; empty for other phases, and if no whole second
+/// precedes it.
 pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let Some(event) = Event::of(phase) else {
         return Vec::new();
@@ -135,7 +135,7 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     let mut sound = all
         .range(second_of(event.over_ns)..)
         .filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
-    // The second in which it was over is as before only if nothing was noticed in it.
+    // The second in which it ended counts as recovered only if no request was affected in it.
     let recovery_ns = sound.next().map(|(second, _)| {
         let sound_ns = u64::from(*second) * SECOND_NS;
         sound_ns.saturating_sub(event.over_ns)
@@ -149,9 +149,8 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     found
 }
 
-/// The other metrics of a failure: the share of requests that went to the failing target, the
-/// requests that were sent again, and the latency that the gateway added in the whole seconds of
-/// it.
+/// The additional metrics of a failure: the share of requests that went to the failing target, the
+/// number of retries, and the latency that the gateway added in the whole seconds of the failure.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let mut found = vec![(Metric::FailureSentAgain, failure.sent_again as f64)];
     let during: u64 = failure.targets.iter().map(|it| it.during).sum();
@@ -166,7 +165,7 @@ fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metr
     for second in added {
         match &mut sum {
             None => sum = Some(second.histogram.clone()),
-            // All of a trial's have one range.
+            // All histograms of a trial have the same range.
             Some(sum) => drop(sum.add(&second.histogram)),
         }
     }
@@ -203,7 +202,7 @@ fn by_second(seconds: &[SecondHistogram]) -> BTreeMap<u32, Second> {
     all
 }
 
-/// Values that are larger than what `bound_ns` may have been recorded as.
+/// The number of values above the recorded equivalent of `bound_ns`.
 fn beyond(found: &SecondHistogram, bound_ns: u64) -> u64 {
     let histogram = &found.histogram;
     let bound_ns = histogram.highest_equivalent(bound_ns);

@@ -1,4 +1,4 @@
-//! Every pair of gateways, metric by metric, over the blocks in which both were measured.
+//! Compares every pair of gateways, metric by metric, over the blocks in which both were measured.
 
 use gatebench_model::{AbTest, Variant};
 use gatebench_report::Validity;
@@ -15,10 +15,10 @@ use super::spoiled;
 use super::spoiled::Side;
 use super::trials::blocks_complete;
 
-/// The smallest effect that matters, either way.
+/// The smallest effect that matters, in either direction.
 pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
 
-/// Every pair of gateways in every scenario, with the scenario's index; nothing if the run has too
+/// Every pair of gateways in every scenario, with the scenario's index; empty if the run has too
 /// few blocks for a verdict.
 pub(crate) fn cells_of_run(
     context: &Context,
@@ -47,7 +47,7 @@ pub(crate) struct Cell {
     pub(crate) pair: Pair,
 }
 
-/// The subject of a comparison.
+/// What a comparison compares.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject {
     pub(crate) kind: PhaseKind,
@@ -56,8 +56,8 @@ pub(crate) struct Subject {
     pub(crate) primary: bool,
 }
 
-/// The subjects of comparisons within a run. A run that is made for a comparison has more metrics,
-/// and states the deciding metric itself.
+/// The subjects of comparisons within a run. An A/B test compares more metrics, and defines the
+/// deciding one itself.
 fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subject> {
     let decisive = ab_test.map_or(Metric::GatewayCpuPerRequest, |ab_test| {
         decided_by(ab_test.metric)
@@ -70,9 +70,9 @@ fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subjec
     subjects
 }
 
-/// Everything that gateways can be compared by, what decides first. CPU per request is compared
-/// where gateways were loaded side by side; else at a fixed rate if there is one, since it
-/// depends on the load.
+/// All subjects by which gateways can be compared, the deciding one first. CPU per request depends
+/// on the load. It is therefore compared side by side if there is such a phase, otherwise at a
+/// fixed rate if there is one.
 pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
     use PhaseKind::{Closed, Open, Paced, SideBySide};
@@ -130,7 +130,7 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
 }
 
 /// None if the two have no block in common and spoiled none, or if something else limited a
-/// throughput: that is not a difference between gateways.
+/// throughput, which then does not distinguish the gateways.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
         row,
@@ -167,7 +167,7 @@ pub(crate) fn worst(both: &[(&BlockValue, &BlockValue)]) -> Option<Validity> {
     both.iter().map(|(a, b)| a.validity.max(b.validity)).max()
 }
 
-/// Paired values as the statistics take them.
+/// The paired values in the form that the statistics need.
 pub(crate) fn pair_of(both: &[(&BlockValue, &BlockValue)], direction: Direction) -> Pair {
     Pair {
         candidate: both.iter().map(|(own, _)| own.value).collect(),
@@ -194,8 +194,8 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
-    /// This cell with the mean of the baseline's two processes in place of the first, in the blocks
-    /// that have both; `second` is the same candidate against the second process.
+    /// Replaces the baseline's value by the mean of its two processes, in the blocks that have
+    /// both. `second` compares the same candidate with the second process.
     fn against_both(self, second: &Self) -> Self {
         let partner = |block: &u32| second.blocks.iter().position(|it| it == block);
         let own = self.blocks.iter().enumerate();
@@ -218,18 +218,18 @@ impl Cell {
         }
     }
 
-    /// Reports whether it is about the metric that decides.
+    /// Reports whether it compares the deciding metric.
     pub(crate) fn decides(&self) -> bool {
         self.subject.primary
     }
 
-    /// The blocks that its sides spoiled.
+    /// The blocks that the two sides spoiled.
     pub(crate) fn spoiled(&self) -> Spoiled {
         spoiled::counts(&self.spoiled)
     }
 
-    /// A comparison of the values that are there, weighed with the blocks that a side spoiled at
-    /// the `level` of their sign test; of these blocks alone if there is no value.
+    /// The comparison with its verdict adjusted for spoiled blocks; `level` is that of their sign
+    /// test. Without values, only the spoiled blocks decide.
     pub(crate) fn weighed(&self, found: Option<Comparison>, level: f64) -> Option<Comparison> {
         let blocks = self.blocks.len();
         let of_none = || Comparison {
@@ -271,8 +271,8 @@ impl Cell {
         }
     }
 
-    /// `nginx uses 0.61× the CPU of haproxy per request at 5,000 requests/s (0.58–0.64): better.`,
-    /// and which blocks count against whom.
+    /// The comparison in a sentence, `nginx uses 0.61× the CPU of haproxy per request at 5,000
+    /// requests/s (0.58–0.64): better.`, followed by the blocks that count against a side.
     fn sentence(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
         let found = self.found(scenario, result);
         let names = (self.candidate.as_str(), self.baseline.as_str());
@@ -335,7 +335,7 @@ impl Cell {
     }
 }
 
-/// Reports whether the verdict is that the two sides differ.
+/// Reports whether the verdict calls the two sides different.
 pub(crate) fn differs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Better | Verdict::Worse)
 }
@@ -348,7 +348,7 @@ pub(crate) fn is_open(verdict: Verdict) -> bool {
     )
 }
 
-/// The verdict; if it is open, with what would settle it.
+/// The verdict; an open one is followed by the number of blocks that would settle it.
 pub(crate) fn verdict_words(verdict: Verdict, blocks: usize) -> String {
     match verdict {
         Verdict::Better => "better".into(),

@@ -1,5 +1,5 @@
-//! The facts that a judgement needs besides the trial itself: the plan, and the direct variant of
-//! the same run.
+//! The facts that a judgement needs in addition to the trial itself: the plan, and the direct
+//! variant of the same run.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 
 use super::facts::PhaseKind;
 
-/// Reports whether a phase is a load of the profile. Steps of a search, many of which miss on
-/// purpose, and shares of saturation, whose rates differ between gateways, have findings of their
-/// own.
+/// Reports whether a phase is a load of the profile. Separate findings cover the steps of a search,
+/// of which many miss on purpose, and the loads at shares of saturation, whose rates differ between
+/// gateways.
 pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
 }
 
-/// A run, with the facts that span its trials.
+/// A run with the facts that span its trials.
 pub(crate) struct Context<'a> {
     pub(crate) run: &'a Run,
     pub(crate) plan: &'a Plan,
@@ -67,7 +67,8 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// Notes the frequency of a gateway's cores. Controls are not compared with gateways.
+    /// Records the frequency of a gateway's cores. The direct variant and the null gateway are left
+    /// out.
     fn note_frequency(&mut self, record: &'a TrialRecord, phase: &'a PhaseRecord) {
         let trial = &record.trial;
         let is_control = self.variant(&trial.variant).is_none_or(Variant::is_control);
@@ -94,7 +95,7 @@ impl<'a> Context<'a> {
         self.frequencies_khz.get(&key).copied()
     }
 
-    /// The labels of the gateways, without those of the direct variant and the null gateway.
+    /// The labels of the gateways, without the direct variant and the null gateway.
     pub(crate) fn gateways(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let variants = self.plan.variants.iter();
         variants.filter(|it| !it.is_control()).map(Variant::label)
@@ -107,12 +108,12 @@ impl<'a> Context<'a> {
         plan.scenarios.iter().flat_map(of)
     }
 
-    /// Trials on disk.
+    /// The trials on disk.
     pub(crate) fn trials(&self) -> &'a [StoredTrial] {
         self.run.trials()
     }
 
-    /// Trials on disk of a variant in a scenario.
+    /// The trials on disk of a variant in a scenario.
     pub(crate) fn trials_of<'s>(
         &self,
         scenario: &'s str,
@@ -122,7 +123,7 @@ impl<'a> Context<'a> {
         all.filter(move |it| is_of(&it.record.trial, scenario, variant))
     }
 
-    /// Records of completed trials of a variant in a scenario.
+    /// The records of completed trials of a variant in a scenario.
     pub(crate) fn completed_of<'s>(
         &self,
         scenario: &'s str,
@@ -132,7 +133,7 @@ impl<'a> Context<'a> {
         all.filter(move |it| is_of(&it.trial, scenario, variant))
     }
 
-    /// Records of completed trials.
+    /// The records of all completed trials.
     pub(crate) fn completed(&self) -> impl Iterator<Item = &'a TrialRecord> + use<'a> {
         self.run
             .trials()
@@ -146,17 +147,17 @@ impl<'a> Context<'a> {
         self.variant(&record.trial.variant) == Some(&Variant::Direct)
     }
 
-    /// The variant of a label.
+    /// The variant with this label.
     pub(crate) fn variant(&self, label: &str) -> Option<&'a Variant> {
         self.plan.variant(label)
     }
 
-    /// The scenario of a name.
+    /// The scenario with this name.
     pub(crate) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
         self.plan.scenario(name)
     }
 
-    /// Reports whether the gateway serves some requests itself on purpose.
+    /// Reports whether the gateway itself serves some requests on purpose.
     pub(crate) fn is_mocked(&self, scenario: &str) -> bool {
         let policies = self
             .scenario(scenario)
@@ -167,8 +168,8 @@ impl<'a> Context<'a> {
             .any(|policy| matches!(policy, Policy::Mock(_)))
     }
 
-    /// The throughput of the upstream without a gateway in the same block, or else in the run's
-    /// median block; none without a direct variant.
+    /// The throughput of the upstream without a gateway, in the same block or otherwise the median
+    /// over the blocks; none without a direct variant.
     pub(crate) fn direct_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
         let blocks = self.direct.get(scenario)?;
         blocks
@@ -185,7 +186,7 @@ impl<'a> Context<'a> {
             .copied()
     }
 
-    /// Reports whether engine and upstream have a core in common.
+    /// Reports whether load generator and upstream share a core.
     pub(crate) fn engine_shares_core(&self) -> bool {
         let placement = &self.plan.placement;
         placement
@@ -200,12 +201,12 @@ pub(crate) fn is_of(trial: &Trial, scenario: &str, variant: &str) -> bool {
     trial.scenario == scenario && trial.variant == variant
 }
 
-/// The purpose of a phase that was measured.
+/// The kind of a measured phase.
 pub(crate) fn kind(phase: &PhaseRecord) -> PhaseKind {
     kind_of(&phase.shape, phase.side_by_side)
 }
 
-/// The purpose of a load.
+/// The kind of a load.
 pub(crate) fn kind_of(shape: &Shape, is_side_by_side: bool) -> PhaseKind {
     match shape {
         _ if is_side_by_side => PhaseKind::SideBySide,
@@ -223,8 +224,8 @@ pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received in the window per response that ended in it; none without such a response.
-/// Responses that ended later are in neither count.
+/// Bytes received in the window per response that ended in it; none if no response did. Neither
+/// count includes responses that ended later.
 pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
     let (bytes, responses) = (
         phase.counts.bytes_received,

@@ -1,4 +1,4 @@
-//! CPU time in a phase: of its components, and of the gateway's cores.
+//! CPU time in a phase: that of the components, and that of the gateway's cores.
 
 use gatebench_store::{GatewayFacts, PhaseRecord};
 
@@ -13,23 +13,23 @@ pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
     Some(usage.cpu_ns as f64 / usage.window_ns as f64)
 }
 
-/// CPU time over time, divided by requests over time: samples of CPU need not begin and end with
-/// the measurement to the nanosecond.
+/// The CPU time per second divided by the requests per second, because the CPU samples may begin
+/// and end slightly before or after the measurement.
 pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option<f64> {
     let throughput = throughput_per_second(phase);
     (throughput > 0.0).then_some(())?;
     Some(cores_busy(phase, component)? * 1e9 / throughput)
 }
 
-/// Time of cores in the window of the machine's samples, for a request.
+/// Core time per request, from the window of the machine's samples.
 pub(crate) fn core_ns_per_request(phase: &PhaseRecord, ns: u64) -> Option<f64> {
     let throughput = throughput_per_second(phase);
     let window_ns = phase.machine.window_ns;
     (throughput > 0.0 && window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e9 / throughput)
 }
 
-/// The cores that a gateway could use: one for each worker if it has a number of them, at most the
-/// cores that it was `placed` on and its CPU limit.
+/// The number of cores that a gateway could use: its number of workers if it has one, limited by
+/// the cores that it was `placed` on and by its CPU limit.
 pub(crate) fn usable_cores(gateway: Option<&GatewayFacts>, placed: usize) -> f64 {
     let workers = gateway.map_or(0, |it| it.workers as usize);
     let usable = if workers > 0 {

@@ -1,4 +1,4 @@
-//! Percentile curves over all blocks: histograms are added, percentiles never averaged.
+//! Percentile curves over all blocks. Histograms are added; percentiles are never averaged.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::context::kind;
 use super::digest::{Digest, highest_percentile, metric_word};
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
-/// Points per factor of ten in the share of samples beyond; enough for a smooth line.
+/// Points for each factor of ten in the share of samples beyond, enough for a smooth line.
 const POINTS_PER_DECADE: i32 = 20;
 
-/// Histograms under way, by scenario, phase, metric and variant.
+/// The histograms collected so far, by scenario, phase, metric and variant.
 #[derive(Default)]
 pub(crate) struct Curves {
     merged: BTreeMap<(String, String, CurveMetric, String), Merged>,
@@ -27,7 +27,7 @@ struct Merged {
 }
 
 impl Curves {
-    /// Adds the histograms of a phase, which is not invalid for latency.
+    /// Adds the histograms of a phase whose latency is not invalid.
     pub(crate) fn add(
         &mut self,
         trial: &Trial,
@@ -46,7 +46,8 @@ impl Curves {
                 trial.variant.clone(),
             );
             let merged = self.merged.entry(key).or_insert_with(|| {
-                // Sums grow with the widest histogram; a lowest value of 1 ns loses nothing.
+                // The sum grows with the widest histogram; a lowest value of 1 ns loses no
+                // precision.
                 let mut empty = Histogram::new_from(histogram);
                 empty.auto(true);
                 Merged {
@@ -63,7 +64,7 @@ impl Curves {
         }
     }
 
-    /// The curves of a scenario by phase and metric, phases and variants in the order given.
+    /// The curves of a scenario by phase and metric, with phases and variants in the given order.
     pub(crate) fn of_scenario(
         &self,
         scenario: &str,
@@ -107,7 +108,8 @@ impl Merged {
     }
 }
 
-/// Latency at saturation is users ÷ throughput, so only the response time of it is drawn.
+/// The metrics that are drawn. Latency at saturation is users ÷ throughput, so only its response
+/// time is drawn.
 fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     match kind {
         PhaseKind::SideBySide => &[],
@@ -121,7 +123,8 @@ fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     }
 }
 
-/// Points at equal distances on a logarithmic axis of the share beyond, the trusted one last.
+/// Points at equal distances on a logarithmic axis of the share beyond; the last one is the highest
+/// trusted percentile.
 fn points(histogram: &Histogram<u64>, trusted_percentile: f64) -> Vec<CurvePoint> {
     let grid = (0..)
         .map(|step| 100.0 * (1.0 - 10_f64.powf(-f64::from(step) / f64::from(POINTS_PER_DECADE))))

@@ -1,4 +1,4 @@
-//! The histograms of one trial, added up over status classes.
+//! The histograms of one trial, merged over the status classes.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use gatebench_store::{ExactSum, Histogram, PhaseRecord, SecondHistogram, StoreEr
 use super::changes::is_disturbed;
 use super::facts::CurveMetric;
 
-/// Class of requests without a response. They have no latency; the gates count them.
+/// The class of requests without a response. They have no latency; the gates count them.
 const FAILED: &str = "failed";
 
 /// The histograms of a trial by phase and metric, over all requests with a response.
 #[derive(Default)]
 pub(crate) struct Digest {
     histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
-    /// The seconds of the phases in which something was changed or failed.
+    /// The seconds of the phases with a change or failure.
     seconds: BTreeMap<String, Vec<SecondHistogram>>,
 }
 
@@ -42,7 +42,7 @@ impl Digest {
         Ok(digest)
     }
 
-    /// The histograms of a load that belongs to no run, one for each metric.
+    /// Returns the histograms of a load that belongs to no run, one for each metric.
     pub(crate) fn of_load(
         phase: &str,
         histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
@@ -54,7 +54,7 @@ impl Digest {
         }
     }
 
-    /// The seconds of a phase in which something was changed or failed; none of the others.
+    /// The seconds of a phase with a change or failure; empty for other phases.
     pub(crate) fn seconds(&self, phase: &str) -> &[SecondHistogram] {
         self.seconds.get(phase).map_or(&[], Vec::as_slice)
     }
@@ -67,7 +67,7 @@ impl Digest {
     }
 }
 
-/// Adds `histogram` to what is there. Ranges may differ, so the sum grows as needed.
+/// Adds `histogram` to the existing sum. Ranges may differ, so the sum grows as needed.
 fn add(
     entry: std::collections::btree_map::Entry<'_, (String, CurveMetric), Histogram<u64>>,
     histogram: Histogram<u64>,
@@ -90,7 +90,7 @@ fn add(
     }
 }
 
-/// The metrics that findings are made of; request and response halves stay in the log.
+/// The metrics that findings use; the request and response halves are only in the log.
 fn curve_metric(word: &str) -> Option<CurveMetric> {
     match word {
         "added" => Some(CurveMetric::Added),
@@ -101,7 +101,7 @@ fn curve_metric(word: &str) -> Option<CurveMetric> {
     }
 }
 
-/// The word of a metric in tags and sums.
+/// The name of a metric in tags and in the keys of sums.
 pub(crate) fn metric_word(metric: CurveMetric) -> &'static str {
     match metric {
         CurveMetric::Added => "added",
@@ -111,7 +111,7 @@ pub(crate) fn metric_word(metric: CurveMetric) -> &'static str {
     }
 }
 
-/// Reports whether the tag of a sum or histogram is that of requests with a response, in any class.
+/// Reports whether the tag of a sum or histogram belongs to requests with a response, of any class.
 pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
     let class = tag.strip_prefix(metric_word(metric));
     let class = class.and_then(|class| class.strip_prefix('.'));
@@ -128,14 +128,15 @@ pub(crate) fn answered_sums(
         .map(|(_, sum)| sum)
 }
 
-/// A percentile in nanoseconds, where enough samples lie beyond it.
+/// A percentile in nanoseconds, if enough samples lie beyond it.
 pub(crate) fn trusted_percentile(histogram: &Histogram<u64>, percentile: f64) -> Option<f64> {
     is_trustworthy(percentile, histogram.len())
         .then(|| histogram.value_at_quantile(percentile / 100.0) as f64)
 }
 
-/// A percentile over the requests of a histogram and those without a response, which were
-/// slower than any. None if it lies among those, or too few requests lie beyond it.
+/// A percentile over the requests in a histogram and those without a response, which count as
+/// slower than any other. None if the percentile is that of a request without a response, or too
+/// few requests lie beyond it.
 pub(crate) fn percentile_of_sent(
     histogram: &Histogram<u64>,
     percentile: f64,
@@ -145,7 +146,7 @@ pub(crate) fn percentile_of_sent(
     is_trustworthy(percentile, histogram.len() + unanswered).then_some(value as f64)
 }
 
-/// As [`percentile_of_sent`], however few requests lie beyond it.
+/// Like [`percentile_of_sent`], but however few requests lie beyond it.
 pub(crate) fn value_of_sent(
     histogram: &Histogram<u64>,
     percentile: f64,

@@ -1,5 +1,5 @@
-//! The checks, thresholds, groups and metrics of an external load generator, added up over the
-//! trials.
+//! The checks, thresholds, groups and metrics that an external load generator reports, merged over
+//! the trials.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::facts::{
     ExternalCheckResult, ExternalMetricResult, ExternalResults, ExternalThresholdResult,
 };
 
-/// The results of a scenario, by phase and variant in the plan's order; none if the generator
-/// reports only the figures that every generator reports.
+/// The results of a scenario by phase and variant, in the plan's order; empty if the load generator
+/// reports no additional results.
 pub(crate) fn of_scenario(
     context: &Context,
     scenario: &str,
@@ -57,8 +57,8 @@ fn summed_up(phase: &str, variant: &str, results: &[&ExternalFigures]) -> Option
     (!silent).then_some(found)
 }
 
-/// The results of the thresholds of a user's script, for each variant and phase: each that was
-/// crossed, one by one.
+/// The results of the thresholds of a user's script for each variant and phase. Each crossed
+/// threshold has a separate sentence.
 pub(crate) fn thresholds_in_words(results: &[ExternalResults]) -> Vec<(Tone, String, &str)> {
     let mut said = Vec::new();
     for found in results {

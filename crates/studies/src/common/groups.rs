@@ -1,5 +1,5 @@
-//! Groups and routes of a scenario: counts are added up over the trials, measurements
-//! are summed up over the blocks that may be used for them.
+//! Groups and routes of a scenario. Counts are added over the trials; measurements are summarized
+//! over the usable blocks.
 
 use gatebench_model::Trial;
 use gatebench_report::Validity;
@@ -12,7 +12,8 @@ use super::facts::{
 };
 use super::loads;
 
-/// Routes of a variant in a phase that are reported; the others are in the records of the trials.
+/// The number of routes that are reported for a variant in a phase; the records of the trials have
+/// all of them.
 const ROUTES_MAX: usize = 20;
 
 /// The phases of completed trials that have groups.
@@ -21,7 +22,7 @@ pub(crate) struct Groups<'a> {
     seen: Vec<Seen<'a>>,
 }
 
-/// A phase of a trial with the validity of its figures.
+/// A phase of a trial, with the validity of its figures.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     trial: &'a Trial,
@@ -41,7 +42,7 @@ pub(crate) struct GroupOfTrial<'a> {
 type Cell<'s, 'a> = Vec<&'s Seen<'a>>;
 
 impl<'a> Groups<'a> {
-    /// Takes a phase with the validities of its throughput and its latency.
+    /// Adds a phase, with the validity of its throughput and of its latency.
     pub(crate) fn add(
         &mut self,
         trial: &'a Trial,
@@ -59,7 +60,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// A group in the first phase of each trial of a scenario and a variant, by block.
+    /// A group in the first phase of each trial of a variant in a scenario, by block.
     pub(crate) fn of_trials(
         &self,
         scenario: &str,
@@ -83,7 +84,7 @@ impl<'a> Groups<'a> {
         found
     }
 
-    /// The trials of each phase and variant, in the order given.
+    /// The trials of each phase and variant, in the given order.
     fn cells(&self, scenario: &str, phases: &[&str], variants: &[&str]) -> Vec<Cell<'_, 'a>> {
         let cell = |phase: &str, variant: &str| -> Cell<'_, 'a> {
             let mut cell: Cell<'_, 'a> = self
@@ -101,8 +102,8 @@ impl<'a> Groups<'a> {
         cells.filter(|cell| !cell.is_empty()).collect()
     }
 
-    /// The groups of a scenario by phase, variant and the scenario's order; none if there is only
-    /// one, whose figures are those of the phase.
+    /// The groups of a scenario by phase and variant, in the scenario's order; empty if there is
+    /// only one, because its figures are those of the phase.
     pub(crate) fn of_scenario(
         &self,
         scenario: &str,
@@ -120,7 +121,7 @@ impl<'a> Groups<'a> {
             .collect()
     }
 
-    /// The slowest routes of each phase and variant; none if no group has several.
+    /// The slowest routes of each phase and variant; empty if no group has several routes.
     pub(crate) fn routes_of_scenario(
         &self,
         scenario: &str,
@@ -197,7 +198,7 @@ fn figures(sums: &[(&Seen<'_>, Sums)]) -> PartFigures {
     }
 }
 
-/// The blocks that have a value and may be used.
+/// The estimate over the usable blocks that have a value.
 fn estimate(values: impl Iterator<Item = (Validity, Option<f64>)>) -> PartEstimate {
     let (estimate, validity) = estimate_of(values.filter_map(|(of, value)| Some((of, value?))));
     PartEstimate {
@@ -215,7 +216,7 @@ fn slowest_routes(cell: &Cell<'_, '_>) -> SlowestRoutes {
     }
     let total = routes.len();
     let by = slowness(&routes);
-    // The sort is stable: of equally slow ones the scenario's order stays.
+    // The sort is stable, so equally slow routes keep the scenario's order.
     routes.sort_by(|a, b| slow(b, by).total_cmp(&slow(a, by)));
     routes.truncate(ROUTES_MAX);
     SlowestRoutes {

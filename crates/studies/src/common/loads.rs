@@ -1,15 +1,15 @@
-//! A load in words, the same in plans, displays, reports and documents.
+//! Describes loads in text, the same in plans, displays, reports and documents.
 
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, DrawnThink, Spread, Think};
 use gatebench_report::format::{counted, grouped};
 
-/// The most numbers that are named one by one; of more, the first, the largest and the last are
-/// named.
+/// The largest count of numbers that are all named; of more, only the first, the largest and the
+/// last are.
 const NAMED_MAX: usize = 5;
 
-/// `64 connections`, `1 to 6 to 20 connections`, `10 connections (thinking 10s)`, `1 connection, 1
-/// request in all`, `5,000 requests/s`, `200 to 9,000 requests/s`.
+/// Describes a load: `64 connections`, `1 to 6 to 20 connections`, `10 connections (thinking 10s)`,
+/// `1 connection, 1 request in all`, `5,000 requests/s`, `200 to 9,000 requests/s`.
 pub fn in_words(shape: &Shape) -> String {
     match shape {
         Shape::Closed(closed) => {
@@ -37,7 +37,7 @@ pub fn in_words(shape: &Shape) -> String {
     }
 }
 
-/// The most connections that a closed load has at once.
+/// The largest number of simultaneous connections of a closed load.
 pub(crate) fn connections_max(closed: &Closed) -> u32 {
     let stages = closed.stages.iter().map(|stage| stage.connections);
     stages.fold(closed.connections, u32::max)
@@ -47,7 +47,8 @@ fn in_all(requests: u64) -> String {
     format!(", {} in all", counted(requests, "request"))
 }
 
-/// Each number that differs from the one before it, and the number of stages if not all are named.
+/// Lists each number that differs from the previous one, and counts the stages if not all numbers
+/// are named.
 fn chain(numbers: impl Iterator<Item = f64>) -> (String, String) {
     let mut all: Vec<f64> = numbers.collect();
     all.dedup();
@@ -76,7 +77,7 @@ fn exact(number: f64) -> String {
     }
 }
 
-/// ` (thinking 10s)`.
+/// Describes the think time: ` (thinking 10s)`.
 fn thought(think: &Think) -> String {
     match think {
         Think::Constant(span) => format!(" (thinking {span})"),
@@ -89,7 +90,7 @@ fn thought(think: &Think) -> String {
     }
 }
 
-/// How requests arrive in an open load.
+/// Describes how requests arrive in an open load.
 pub(crate) fn arrivals(spread: Spread) -> &'static str {
     match spread {
         Spread::Poisson => "Poisson arrivals",

@@ -1,4 +1,4 @@
-//! The numbers of one phase of one trial.
+//! The values of one phase of one trial.
 
 use gatebench_model::DecisiveMetric;
 use gatebench_stats::is_trustworthy;
@@ -11,7 +11,7 @@ use super::digest::{Digest, answered_sums, percentile_of_sent};
 use super::facts::{CurveMetric, Metric, PhaseKind};
 use super::gates::has_enough_requests;
 
-/// Percentiles that are read off a histogram, with the metric each one is.
+/// Percentiles that are read from a histogram, with their metrics.
 const ADDED: [(f64, Metric); 4] = [
     (50.0, Metric::AddedP50),
     (90.0, Metric::AddedP90),
@@ -26,7 +26,7 @@ const RESPONSE: [(f64, Metric); 4] = [
 ];
 const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
 
-/// The metric that a word for what decides means.
+/// The metric with this name.
 pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     match word {
         DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
@@ -37,7 +37,7 @@ pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     }
 }
 
-/// Everything that one phase of a completed trial says by itself. What was not measured is absent.
+/// All values of one phase of a completed trial. Values that were not measured are absent.
 pub(crate) fn of_phase(
     record: &TrialRecord,
     phase: &PhaseRecord,
@@ -66,7 +66,7 @@ pub(crate) fn of_phase(
         PhaseKind::SideBySide => {}
     }
     match &phase.external {
-        // Its times are those of gateways that wait for each other.
+        // Gateways side by side wait for each other, so their times are not used.
         None if phase.side_by_side => {}
         None => found.extend(percentiles(phase, digest, CurveMetric::Response, &RESPONSE)),
         Some(external) => found.extend(external_percentiles(external, counts.completed)),
@@ -99,8 +99,8 @@ fn external_percentiles(
     })
 }
 
-/// A percentile of the response time, if enough responses lie beyond it; or that of an external
-/// load generator.
+/// A percentile of the response time from the histogram or from an external load generator, if
+/// enough responses lie beyond it.
 pub(crate) fn response_percentile(
     phase: &PhaseRecord,
     digest: &Digest,
@@ -115,7 +115,7 @@ pub(crate) fn response_percentile(
     }
 }
 
-/// Requests without a response, unless their loss is the subject of the phase.
+/// The number of requests without a response; zero if the phase measures their loss.
 fn unanswered(phase: &PhaseRecord) -> u64 {
     let is_meant = phase.change.is_some() || phase.failure.is_some() || is_called(phase);
     match is_meant {
@@ -130,7 +130,7 @@ fn external_percentile(external: &ExternalFigures, percentile: f64, responses: u
     is_trustworthy(percentile, responses).then_some(*value_ns as f64)
 }
 
-/// The exact mean response time of all responses, or that of an external load generator.
+/// The exact mean response time over all responses, or that of an external load generator.
 pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
     if let Some(external) = &phase.external {
         return external.mean_ns.map(|mean_ns| mean_ns as f64);
@@ -141,7 +141,7 @@ pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
     (count > 0).then(|| sum_ns as f64 / count as f64)
 }
 
-/// The longest response time of any response.
+/// The longest response time.
 pub(crate) fn response_max_ns(phase: &PhaseRecord) -> Option<u64> {
     match &phase.external {
         Some(external) => external.max_ns,

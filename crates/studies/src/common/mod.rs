@@ -1,4 +1,4 @@
-//! What studies are made of: the records of trials, their figures, and the gates that judge them.
+//! What all studies share: the records of trials, their figures, and the gates that judge them.
 
 pub(crate) mod changes;
 pub(crate) mod collect;

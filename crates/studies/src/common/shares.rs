@@ -1,4 +1,4 @@
-//! Loads at shares of a gateway's saturation, each judged by itself.
+//! Loads at shares of a gateway's saturation, each judged separately.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl<'a> OfShare<'a> {
         }
     }
 
-    /// None of the closed load: its latency follows from its connections and its throughput.
+    /// None for the closed load, whose latency follows from its connections and its throughput.
     pub(crate) fn latency_ns(&self, metric: Metric) -> Option<f64> {
         matches!(self.phase.shape, Shape::Open(_)).then_some(())?;
         self.metrics.get(&metric).copied()

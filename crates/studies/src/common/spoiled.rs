@@ -1,5 +1,5 @@
-//! Blocks that a gateway spoiled itself. They have no value, and count against it in comparisons:
-//! leaving them out would reward a gateway that drops requests when it is slow.
+//! Blocks that a gateway itself spoiled. They have no value, and count against it in comparisons.
+//! Leaving them out would reward a gateway that drops requests when it is slow.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,9 @@ use super::facts::{
     SpoiledSide, VariantRow,
 };
 
-/// Records the parts of a trial that its gateway spoiled, by reasons of the whole trial or of one
-/// phase. `is_disturbed` states whether machine or engine may have been the cause.
+/// Returns the parts of a trial that its gateway spoiled, by the reasons of the whole trial or of
+/// one phase. `is_disturbed` states whether the machine or the load generator may have been the
+/// cause.
 pub(crate) fn of(trial: &Trial, reasons: &[Reason], is_disturbed: bool) -> Vec<SpoiledBlock> {
     let invalid = reasons.iter().filter(|it| it.validity == Validity::Invalid);
     let spoiled = invalid.filter_map(|reason| {
@@ -63,8 +64,9 @@ pub(crate) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The aspects of a phase that the gateway spoiled in blocks without a value of another trial.
-    /// A gateway without any measured trial is excluded from the scenario, and loses nothing here.
+    /// The spoiled parts that concern this phase and aspect, in blocks for which no other trial has
+    /// a value. A gateway without any completed trial is excluded from the scenario, so nothing
+    /// counts against it here.
     fn spoiled(self, phase: &str, aspect: Aspect) -> impl Iterator<Item = &'a SpoiledBlock> {
         let is_it = move |it: &&SpoiledBlock| {
             let here = it.phase.as_deref().is_none_or(|name| name == phase);
@@ -101,7 +103,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The blocks of a comparison that its sides spoiled; none if one of them was never measured.
+/// The blocks of a comparison that its sides spoiled; empty if one side was never measured.
 pub(crate) fn between(
     own: Side,
     other: Side,
@@ -118,7 +120,7 @@ pub(crate) fn between(
     }
 }
 
-/// The weights for the verdict.
+/// The counts that weigh on the verdict.
 pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     let by = |side: &SpoiledSide| SpoiledBy {
         alone: side.alone.len(),
@@ -130,8 +132,8 @@ pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     }
 }
 
-/// `nginx itself spoiled 3 of 13 blocks (arrivals dropped), which count against it.` The total
-/// includes the `usable` blocks, which have values. None if no block was spoiled.
+/// The sentence `nginx itself spoiled 3 of 13 blocks (arrivals dropped), which count against it.`
+/// The total includes the `usable` blocks, which have values. None if no block was spoiled.
 pub(crate) fn sentence(
     blocks: &SpoiledBlocks,
     (candidate, baseline): (&str, &str),

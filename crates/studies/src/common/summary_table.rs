@@ -1,4 +1,4 @@
-//! The table of a scenario: one row per variant, medians and ranges over blocks.
+//! The table of a scenario: one row per variant, with medians and ranges over the blocks.
 
 use gatebench_model::{Phase, Scenario, Variant};
 use gatebench_report::Validity;
@@ -13,7 +13,7 @@ use super::facts::{
 use super::gates::worst;
 use super::{external_results, loads, wire};
 
-/// The scenarios in the plan's order.
+/// The tables of all scenarios, in the plan's order.
 pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFindings> {
     let scenarios = context.plan.scenarios.iter();
     scenarios
@@ -22,7 +22,7 @@ pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFi
 }
 
 fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
-    // The null gateway is the reference of the others and takes no part in comparisons.
+    // The null gateway is a reference for the others and takes no part in comparisons.
     let (nulls, variants): (Vec<&Variant>, Vec<_>) =
         context.plan.variants.iter().partition(|it| it.is_null());
     let labels: Vec<_> = variants.iter().map(|it| it.label()).collect();
@@ -52,7 +52,7 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
         curves: collected
             .curves
             .of_scenario(&scenario.scenario, &phase_names, &labels),
-        // Made of the rows of all scenarios.
+        // Filled in later, from the rows of all scenarios.
         comparisons: Vec::new(),
         sentences: Vec::new(),
         summary: None,
@@ -82,7 +82,7 @@ fn line(phase: &Phase) -> PhaseLine {
     }
 }
 
-/// Those of the same load have their names besides: `16 connections, 2s (run-1)`.
+/// Adds their names to phases that have the same load: `16 connections, 2s (run-1)`.
 fn distinct(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
     let labels: Vec<String> = lines.iter().map(|line| line.label.clone()).collect();
     for line in &mut lines {
@@ -93,7 +93,8 @@ fn distinct(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
     lines
 }
 
-/// `, reload at 3s`, `, a target slow by 200ms from 3s until 6s`; nothing if nothing happens.
+/// Describes the change or failure of a phase: `, reload at 3s`, `, a target slow by 200ms from 3s
+/// until 6s`; empty if there is none.
 pub(crate) fn change_words(phase: &Phase) -> String {
     if let Some(change) = &phase.change {
         let every = change
@@ -157,7 +158,8 @@ fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatu
     }
 }
 
-/// The worst of each gate and phase, the worst first, with the number of blocks it was seen in.
+/// The worst reason of each gate and phase, the worst first, with the number of blocks in which it
+/// occurred.
 fn once_each(reasons: &[Reason]) -> Vec<Reason> {
     let mut once: Vec<(Reason, u32)> = Vec::new();
     for reason in reasons {
@@ -194,7 +196,7 @@ fn metrics_of_phase(values: &PhaseValues) -> impl Iterator<Item = MetricFindings
         .map(|(metric, blocks)| metric_findings(values, *metric, blocks))
 }
 
-/// Invalid blocks are shown and not summed up.
+/// Invalid blocks are shown, but not included in the estimate.
 fn metric_findings(values: &PhaseValues, metric: Metric, blocks: &[BlockValue]) -> MetricFindings {
     let (estimate, validity) = estimate_of(blocks.iter().map(|it| (it.validity, it.value)));
     MetricFindings {

@@ -1,11 +1,12 @@
-//! The seconds of a trial.
+//! The timeline of a trial, in seconds.
 
 use gatebench_store::{SeriesRow, SeriesUsage, TrialRecord};
 
 use super::context::{is_a_load, kind};
 use super::facts::{TimelinePhase, TimelineSecond};
 
-/// The timeline of a trial, phase by phase. Steps of a search are on its curve instead.
+/// The timeline of a trial, phase by phase. It leaves out the steps of a search, which are on its
+/// curve.
 pub(crate) fn of(record: &TrialRecord, series: &[SeriesRow]) -> Vec<TimelinePhase> {
     let loads = record.phases.iter().filter(|phase| is_a_load(phase));
     let phases = loads.map(|phase| TimelinePhase {

@@ -1,4 +1,4 @@
-//! Which trials there are, which are missing and which failed.
+//! The trials of the plan: finished, missing and failed.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use gatebench_store::{Outcome, TrialRecord};
 use super::context::Context;
 use super::facts::{Failure, MissingTrial};
 
-/// Trials of the plan that are not on disk.
+/// The trials of the plan that are not on disk.
 pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
     let on_disk = |number| {
         context
@@ -36,7 +36,7 @@ pub(crate) fn failures(context: &Context) -> Vec<Failure> {
         .collect()
 }
 
-/// Trials that failed and were tried again, in a sentence each.
+/// A sentence for each trial that failed and was repeated.
 pub(crate) fn tried_again(context: &Context) -> Vec<String> {
     let records = context.trials().iter().map(|trial| &trial.record);
     let again = records.filter_map(|record| Some((record, record.trial.again?)));
@@ -73,7 +73,7 @@ fn failure(record: &TrialRecord) -> Option<Failure> {
     })
 }
 
-/// Blocks of the plan in which every trial was tried to its end.
+/// The number of the plan's blocks of which every trial was run to its end.
 pub(crate) fn blocks_complete(context: &Context) -> u32 {
     let ended = |number| {
         let mut trials = context.trials().iter().map(|trial| &trial.record);
@@ -98,7 +98,7 @@ pub(crate) fn duration_ns(record: &TrialRecord) -> u64 {
     u64::try_from(elapsed.as_nanos()).unwrap_or(0)
 }
 
-/// An outcome in a word or two.
+/// The short name of an outcome.
 pub(crate) fn outcome_words(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",

@@ -1,5 +1,4 @@
-//! The traffic on the wire, added up over the trials of each variant and compared with the other
-//! gateways.
+//! The traffic on the wire, added up over the trials of each variant and compared between gateways.
 
 use gatebench_model::{Scenario, Variant};
 use gatebench_report::format::{grouped, listed, quantity, three_figures};
@@ -10,14 +9,14 @@ use super::context::Context;
 use super::facts::{WireFact, WireFindings, WireName};
 use super::gates::thresholds::WRITTEN_BYTES_MAX;
 
-/// The facts that all gateways should have in common, whatever their configuration.
+/// The facts that should be equal for all gateways, whatever their configuration.
 const MEANT_TO_BE_EQUAL: [WireName; 3] = [
     WireName::UpstreamVersion,
     WireName::PassesRequests,
     WireName::PassesResponses,
 ];
 
-/// The variants of a scenario in the plan's order; those without a completed trial are left out.
+/// The variants of a scenario in the plan's order, without those that have no completed trial.
 pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFindings> {
     // The null gateway does different work.
     let variants = context.plan.variants.iter().filter(|it| !it.is_null());
@@ -30,8 +29,8 @@ pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFin
     found.into_iter().map(|(_, found)| found).collect()
 }
 
-/// The facts that differ between gateways, a sentence for each. A fact that is wrong in itself is a
-/// reason of its trial.
+/// Returns a sentence for each fact that differs between gateways. A fact that is wrong in itself
+/// is a reason against its trial instead.
 pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
     let names = MEANT_TO_BE_EQUAL.into_iter();
     names
@@ -39,12 +38,12 @@ pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
         .collect()
 }
 
-/// `not equal on the wire: responses passed on before they are whole: yes at reference and envoy;
-/// no at nginx.`
+/// The difference in a sentence: `not equal on the wire: responses passed on before they are whole:
+/// yes at reference and envoy; no at nginx.`
 fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     let mut any = false;
-    // The direct variant has no processes, and does nothing to a message.
+    // The direct variant has no gateway process and does not change messages.
     for found in wire.iter().filter(|found| !found.is_direct) {
         let mut facts = found.facts.iter().filter(|fact| fact.name == name);
         let Some(fact) = facts.next() else { continue };
@@ -67,7 +66,8 @@ fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
     })
 }
 
-/// Marks the gateways whose fact differs from that of most; in a tie, from that of the first.
+/// Marks the gateways whose value is not the most common one; in a tie, the first value counts as
+/// the most common.
 fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
     let texts: Vec<String> = found
         .iter()
@@ -77,7 +77,7 @@ fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
         .map(|fact| fact.text.clone())
         .collect();
     let count = |text: &String| texts.iter().filter(|other| *other == text).count();
-    // The last of equals is taken, so that the first comes last.
+    // `max_by_key` returns the last of several maxima, so the order is reversed.
     let Some(common) = texts.iter().rev().max_by_key(|text| count(text)) else {
         return;
     };
@@ -147,7 +147,7 @@ fn counted_at_upstream(wires: &[&WireFacts]) -> Vec<WireFact> {
     ]
 }
 
-/// The versions of HTTP that were used for at least one request in a hundred.
+/// The versions of HTTP that at least one request in a hundred used.
 fn version(requests: f64, http10: f64, http2: f64) -> WireFact {
     let used = [
         ("1.0", http10),
@@ -184,7 +184,7 @@ fn retries(records: &[&TrialRecord]) -> WireFact {
     }
 }
 
-/// Tried once in each trial; it is said where it was not always the same.
+/// The fact is tested once in each trial; the text states whether the trials disagree.
 fn buffering(records: &[&TrialRecord]) -> Vec<WireFact> {
     let tried = |name, of: fn(&gatebench_store::Buffering) -> Option<bool>| {
         let all = records.iter().filter_map(|it| of(it.buffering.as_ref()?));

@@ -1,4 +1,4 @@
-//! A test of isolation: a good group next to failing groups.
+//! The report of an isolation test: a good group next to failing groups.
 
 use gatebench_report::axis::Axis;
 use gatebench_report::chapter::{
@@ -16,7 +16,7 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Isolation";
 
-/// The section of docs/METHOD.md that says how it is computed.
+/// The section of docs/METHOD.md that describes the method.
 const METHOD: &str = "Isolation";
 
 /// The explanation of the chapter.
@@ -24,7 +24,7 @@ const EXPLANATION: &str = "The good group next to failing groups, divided by the
      the same rates, paired by blocks of fresh processes. The column \"healthy ÷ itself\" repeats the healthy run and \
      shows the noise of this machine.";
 
-/// The explanation of the drawing of a measure.
+/// The explanation of the symbols in the drawing of a measure.
 const READ: &str = " Full: next to failing requests; hollow: next to healthy ones.";
 
 impl StudyFacts for Vec<IsolationFindings> {
@@ -55,7 +55,7 @@ impl StudyFacts for Vec<IsolationFindings> {
     }
 }
 
-/// A scenario.
+/// The card of a scenario.
 fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
     let (scenario, group) = (&found.scenario, &found.group);
     let class = palette.class(&found.variant);
@@ -90,7 +90,7 @@ fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
     Block::card("", blocks)
 }
 
-/// A measure; `decided` is true if any of them decides.
+/// The line of a measure; `decided` is true if any of the measures decides.
 fn line(measure: &IsolationMeasure, decided: bool) -> Line {
     let verdict = measure.result.verdict;
     let (ratio, own) = (
@@ -119,8 +119,8 @@ fn line(measure: &IsolationMeasure, decided: bool) -> Line {
     }
 }
 
-/// Draws a measure block by block: full points next to failing groups, hollow ones next to healthy
-/// groups.
+/// Draws a measure block by block: full points next to failing groups, hollow points next to
+/// healthy groups.
 fn pairs(id: &str, found: &IsolationMeasure, class: &str) -> String {
     let values = found.blocks.iter().flat_map(|it| [it.failing, it.healthy]);
     let up = Axis::from_zero(values.fold(0.0, f64::max));

@@ -1,4 +1,4 @@
-//! The effect of failing requests on others.
+//! The effect of failing requests on other requests.
 
 use gatebench_report::Unit;
 use gatebench_stats::Comparison;
@@ -6,25 +6,25 @@ use serde::Serialize;
 
 use crate::common::facts::Decision;
 
-/// A test of isolation of one gateway in one scenario.
+/// An isolation test of one gateway in one scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct IsolationFindings {
     /// Label of the gateway.
     pub variant: String,
     /// The scenario in which groups fail.
     pub scenario: String,
-    /// The same with every group sending good requests.
+    /// The same scenario with every group sending good requests.
     pub healthy: String,
     /// The group that must not be harmed.
     pub group: String,
     pub decision: Decision,
-    /// Why, in a sentence or more.
+    /// The reason for the decision, in one or more sentences.
     pub text: String,
-    /// The good group next to failing ones, over all blocks.
+    /// The counts of the good group next to failing groups, over all blocks.
     pub beside_failing: IsolationCounts,
-    /// The good group next to healthy ones.
+    /// The counts of the good group next to healthy groups.
     pub beside_healthy: IsolationCounts,
-    /// The subject of a comparison.
+    /// The measures that are compared.
     pub measures: Vec<IsolationMeasure>,
 }
 
@@ -33,7 +33,7 @@ pub struct IsolationFindings {
 pub struct IsolationCounts {
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// Of these, those that failed a check.
+    /// Responses that failed a check, which are included above.
     pub checks_failed: u64,
     /// Requests without a response.
     pub errors: u64,
@@ -42,25 +42,25 @@ pub struct IsolationCounts {
 }
 
 impl IsolationCounts {
-    /// Requests without a good response.
+    /// The number of requests without a correct response.
     pub fn harmed(&self) -> u64 {
         self.checks_failed + self.errors + self.dropped
     }
 }
 
-/// Something of the good group that should not change.
+/// A property of the good group that failing requests should not change.
 #[derive(Clone, Debug, Serialize)]
 pub struct IsolationMeasure {
     /// Its name.
     pub title: &'static str,
     pub unit: Unit,
-    /// True if it has a part in the decision.
+    /// True if it takes part in the decision.
     pub decides: bool,
-    /// Each block in which both can be used.
+    /// The blocks in which both values are usable.
     pub blocks: Vec<IsolationBlock>,
-    /// The value next to failing groups over that next to healthy ones.
+    /// The value next to failing groups divided by that next to healthy groups.
     pub result: Comparison,
-    /// Next to healthy groups once more, over the same: the noise of this machine.
+    /// The second value next to healthy groups divided by the first: the noise of this machine.
     pub own: Option<Comparison>,
     /// The result, in a sentence.
     pub text: String,
@@ -70,8 +70,8 @@ pub struct IsolationMeasure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IsolationBlock {
     pub block: u32,
-    /// Next to failing groups.
+    /// The value next to failing groups.
     pub failing: f64,
-    /// Next to healthy ones.
+    /// The value next to healthy groups.
     pub healthy: f64,
 }

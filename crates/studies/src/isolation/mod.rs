@@ -21,7 +21,7 @@ use crate::common::groups::GroupOfTrial;
 use crate::kind::{Analysed, StudyFindings, StudyKind};
 use facts::{IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure};
 
-/// The subject of a comparison.
+/// A figure that is compared.
 struct Subject {
     title: &'static str,
     unit: Unit,
@@ -75,7 +75,7 @@ impl StudyKind for Vec<Isolation> {
     }
 }
 
-/// Every test of isolation, as far as it was measured.
+/// The findings of every isolation test, as far as it was measured.
 fn findings(
     context: &Context,
     collected: &Collected<'_>,
@@ -140,14 +140,14 @@ impl<'a> Sides<'a> {
     }
 
     /// The failing side in the blocks that also have the second healthy run. An interrupted run may
-    /// end between the two, and its last block is incomplete.
+    /// end between the two, which leaves its last block incomplete.
     fn in_whole_blocks(&self) -> Vec<GroupOfTrial<'a>> {
         let blocks: BTreeSet<u32> = self.again.iter().map(|it| it.block).collect();
         let whole = self.failing.iter().filter(|it| blocks.contains(&it.block));
         whole.copied().collect()
     }
 
-    /// All comparisons of the test are judged at once.
+    /// Judges all comparisons of the test together.
     fn measures(&self, variant: &str, seed: u64) -> Vec<IsolationMeasure> {
         let failing = self.in_whole_blocks();
         let blocks: Vec<_> = SUBJECTS
@@ -248,12 +248,12 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     )
 }
 
-/// The verdict of the test and its reason: harm is counted first, then speed is compared.
+/// The decision of the test and its reason: first by counted harm, then by speed.
 fn decide(found: &IsolationFindings) -> (Decision, String) {
     harm(found).unwrap_or_else(|| slowness(found))
 }
 
-/// The effect of failing requests on the responses of the good group; none if there was none.
+/// The effect of failing requests on the responses of the good group; none if there was no effect.
 fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let of = |counts: IsolationCounts| {

@@ -1,13 +1,13 @@
-//! Tests of isolation: each scenario next to its healthy twins.
+//! Plans isolation tests: each scenario next to its healthy twins.
 
 use gatebench_model::{Isolation, Plan, Scenario, Study};
 
 use crate::choice::{Given, PlanError, StudyChoice};
 
-/// A test of isolation that a user requests.
+/// An isolation test that a user requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IsolationChoice {
-    /// The group that must not be harmed [default: the group `good`, else the first].
+    /// The group that must not be harmed [default: the group `good`, otherwise the first].
     pub group: Option<String>,
 }
 

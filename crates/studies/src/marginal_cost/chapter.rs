@@ -1,5 +1,6 @@
-//! The costs that grow with routes, consumers and idle connections, as a table: gateways down, and
-//! for each measure the numbers and the cost of each further one across.
+//! The table of costs that grow with routes, consumers and idle connections. It has a row for each
+//! gateway and, for each measure, a column for each number and for the cost of each additional
+//! item.
 
 use gatebench_report::axis::Axis;
 use gatebench_report::chapter::{
@@ -19,7 +20,7 @@ use super::facts::{
 };
 use crate::common::facts::{Metric, RowStatus};
 
-/// The chapter; none if nothing differs in a number alone.
+/// The chapter; none if no scenarios or loads differ only in a number.
 pub(crate) fn chapter(families: &[MarginalCostFindings], palette: &Palette) -> Option<Chapter> {
     let families = families.iter().enumerate();
     let cards = families.map(|(index, found)| card(index, found, palette));
@@ -27,7 +28,7 @@ pub(crate) fn chapter(families: &[MarginalCostFindings], palette: &Palette) -> O
     (!blocks.is_empty()).then(|| Chapter::new("scale", "Scale", blocks))
 }
 
-/// A family of scenarios or loads that differ in one number.
+/// The card of a family of scenarios or loads that differ only in a number.
 fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block {
     let title = title(found);
     let whole = table(found);
@@ -52,7 +53,7 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     Block::card("", blocks)
 }
 
-/// Draws memory over the number, both in factors; none if no gateway has two points of it.
+/// Draws memory over the number, with logarithmic axes; none if no gateway has two points.
 fn memory_chart(
     id: &str,
     found: &MarginalCostFindings,
@@ -72,7 +73,7 @@ fn memory_chart(
         gateways.filter(|(_, points)| points.len() > 1).collect();
     let all = || lines.iter().flat_map(|(_, points)| points);
     let largest = all().map(|(_, value)| *value).reduce(f64::max)?;
-    // Round numbers are those of the unit that is written, not bytes.
+    // Ticks are round in the unit in which they are written, not in bytes.
     let scale = UnitScale::of(largest, unit);
     let size = scale.divisor;
     let across = Axis::covering_log(all().map(|(count, _)| *count));
@@ -137,7 +138,7 @@ fn explanation(costs: &MarginalCostFindings) -> String {
     )
 }
 
-/// The heading over a family.
+/// The heading of a family.
 fn title(costs: &MarginalCostFindings) -> String {
     match costs.what {
         MarginalUnit::Routes => "What routes cost without requests".into(),
@@ -172,7 +173,7 @@ fn absence(gateway: &GatewayMarginalCosts) -> Option<String> {
     }
 }
 
-/// Why a number was not measured, in a word or two.
+/// The short reason why a number was not measured.
 fn why(status: &RowStatus) -> Option<&'static str> {
     match status {
         RowStatus::Measured => None,
@@ -182,7 +183,8 @@ fn why(status: &RowStatus) -> Option<&'static str> {
     }
 }
 
-/// The numbers of a measure, and what each further one takes; nothing if no gateway has it.
+/// The numbers of a measure, and the cost of each additional item; empty if no gateway has the
+/// measure.
 fn lanes(costs: &MarginalCostFindings, index: usize, measure: &MarginalCostMeasure) -> Vec<Lane> {
     let points = || costs.gateways.iter().flat_map(|gateway| &gateway.points);
     let medians = points().filter_map(|point| point.values[index].as_ref().map(|it| it.median));
@@ -221,7 +223,7 @@ fn cell(point: &MarginalCostPoint, index: usize, scale: UnitScale) -> Cell {
     }
 }
 
-/// The cost of each one with its unit, because it is far smaller than the wholes next to it.
+/// The cost of each item with its unit, because it is far smaller than the totals next to it.
 fn each(difference: Option<&Difference>, measure: &MarginalCostMeasure) -> Cell {
     let Some(difference) = difference else {
         return Cell::Empty;

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::common::facts::{Metric, RowStatus};
 
-/// Scenarios that are the same but for how many routes or consumers they have, or loads that are
-/// the same but for how many idle connections they hold.
+/// Scenarios that differ only in their number of routes or consumers, or loads that differ only in
+/// their number of idle connections.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginalCostFindings {
     /// The common part of the scenarios' names; for loads, the name of their scenario.
@@ -27,12 +27,12 @@ pub enum MarginalUnit {
     Consumers,
     /// Connections whose users think between two requests.
     Connections,
-    /// Upstreams, with a route each.
+    /// Upstreams, each with one route.
     Upstreams,
 }
 
 impl MarginalUnit {
-    /// The word for one of them.
+    /// The name of a single unit.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Routes => "route",
@@ -43,40 +43,40 @@ impl MarginalUnit {
     }
 }
 
-/// Something that may grow.
+/// A quantity that may grow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarginalCostMeasure {
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     pub unit: Unit,
     /// The phase that it is measured in; none if each number is a separate phase.
     pub phase: Option<String>,
-    /// Its load in words; the time to readiness is that before the first load.
+    /// Its load as text. The time to readiness is measured before the first load.
     pub load: Option<String>,
 }
 
-/// A gateway with different numbers of them.
+/// A gateway, measured with different numbers of the unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayMarginalCosts {
     /// Label of the variant.
     pub variant: String,
     /// The numbers, the smallest first.
     pub points: Vec<MarginalCostPoint>,
-    /// The cost of each further one, for each measure: from the smallest to the largest number that
-    /// was measured, paired by block; none if there are not two, or no block in common.
+    /// The cost of each additional unit, for each measure: between the smallest and the largest
+    /// measured number, paired by block. None if there are no two numbers, or no common block.
     pub each: Vec<Option<Difference>>,
 }
 
-/// A number of them.
+/// One number of the unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginalCostPoint {
-    /// Their number.
+    /// The number.
     pub count: u32,
     pub scenario: String,
     /// The phase, if each number is a separate one.
     pub phase: Option<String>,
     /// The status of its trials.
     pub status: RowStatus,
-    /// For each measure; none if it was not measured or no block may be used.
+    /// A value for each measure; none if it was not measured or no block is usable.
     pub values: Vec<Option<Estimate>>,
 }

@@ -6,26 +6,26 @@ use gatebench_model::{AxisValue, Phase, Plan, Scenario, Shape};
 use super::facts::{MarginalCostMeasure, MarginalUnit};
 use crate::common::facts::{Metric, PhaseKind, PhaseLine, ScenarioFindings};
 
-/// Members that differ in one number only.
+/// Scenarios or loads that differ only in one number.
 pub(super) struct Family {
-    /// Their common part.
+    /// The common part of their names.
     pub(super) name: String,
     pub(super) what: MarginalUnit,
-    /// The smallest number first.
+    /// The members, in ascending order of their numbers.
     pub(super) members: Vec<Member>,
     pub(super) measures: Vec<MarginalCostMeasure>,
 }
 
-/// One number.
+/// A scenario or load with its number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Member {
     pub(super) count: u32,
     pub(super) scenario: String,
-    /// The phase, if each number is a separate one.
+    /// The phase, if each number is a separate phase.
     pub(super) phase: Option<String>,
 }
 
-/// The families of the plan, those of scenarios first, in the plan's order.
+/// The families of the plan, in the plan's order; those of scenarios come first.
 pub(super) fn of_plan(plan: &Plan, scenarios: &[ScenarioFindings]) -> Vec<Family> {
     let measures = scenarios.first().map(|it| measures(&it.phases));
     let of_scenarios = measures.into_iter().flat_map(|it| of_scenarios(plan, &it));
@@ -36,8 +36,8 @@ pub(super) fn of_plan(plan: &Plan, scenarios: &[ScenarioFindings]) -> Vec<Family
     families
 }
 
-/// A scenario is of a family where its name ends with how many routes or consumers it has, and the
-/// others of that name have the same upstream and the same policies.
+/// A scenario belongs to a family if its name ends with its number of routes or consumers, and the
+/// other scenarios with that name have the same upstream and policies.
 fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
     let mut families: Vec<(Family, &Scenario)> = Vec::new();
     for scenario in &plan.scenarios {
@@ -70,7 +70,7 @@ fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
     families.into_iter().map(|(family, _)| family).collect()
 }
 
-/// The family of a scenario, the unit that its members differ in, and its number in this member.
+/// The family of a scenario, the unit in which its members differ, and the number in this scenario.
 pub(crate) fn marginal_unit(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
     let Some(family) = &scenario.family else {
         return by_name(scenario);
@@ -88,8 +88,8 @@ pub(crate) fn marginal_unit(scenario: &Scenario) -> Option<(&str, MarginalUnit, 
     (has > 0 && has == *count as usize).then_some((&family.name, unit, *count))
 }
 
-/// As [`marginal_unit`], for scenarios that declare no family, which those of earlier runs do not:
-/// their names end with the number.
+/// Like [`marginal_unit`], for scenarios that declare no family, as in earlier runs: their names
+/// end with the number.
 fn by_name(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
     let (name, number) = scenario.scenario.rsplit_once('-')?;
     let count: u32 = number.parse().ok().filter(|count| *count > 0)?;
@@ -105,8 +105,9 @@ fn by_name(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
     }
 }
 
-/// The loads of a scenario that differ in how many connections there are, where these rest between
-/// two requests. Where they do not, their requests take more than they do.
+/// The family of a scenario's loads that differ only in their number of connections, if users think
+/// between two requests. Without thinking, the requests would take more memory than the
+/// connections.
 fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
     let resting = |phase: &Phase| match &phase.shape {
         Shape::Closed(closed) if closed.think.is_some() && closed.stages.is_empty() => {
@@ -150,7 +151,7 @@ fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
     })
 }
 
-/// Memory and start of the process, then the cost of a request at the fixed rate.
+/// Memory and start of the process, followed by the cost of a request at the fixed rate.
 fn measures(phases: &[PhaseLine]) -> Vec<MarginalCostMeasure> {
     let first = |kind| phases.iter().find(|phase| phase.kind == kind);
     let open = first(PhaseKind::Open);

@@ -1,5 +1,5 @@
-//! The cost of each route, each consumer and each idle connection: scenarios, or loads, that are
-//! the same except for their number.
+//! The cost of each route, consumer and idle connection, from scenarios or loads that differ only
+//! in their number.
 
 pub(crate) mod chapter;
 pub mod facts;
@@ -82,7 +82,7 @@ fn measured<'a>(
     row.metric_in(phase, measure.metric)
 }
 
-/// The difference between the two values, divided by the difference between the two numbers.
+/// The difference between two values divided by the difference between the two numbers.
 fn per_item(
     (few, least): (u32, &MetricFindings),
     (many, most): (u32, &MetricFindings),

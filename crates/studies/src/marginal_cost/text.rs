@@ -1,4 +1,4 @@
-//! Marginal costs in words.
+//! Marginal costs as text.
 
 use gatebench_report::format::{capitalised, counted, grouped, listed, quantity};
 use gatebench_report::{Tone, Unit};
@@ -6,8 +6,8 @@ use gatebench_report::{Tone, Unit};
 use super::facts::{GatewayMarginalCosts, MarginalCostFindings};
 use crate::common::facts::{Metric, Sentence};
 
-/// The cost of each one in memory and start time, a sentence for each gateway. No verdict compares
-/// them, so they are not ranked.
+/// A sentence for each gateway on the cost of each unit in memory and start time. No verdict
+/// compares these costs, so they are not ranked.
 pub(crate) fn sentences(costs: &MarginalCostFindings) -> Vec<Sentence> {
     let gateways = costs.gateways.iter().filter_map(|gateway| {
         let text = sentence(costs, gateway)?;
@@ -25,8 +25,9 @@ fn place(costs: &MarginalCostFindings, metric: Metric) -> Option<usize> {
     costs.measures.iter().position(|it| it.metric == metric)
 }
 
-/// `Each route takes 1.20 KiB of memory at nginx (1.10 KiB to 1.30 KiB over 10 blocks): 6.10 MiB
-/// with 1 and 12.0 MiB with 5,000; it is ready after 21.0 ms with 1 and 35.0 ms with 5,000.`
+/// The cost in a sentence: `Each route takes 1.20 KiB of memory at nginx (1.10 KiB to 1.30 KiB over
+/// 10 blocks): 6.10 MiB with 1 and 12.0 MiB with 5,000; it is ready after 21.0 ms with 1 and 35.0
+/// ms with 5,000.`
 fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Option<String> {
     let memory = place(costs, Metric::GatewayRssAnonMax)?;
     let each = gateway.each[memory].as_ref()?;
@@ -59,7 +60,7 @@ fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Opt
     Some(format!("{}.", capitalised(&text)))
 }
 
-/// `21.0 ms with 1 and 35.0 ms with 5,000`; none if none was measured.
+/// Both ends of the range, `21.0 ms with 1 and 35.0 ms with 5,000`; none if there is no value.
 fn at_each(gateway: &GatewayMarginalCosts, measure: usize, unit: Unit) -> Option<String> {
     let known = gateway.points.iter().filter_map(|point| {
         let median = point.values[measure].as_ref()?.median;

@@ -24,7 +24,7 @@ const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the 
                            gateways: each row names its own, and rows of different gateways are \
                            not ranked.";
 
-/// The share of the load that finds the saturation.
+/// The share that stands for the load that finds the saturation.
 const SATURATED: u32 = 100;
 
 const NO_SATURATION: &str = "no request got a response at saturation, so there is no share of it to \
@@ -102,7 +102,8 @@ impl StudyKind for Option<Shares> {
     }
 }
 
-/// The load that finds the gateway's saturation, then one for each share of it.
+/// Returns the load that finds the gateway's saturation first, and then one load for each share of
+/// it.
 fn next_share(shares: &Shares, current: &TrialRecord) -> Next {
     let load = |phase: Phase, percent: u32| {
         let mark = move |record: &mut PhaseRecord, _: &[TaggedInterval]| {
@@ -186,7 +187,7 @@ fn of_cell<'c, 'a>(
     collected.shares.iter().filter(is_of_cell).collect()
 }
 
-/// `nginx · 50 %`, with its scenario if there are several.
+/// The name of a row, `nginx · 50 %`, with its scenario if there are several.
 fn name(context: &Context, scenario: &Scenario, variant: &Variant, percent: u32) -> String {
     let label = variant.label();
     let what = match percent {

@@ -1,4 +1,4 @@
-//! The loads of the profile, and shares of each gateway's saturation.
+//! Plans the loads of the profile, and loads at shares of each gateway's saturation.
 
 use gatebench_model::{Length, Plan, Shares, SuiteStudy};
 
@@ -8,8 +8,8 @@ use crate::common::loads::arrivals;
 /// A measurement that a user requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasureChoice {
-    /// Shares of each gateway's own saturation, in per cent, at which it is measured after its
-    /// loads.
+    /// Shares of each gateway's own saturation, in per cent, at which the gateway is measured after
+    /// its loads.
     pub percents: Vec<u32>,
 }
 
@@ -24,7 +24,7 @@ impl StudyChoice for MeasureChoice {
         true
     }
 
-    /// A run that only measures has the study that its suite requires.
+    /// A run that only measures has the study that its suite requests.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let asked = SuiteStudy::At(self.percents.clone());
         let asked = Some(&asked).filter(|_| !self.percents.is_empty());
@@ -47,7 +47,7 @@ pub(super) fn check(shares: &Shares, plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// The loads that follow, at shares of each gateway's saturation.
+/// Describes the loads at shares of each gateway's saturation.
 pub(super) fn in_words(shares: &Shares) -> String {
     let each: Vec<String> = shares.percents.iter().map(|it| format!("{it} %")).collect();
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());

@@ -1,5 +1,5 @@
-//! The costs of policies: for each measure a table with policies down and gateways across, and for
-//! the measures that decide a choice a waterfall for each gateway.
+//! The costs of policies. Each measure has a table with a row for each policy and a column for each
+//! gateway. The measures by which users choose also have a waterfall for each gateway.
 
 use gatebench_report::Validity;
 use gatebench_report::axis::Axis;
@@ -15,7 +15,7 @@ use gatebench_report::table::{Cell, Column, Lane, Lanes, Row, Table};
 use super::facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
 use crate::common::facts::{Metric, RowStatus};
 
-/// The heading over all of it.
+/// The heading of the chapter.
 const TITLE: &str = "What policies cost";
 
 /// The explanation of the tables.
@@ -24,7 +24,7 @@ const EXPLANATION: &str = "Each policy is listed below the plain proxy of the sa
      median with the range. From ten blocks on, gateways are ranked: #1 is the least, and gateways that no verdict and \
      no interval separates share a rank.";
 
-/// Gateways whose reaches differ by more are drawn on separate axes.
+/// Gateways whose largest values differ by more than this factor are drawn on separate axes.
 const SHARED_AXIS_MAX: f64 = 4.0;
 
 pub(crate) fn chapter(found: &CostFindings, palette: &Palette) -> Chapter {
@@ -34,7 +34,7 @@ pub(crate) fn chapter(found: &CostFindings, palette: &Palette) -> Chapter {
     Chapter::new("costs", "Costs", blocks).headed(TITLE)
 }
 
-/// One measure of all policies at all gateways; none if nothing was measured.
+/// One measure of all policies on all gateways; none if nothing was measured.
 fn measure(costs: &CostFindings, index: usize, palette: &Palette) -> Option<Block> {
     let measure = &costs.measures[index];
     let scale = scale(costs, index)?;
@@ -82,7 +82,7 @@ fn table(costs: &CostFindings, index: usize, scale: UnitScale) -> Option<Table> 
     Some(Table::of_lanes(rows.collect(), vec![lanes]))
 }
 
-/// Gateways across, and policies below the plain proxy that they are added to.
+/// A column for each gateway, and each policy below the plain proxy to which it is added.
 fn matrix(costs: &CostFindings, palette: &Palette) -> Matrix {
     let head = |it: &GatewayCosts| [palette.class(&it.variant), it.variant.clone()];
     let row = |line: &CostLine| {
@@ -107,7 +107,7 @@ fn matrix(costs: &CostFindings, palette: &Palette) -> Matrix {
     }
 }
 
-/// A waterfall for each gateway, and how they are read; nothing if none can be drawn.
+/// A waterfall for each gateway, and an explanation of the symbols; empty if none can be drawn.
 fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Block> {
     let measure = &costs.measures[index];
     let lines = costs.gateways.iter().map(|it| drawn(it, index));
@@ -159,13 +159,13 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
 struct Drawn<'a> {
     line: &'a CostLine,
     figure: &'a CostFigure,
-    /// Where it begins, which is zero or where the plain proxy ends, and where it ends.
+    /// The beginning, which is zero or the end of the plain proxy, and the end.
     span: (f64, f64),
     /// The ends of its interval or range.
     ends: (f64, f64),
 }
 
-/// The scenarios of which a measure has figures.
+/// The scenarios that have figures for a measure.
 fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
     let mut plain = None;
     let bar = |line: &CostLine| {
@@ -199,8 +199,8 @@ fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
     drawn.collect()
 }
 
-/// Draws what policies add to the plain proxy of a gateway: bars that begin where the plain one
-/// ends, on an axis up to `reach`.
+/// Draws the costs that policies add to the plain proxy of a gateway. Each bar begins where that of
+/// the plain proxy ends, and the axis ends at `reach`.
 fn waterfall(
     (id, variant): (&str, &str),
     lines: &[Drawn<'_>],
@@ -240,12 +240,12 @@ impl Drawn<'_> {
         self.line.baseline().is_some()
     }
 
-    /// The cost of a policy; none for a whole.
+    /// The cost of a policy; none for the total of a scenario.
     fn cost(&self) -> Option<&Cost> {
         self.figure.cost.as_ref().filter(|_| self.is_policy())
     }
 
-    /// `+ api-key: +1.24 µs, 1.10–1.38.`
+    /// The bar in words: `+ api-key: +1.24 µs, 1.10–1.38.`
     fn words(&self, scale: UnitScale) -> String {
         let name = &self.line.scenario;
         match self.cost() {
@@ -262,22 +262,22 @@ impl Drawn<'_> {
     }
 }
 
-/// Reports whether users choose by the measure: CPU per request and the median added latency.
+/// Reports whether users choose by this measure: CPU per request and the median added latency.
 fn is_foremost(metric: Metric) -> bool {
     matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
 }
 
 fn note(metric: Metric) -> &'static str {
     match metric {
-        Metric::ThroughputPerCore => "Policies as a ratio to their plain proxy.",
+        Metric::ThroughputPerCore => "Policies are shown as a ratio to their plain proxy.",
         Metric::AddedP50 | Metric::AddedP99 => {
-            "Policies as the difference of the two quantiles, and nothing else."
+            "Policies are shown as the difference of the two quantiles, and nothing else."
         }
-        _ => "Policies as what they add to their plain proxy.",
+        _ => "Policies are shown as their cost over their plain proxy.",
     }
 }
 
-/// One scale for wholes and costs, so that they can be added by eye; none if nothing was
+/// A common scale for totals and costs, so that they can be added by eye; none if nothing was
 /// measured.
 fn scale(costs: &CostFindings, index: usize) -> Option<UnitScale> {
     let unit = costs.measures[index].unit;
@@ -289,7 +289,7 @@ fn scale(costs: &CostFindings, index: usize) -> Option<UnitScale> {
     (!totals.is_empty()).then(|| UnitScale::of_all(totals, unit))
 }
 
-/// The scenario, with a sign if its cost is added to the line above.
+/// The name of the scenario, with a plus sign if its cost is added to the line above.
 fn name(line: &CostLine) -> String {
     match &line.role {
         CostRole::Policy { .. } => format!("+ {}", line.scenario),

@@ -1,4 +1,5 @@
-//! The cost of policies: each compared with the plain proxy of the same gateway, block by block.
+//! The cost of policies. Each policy is compared with the plain proxy of the same gateway, block by
+//! block.
 
 use gatebench_report::{Unit, Validity};
 use gatebench_stats::{Comparison, Difference, Direction, Estimate};
@@ -6,52 +7,52 @@ use serde::Serialize;
 
 use crate::common::facts::{Metric, PhaseKind, RowStatus, SpoiledBlocks};
 
-/// The cost of policies at each gateway.
+/// The cost of policies on each gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostFindings {
     /// The measures of each policy, the primary one first.
     pub measures: Vec<CostMeasure>,
-    /// The gateways in the plan's order; the lines of all are the same scenarios in the same order.
+    /// The gateways in the plan's order. All have lines for the same scenarios in the same order.
     pub gateways: Vec<GatewayCosts>,
 }
 
-/// Something that policies cost.
+/// A quantity that policies cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostMeasure {
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     pub unit: Unit,
     /// The phase that it is measured in.
     pub phase: String,
     pub kind: PhaseKind,
-    /// Its load in words: `5,000 requests/s`.
+    /// Its load as text: `5,000 requests/s`.
     pub load: String,
-    /// Which values are good.
+    /// Whether higher or lower values are better.
     pub direction: Direction,
 }
 
-/// The policies at one gateway.
+/// The policies on one gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayCosts {
     /// Label of the variant.
     pub variant: String,
-    /// The requests that the gateway serves itself; then each plain proxy, followed by the policies
-    /// on the same requests; then the policies without a plain proxy.
+    /// First the requests that the gateway serves itself, then each plain proxy followed by the
+    /// policies on the same requests, and finally the policies without a plain proxy.
     pub lines: Vec<CostLine>,
 }
 
-/// A scenario at a gateway.
+/// A scenario on a gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostLine {
     /// Name of the scenario.
     pub scenario: String,
     /// The role of the scenario.
     pub role: CostRole,
-    /// Words of its policies, in their order.
+    /// Names of its policies, in their order.
     pub policies: Vec<String>,
     /// The status of its trials.
     pub status: RowStatus,
-    /// A figure for each measure of [`CostFindings::measures`], in their order.
+    /// A figure for each measure of [`CostFindings::measures`], in the same order.
     pub figures: Vec<CostFigure>,
 }
 
@@ -59,56 +60,56 @@ pub struct CostLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CostRole {
-    /// The gateway serves the requests itself: the least cost of a request.
+    /// The gateway serves the requests itself, which is the minimum cost of a request.
     #[serde(rename = "answers")]
     Responses,
-    /// The same requests as those of the policies below it, without a policy.
+    /// The same requests as those of the policies below it, without policies.
     Plain,
     /// Policies, and the scenario that sends the same requests without them.
     Policy {
         /// Name of that scenario.
         baseline: String,
     },
-    /// Policies on requests that no scenario of the run sends without them.
+    /// Policies on requests that the run never sends without them.
     Alone,
 }
 
-/// A measure of a scenario at a gateway.
+/// A measure of a scenario on a gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostFigure {
-    /// The whole: median and range over the blocks that are not invalid; none if there is no such
+    /// The total: median and range over the blocks that are not invalid; none if there is no such
     /// block.
     pub total: Option<Estimate>,
-    /// Worst validity among the blocks of the whole; `Invalid` where it was measured in none that
-    /// may be used; none if it was not measured.
+    /// Worst validity among the blocks of the total; `Invalid` if no block is usable; none if it
+    /// was not measured.
     pub validity: Option<Validity>,
-    /// Rank of the whole among the gateways by the verdicts of their comparisons, 1 for the best;
-    /// gateways that no verdict separates share one. None below ten blocks, and if fewer than two
-    /// gateways are compared.
+    /// Rank of the total among the gateways, by the verdicts of their comparisons; 1 is best.
+    /// Gateways that no verdict separates share a rank. None below ten blocks, and if fewer than
+    /// two gateways are compared.
     pub rank: Option<usize>,
-    /// The addition to the plain proxy; none for lines that are no policy, and if the two have
-    /// no block in common that may be used.
+    /// The cost over the plain proxy; none for lines that are not policies, and if the two have no
+    /// usable block in common.
     pub cost: Option<Cost>,
 }
 
 /// The difference between a policy and the plain proxy of the same gateway, paired by block.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
-    /// In the unit of the measure. Of latencies it is the difference of two quantiles, and nothing
-    /// else.
+    /// The difference in the unit of the measure. For latencies, it is the difference of two
+    /// quantiles, not a quantile of differences.
     pub difference: Difference,
-    /// As a ratio, with the verdict; none if a value is not positive.
+    /// The ratio with its verdict; none if a value is not positive.
     pub ratio: Option<Comparison>,
     /// Blocks in which neither side is invalid.
     pub blocks: Vec<u32>,
-    /// Worst validity among them.
+    /// Worst validity among these blocks.
     pub validity: Validity,
-    /// Missing blocks that the gateway spoiled with the policy, or without.
+    /// Missing blocks that the gateway spoiled, with or without the policy.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
-    /// Rank of the cost among the gateways; those whose intervals overlap share one. None without
-    /// an interval, for a gateway that spoiled a block itself, and where fewer than two can be
-    /// ranked.
+    /// Rank of the cost among the gateways; gateways whose intervals overlap share a rank. None if
+    /// there is no interval, if the gateway itself spoiled a block, and if fewer than two gateways
+    /// can be ranked.
     pub rank: Option<usize>,
 }
 

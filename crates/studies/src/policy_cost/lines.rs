@@ -5,7 +5,7 @@ use gatebench_report::format::distinct;
 
 use super::facts::CostRole;
 
-/// A scenario in its place.
+/// A scenario in its place in the table.
 pub(super) struct Placed {
     pub(super) scenario: String,
     pub(super) role: CostRole,
@@ -16,7 +16,8 @@ impl Placed {
     fn of(scenario: &Scenario, role: CostRole) -> Self {
         let policies = scenario.routes.iter().flat_map(|route| &route.policies);
         let mut policies = distinct(policies.map(|policy| policy.kind().to_owned()));
-        // The access log, TLS and HTTP/2 have costs too; a part of a policy is named by its policy.
+        // The access log, TLS and HTTP/2 also have costs. A part of a policy is covered by the
+        // policy's name.
         for need in scenario.needs() {
             let is_named = need.contains('.') || policies.iter().any(|known| known == need);
             if !is_named {
@@ -31,7 +32,7 @@ impl Placed {
     }
 }
 
-/// The lines of every gateway; none if no policy has a plain proxy.
+/// The lines, which are the same for every gateway; none if no policy has a plain proxy.
 pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
     let (mocked, others): (Vec<&Scenario>, Vec<&Scenario>) =
         plan.scenarios.iter().partition(|it| is_mocked(it));
@@ -60,7 +61,7 @@ pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
     any.then_some(lines)
 }
 
-/// Reports whether the gateway serves all requests itself, by its policies.
+/// Reports whether the policies make the gateway serve all requests itself.
 fn is_mocked(scenario: &Scenario) -> bool {
     let mocked = |request: &Request| {
         let route = scenario.route_of(&request.path);
@@ -72,15 +73,14 @@ fn is_mocked(scenario: &Scenario) -> bool {
     scenario.load_requests().all(mocked)
 }
 
-/// The plain scenario that sends the same requests: the one with the fewest routes, the first of
-/// those.
+/// The plain scenario that sends the same requests: the first one with the fewest routes.
 fn plain_proxy<'a>(scenario: &Scenario, plain: &[&'a Scenario]) -> Option<&'a Scenario> {
     let same = plain.iter().filter(|base| same_work(scenario, base));
     same.min_by_key(|base| base.routes.len()).copied()
 }
 
-/// Reports whether two scenarios have the same requests for the same upstream. Headers may differ:
-/// a key or a token is required by a policy, and part of its cost.
+/// Reports whether two scenarios send the same requests to the same upstream. Headers may differ,
+/// because a policy may require a key or a token, which is part of its cost.
 fn same_work(a: &Scenario, b: &Scenario) -> bool {
     let work = |scenario: &Scenario| -> Vec<(f64, String, String, Option<Vec<u8>>)> {
         let requests = scenario.load_requests().map(|request| {

@@ -1,5 +1,5 @@
-//! The cost of policies: each scenario with policies, compared with the same gateway's plain proxy
-//! of the same requests, in the same block.
+//! The cost of policies. Each scenario with policies is compared with the same gateway's plain
+//! proxy of the same requests, in the same block.
 
 pub(crate) mod chapter;
 pub mod facts;
@@ -31,9 +31,9 @@ pub(crate) struct Costing {
     cells: Vec<Cell>,
 }
 
-/// A policy and its plain proxy at one gateway, in one measure.
+/// A policy and its plain proxy on one gateway, in one measure.
 struct Cell {
-    /// Where it belongs: gateway, line and measure.
+    /// The indexes of gateway, line and measure.
     place: (usize, usize, usize),
     blocks: Vec<u32>,
     validity: Validity,
@@ -42,8 +42,8 @@ struct Cell {
 }
 
 impl Costing {
-    /// Lays out the lines and pairs the blocks; none if no policy has a plain proxy, or
-    /// no gateway was planned.
+    /// Arranges the lines and pairs the blocks; none if no policy has a plain proxy, or no gateway
+    /// was planned.
     pub(crate) fn of(context: &Context, scenarios: &[ScenarioFindings]) -> Option<Self> {
         let placed = lines::of_plan(context.plan)?;
         let measures = measures(&scenarios.first()?.phases);
@@ -108,13 +108,13 @@ impl Costing {
         }
     }
 
-    /// The pairs to judge, in the order in which [`Costing::findings`] takes the results.
+    /// The pairs to judge, in the order in which [`Costing::findings`] expects the results.
     pub(crate) fn members(&self) -> impl Iterator<Item = (Pair, Spoiled)> {
         let cells = self.cells.iter();
         cells.map(|cell| (cell.pair.clone(), spoiled::counts(&cell.spoiled)))
     }
 
-    /// The findings, with a result for each of the pairs, and the compared `scenarios`.
+    /// The findings, from a result for each of the pairs and from the compared `scenarios`.
     pub(crate) fn findings(
         mut self,
         results: impl Iterator<Item = Option<Comparison>>,
@@ -137,7 +137,7 @@ impl Costing {
 impl Cell {
     fn judged(self, ratio: Option<Comparison>, seed: u64) -> Option<Cost> {
         let interval = ratio.as_ref().and_then(|ratio| ratio.interval);
-        // Ratio and difference are two readings of one comparison, so they share its confidence.
+        // Ratio and difference describe the same comparison, so they share its confidence.
         let confidence = interval.map_or(CONFIDENCE, |interval| interval.confidence);
         let Pair {
             baseline,
@@ -155,8 +155,8 @@ impl Cell {
     }
 }
 
-/// CPU time and latencies are measured at a fixed rate, if there is one; memory in the last
-/// load, before which all others went.
+/// CPU time and latencies are measured at a fixed rate, if there is one; memory is measured in the
+/// last load, after all others.
 fn measures(phases: &[PhaseLine]) -> Vec<CostMeasure> {
     use Direction::{HigherIsBetter, LowerIsBetter};
     let first = |kind| phases.iter().find(|phase| phase.kind == kind);

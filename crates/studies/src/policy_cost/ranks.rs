@@ -1,5 +1,5 @@
-//! Ranks among gateways, of the whole and of the part that a policy adds: by the intervals of the
-//! verdicts, and so from ten blocks on.
+//! Ranks gateways by total and by the cost that a policy adds. Ranks depend on the intervals of
+//! verdicts, so they exist only from ten blocks on.
 
 use gatebench_report::Validity;
 use gatebench_stats::{Direction, Verdict, ranks, ranks_by};
@@ -7,7 +7,7 @@ use gatebench_stats::{Direction, Verdict, ranks, ranks_by};
 use super::facts::{CostFigure, CostMeasure, GatewayCosts};
 use crate::common::facts::ScenarioFindings;
 
-/// Adds the ranks. The lines of all gateways are the same scenarios in the same order.
+/// Adds the ranks. All gateways have lines for the same scenarios in the same order.
 pub(super) fn add(
     measures: &[CostMeasure],
     gateways: &mut [GatewayCosts],
@@ -32,7 +32,7 @@ pub(super) fn add(
     }
 }
 
-/// The rank of each whole, by the verdicts between gateways; none if nothing compares them.
+/// The rank of each total, by the verdicts between gateways; none if no comparison exists.
 fn totals(
     gateways: &[GatewayCosts],
     (line, index): (usize, usize),
@@ -81,14 +81,14 @@ fn totals(
     ranks
 }
 
-/// The interval of a cost of which no block was spoiled.
+/// The interval of a cost; none if a block was spoiled.
 fn cost(figure: &CostFigure) -> Option<(f64, f64)> {
     let cost = figure.cost.as_ref().filter(|it| it.spoiled.is_empty())?;
     let interval = cost.difference.interval?;
     Some((interval.low, interval.high))
 }
 
-/// The rank of each interval; none if there is no other to compare it with.
+/// The rank of each interval; none if there is no other interval.
 fn by_intervals(intervals: Vec<Option<(f64, f64)>>, direction: Direction) -> Vec<Option<usize>> {
     let known: Vec<(f64, f64)> = intervals
         .iter()

@@ -10,7 +10,7 @@ use super::facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRo
 const HEAD: &str = "gateway,scenario,baseline,policies,phase,metric,total_median,total_min,total_max,\
      total_rank,cost,cost_low,cost_high,cost_rank,ratio,ratio_low,ratio_high,confidence,blocks,verdict,validity";
 
-/// The costs of policies as records; without any if no policy has a plain proxy next to it.
+/// The costs of policies as records; empty if no policy has a plain proxy next to it.
 pub struct CostRecords<'a>(pub Option<&'a CostFindings>);
 
 impl Report for CostRecords<'_> {
@@ -67,7 +67,7 @@ fn baseline(line: &CostLine) -> &str {
     }
 }
 
-/// Cost, its span and its rank; ratio, its interval and its confidence; blocks and verdict.
+/// Cost, interval and rank; ratio, interval and confidence; blocks and verdict.
 fn cost_fields(cost: Option<&Cost>) -> [String; 10] {
     let Some(cost) = cost else {
         return Default::default();

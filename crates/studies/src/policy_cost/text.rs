@@ -1,4 +1,4 @@
-//! Costs in words.
+//! Costs in sentences.
 
 use gatebench_report::format::{counted, listed, percent, short, signed, split_quantity};
 use gatebench_report::{Tone, Unit};
@@ -8,7 +8,7 @@ use super::facts::{Cost, CostFindings, CostLine, CostMeasure, CostRole, GatewayC
 use crate::common::comparisons::SMALLEST_EFFECT;
 use crate::common::facts::Sentence;
 
-/// The cost of policies in CPU time: one sentence on each gateway, and one on each policy.
+/// The cost of policies in CPU time: one sentence for each gateway, and one for each policy.
 pub(crate) fn sentences(costs: &CostFindings) -> Vec<Sentence> {
     let Some(measure) = costs.measures.first() else {
         return Vec::new();
@@ -31,9 +31,9 @@ pub(crate) fn sentences(costs: &CostFindings) -> Vec<Sentence> {
     overviews.chain(policies).collect()
 }
 
-/// `nginx takes 14.2 µs of CPU per plain request at 5,000 requests/s; its policies add from 0.310
-/// µs (rate-limit-never-reached) to 31.0 µs (pipeline).` None if fewer than three costs are
-/// known: their own sentences say as much.
+/// An overview: `nginx takes 14.2 µs of CPU per plain request at 5,000 requests/s; its policies add
+/// from 0.310 µs (rate-limit-never-reached) to 31.0 µs (pipeline).` None if fewer than three costs
+/// are known, because their own sentences state as much.
 fn overview(gateway: &GatewayCosts, measure: &CostMeasure) -> Option<String> {
     let mut known: Vec<(&CostLine, f64)> = gateway
         .lines
@@ -63,8 +63,8 @@ fn overview(gateway: &GatewayCosts, measure: &CostMeasure) -> Option<String> {
     ))
 }
 
-/// `api-key adds to proxy-json at 5,000 requests/s, in CPU per request: +1.24 µs (1.10–1.38) at
-/// reference, and nothing that matters at nginx (within ±2 %).`
+/// The cost of a policy: `api-key adds to proxy-json at 5,000 requests/s, in CPU per request: +1.24
+/// µs (1.10–1.38) at reference, and nothing that matters at nginx (within ±2 %).`
 fn policy<'a>(
     costs: &'a CostFindings,
     measure: &CostMeasure,
@@ -99,7 +99,7 @@ fn at(measure: &CostMeasure) -> String {
     format!(" at {}", measure.load)
 }
 
-/// `+1.24 µs (1.10–1.38)`, or the words of the verdict if the cost is small.
+/// The cost with its interval, `+1.24 µs (1.10–1.38)`, or the verdict if the cost is small.
 fn cost_words(cost: &Cost) -> String {
     let (effect, span) = signed(&cost.difference, |value| {
         split_quantity(value, Unit::CpuNanosecondsPerRequest).0
@@ -129,7 +129,7 @@ fn cost_words(cost: &Cost) -> String {
     }
 }
 
-/// Blocks that the gateway spoiled with the policy or without.
+/// The number of blocks that the gateway spoiled, with or without the policy.
 fn spoiled_blocks(cost: &Cost) -> usize {
     let (with, plain) = (
         &cost.spoiled.candidate.blocks,

@@ -1,5 +1,4 @@
-//! Profiles of where gateways spend their CPU time: the sampled stacks, scaled to the CPU time of a
-//! request.
+//! Profiles of gateways' CPU time: the sampled stacks, scaled to the CPU time of a request.
 
 pub mod plan;
 
@@ -21,23 +20,23 @@ const EXPLANATION: &str = "The stacks of the gateway's threads were sampled by t
      time per request. Self is the time in the function itself; the other column adds the functions that it called. \
      Sampling costs time, so compare these figures only with each other.";
 
-/// Functions in the table.
+/// The largest number of functions in the table.
 const FUNCTIONS_MAX: usize = 15;
 
-/// Functions in a sentence.
+/// The largest number of functions named in a sentence.
 const FUNCTIONS_NAMED: usize = 3;
 
-/// The longest name of a function that is shown whole.
+/// The longest function name that is not shortened.
 const NAME_CHARS_MAX: usize = 56;
 
-/// The share of samples in functions without names from which the report mentions it.
+/// The share of samples in unnamed functions from which on the report mentions it.
 const NAMELESS_MAX: f64 = 0.2;
 
 /// The samples of a gateway in a scenario, over all blocks.
 struct Profile<'a> {
     variant: &'a str,
     stacks: BTreeMap<String, u64>,
-    /// CPU time that the samples represent; about `cpu_ns`, which is exact.
+    /// The CPU time that the samples represent, which approximates the exact `cpu_ns`.
     sampled_ns: u64,
     cpu_ns: u64,
     responses: u64,
@@ -104,17 +103,17 @@ impl<'a> Profile<'a> {
         Ok(())
     }
 
-    /// A part of the samples as nanoseconds of CPU time per request.
+    /// Converts a part of the samples to nanoseconds of CPU time per request.
     fn ns(&self, part_ns: u64) -> f64 {
         part_ns as f64 / self.sampled_ns as f64 * self.cpu_ns as f64 / self.responses as f64
     }
 
-    /// The time that each function used itself.
+    /// The time that each function used without its callees.
     fn selves(&self) -> BTreeMap<&str, f64> {
         self.by_function(|stack| BTreeSet::from([innermost(stack)]))
     }
 
-    /// The time that each function used with its callees, counted once if it is recursive.
+    /// The time that each function used including its callees; recursive calls count once.
     fn totals(&self) -> BTreeMap<&str, f64> {
         self.by_function(|stack| stack.split(';').skip(1).collect())
     }
@@ -151,7 +150,7 @@ impl<'a> Profile<'a> {
         Sentence::new(Tone::Plain, text, Some(scenario), Some(self.variant))
     }
 
-    /// A caution if much of the profile has no names.
+    /// A caution if much of the profile has no function names.
     fn caution(&self, scenario: &str) -> Option<Sentence> {
         let all = self.selves();
         let nameless = all.iter().filter(|(name, _)| !has_name(name));
@@ -215,7 +214,7 @@ fn section(scenario: &str, profiles: &[Profile<'_>]) -> Section {
     }
 }
 
-/// The functions that use most themselves, in any of the profiles.
+/// The functions that use the most time without their callees, in any of the profiles.
 fn rows(profiles: &[Profile<'_>]) -> Vec<FigureRow> {
     let selves: Vec<_> = profiles.iter().map(Profile::selves).collect();
     let totals: Vec<_> = profiles.iter().map(Profile::totals).collect();
@@ -240,13 +239,14 @@ fn rows(profiles: &[Profile<'_>]) -> Vec<FigureRow> {
     order.into_iter().take(FUNCTIONS_MAX).map(row).collect()
 }
 
-/// The stacks of both, as wide as in the candidate, coloured by their difference from the baseline.
+/// The stacks of both profiles with the candidate's widths, coloured by the difference from the
+/// baseline.
 fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -> FlameGraph {
     let of = |profile: &Profile<'_>, stack: &str| {
         let samples = profile.stacks.get(stack).copied();
         samples.map_or(0.0, |samples| profile.ns(samples))
     };
-    // The outermost frame is the process's name: the two differ in it, and in nothing that matters.
+    // The outermost frame is the process's name, which differs between the two but does not matter.
     let all: BTreeSet<&String> = candidate
         .stacks
         .keys()
@@ -278,7 +278,7 @@ fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -
     }
 }
 
-/// A line of a profile: the stack, and how often it was seen.
+/// Splits a line of a profile into the stack and its number of samples.
 fn counted(line: &str) -> Option<(&str, u64)> {
     let (stack, count) = line.rsplit_once(' ')?;
     Some((stack, count.parse().ok()?))
@@ -288,7 +288,7 @@ fn innermost(stack: &str) -> &str {
     stack.rsplit(';').next().unwrap_or(stack)
 }
 
-/// Where perf knows no function it names the file, in brackets.
+/// If perf finds no function, it prints the file name in brackets.
 fn has_name(function: &str) -> bool {
     !(function.starts_with('[') && function.ends_with(']'))
 }
@@ -301,9 +301,9 @@ fn short(name: &str) -> String {
     format!("{begin}…")
 }
 
-/// Widths in whole nanoseconds, one after the other: what one is rounded by, the next is short of,
-/// so that any number of them side by side are as wide as they should be. Thousands of stacks are
-/// narrower than a nanosecond each.
+/// Rounds widths to whole nanoseconds. Each rounding error is carried over to the next width, so
+/// the total width of adjacent stacks is correct. Thousands of stacks are narrower than a
+/// nanosecond each.
 #[derive(Default)]
 struct Widths {
     end_ns: f64,
@@ -323,7 +323,7 @@ fn microseconds(ns: f64) -> String {
     split_quantity(ns, Unit::CpuNanosecondsPerRequest).0
 }
 
-/// `flame-proxy-json-nginx.svg`.
+/// The file name: `flame-proxy-json-nginx.svg`.
 fn file(parts: &[&str]) -> String {
     let parts: Vec<String> = parts.iter().map(|part| safe_file_part(part)).collect();
     format!("flame-{}.svg", parts.join("-"))
@@ -394,7 +394,7 @@ mod tests {
             .map(|number| format!("gw;f{number:03}"))
             .collect();
         let stacks: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 1)).collect();
-        // 0.4 ns of each request in each of them.
+        // Each stack takes 0.4 ns of each request.
         let own = profile("a", &stacks, 400_000);
         let width = |line: &String| counted(line).map_or(0, |(_, width)| width);
         let graph = own.graph("s").stacks;

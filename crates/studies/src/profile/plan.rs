@@ -1,4 +1,4 @@
-//! A profile of CPU time.
+//! Plans a profile of CPU time.
 
 use gatebench_model::{Flame, HumanDuration, Plan, Study};
 
@@ -7,9 +7,9 @@ use crate::choice::{Given, StudyChoice};
 /// A profile that a user requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlameChoice {
-    /// The length of the measurement, in place of that of the load profile.
+    /// The length of the measurement, which replaces that of the load profile.
     pub duration: Option<HumanDuration>,
-    /// The settings of the samples.
+    /// The settings for sampling.
     pub flame: Flame,
 }
 

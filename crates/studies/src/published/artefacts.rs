@@ -1,16 +1,17 @@
-//! The effects of ways of measuring on figures. Each is a pure function, so it can be applied to a
-//! run that was measured otherwise.
+//! The effects of measuring methods on figures. Each is a pure function, so it can be applied to a
+//! run that was measured in another way.
 
 use gatebench_model::Shape;
 use gatebench_model::load::ConnectionStage;
 use gatebench_store::Histogram;
 
-/// The value at a share (0 to 1) of what was counted into buckets, interpolated linearly within its
-/// bucket, the lowest of which begins at 0. What lies beyond the last bound counts as that bound.
+/// The quantile at a share (0 to 1) of values that were counted in buckets, interpolated linearly
+/// within its bucket. The lowest bucket begins at 0; values beyond the last bound count as that
+/// bound.
 ///
-/// `cumulative` holds for each of `bounds` how many values are at most that; `total` is how many
-/// there are. None without values. Source: `histogram_quantile` of Prometheus, as its documentation
-/// defines it.
+/// For each of `bounds`, `cumulative` is the number of values up to that bound; `total` is the
+/// number of all values. None without values. Source: the documentation of `histogram_quantile` in
+/// Prometheus.
 pub fn bucket_quantile(bounds: &[f64], cumulative: &[u64], total: u64, share: f64) -> Option<f64> {
     let wanted = share * total as f64;
     let place = cumulative.iter().position(|count| *count as f64 >= wanted);
@@ -30,8 +31,8 @@ pub fn bucket_quantile(bounds: &[f64], cumulative: &[u64], total: u64, share: f6
     Some(begin + (bounds[place] - begin) * part)
 }
 
-/// The result of [`bucket_quantile`] for recorded times in nanoseconds, with bounds in
-/// milliseconds. It returns nanoseconds.
+/// Applies [`bucket_quantile`] to recorded times in nanoseconds, with bounds in milliseconds. It
+/// returns nanoseconds.
 pub fn as_bucketed(times_ns: &Histogram<u64>, bounds_ms: &[f64], share: f64) -> Option<f64> {
     let at_most = |bound_ms: &f64| times_ns.count_between(0, (bound_ms * 1e6) as u64);
     let cumulative: Vec<u64> = bounds_ms.iter().map(at_most).collect();
@@ -50,11 +51,12 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
     (time_ns / step_ns).round() * step_ns
 }
 
-/// The mean that wrk prints of these times, in nanoseconds. wrk 4.0.0 to 4.2.0 takes a connection's
-/// average time per request as the pace at which requests were due. To each request that took at
-/// least twice as long, it adds those that would have been due meanwhile: one shorter by a pace,
-/// one by two, down to one that is longer than a pace. Source: `stats_correct` of wrk, and its call
-/// before it prints. None if connections sent less than a request each: wrk then adds nothing.
+/// The mean that wrk prints for these times, in nanoseconds. wrk 4.0.0 to 4.2.0 assumes that
+/// requests were due at a pace, which is a connection's average time per request. For each request
+/// that took at least twice as long, it adds the requests that would have been due in that time:
+/// one that is shorter by one pace, one by two paces, and so on, as long as they are longer than a
+/// pace. Source: `stats_correct` of wrk, and its call before printing. None if connections sent
+/// less than one request each, because wrk then adds nothing.
 pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
     let each = times_ns.len().checked_div(connections)?;
     let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));
@@ -70,8 +72,8 @@ pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64)
     (count > 0).then(|| sum as f64 / count as f64 * 1e3)
 }
 
-/// The second of the measurement from which on a load stays as it is; none if it changes until the
-/// end, or always was so.
+/// The second of the measurement from which on a load remains constant; none if it changes until
+/// the end, or never changes.
 pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     let ends_ns: Vec<u128> = match shape {
         Shape::Closed(closed) => changes(closed.connections, &closed.stages),
@@ -93,7 +95,7 @@ pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     (last_ns < u128::from(measure_ns)).then(|| last_ns.div_ceil(1_000_000_000) as u32)
 }
 
-/// When each stage ends that changes the number of connections.
+/// The ends of the stages that change the number of connections.
 fn changes(connections: u32, stages: &[ConnectionStage]) -> Vec<u128> {
     let (mut at_ns, mut before) = (0, connections);
     let mut ends = Vec::new();
@@ -107,14 +109,14 @@ fn changes(connections: u32, stages: &[ConnectionStage]) -> Vec<u128> {
     ends
 }
 
-/// The neighbouring seconds that together had the most responses, and their average:
-/// the first second, and responses per second. None if there are fewer seconds than that.
+/// The window of consecutive seconds with the most responses: its first second, and its responses
+/// per second. None if there are not enough seconds.
 pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
     if seconds == 0 {
         return None;
     }
     let sums = completed.windows(seconds).map(|it| it.iter().sum::<u64>());
-    // Of equal ones the first is taken.
+    // Of equal windows, the first is taken.
     let (first, sum) = sums
         .enumerate()
         .reduce(|best, it| if it.1 > best.1 { it } else { best })?;
@@ -141,7 +143,7 @@ mod tests {
     #[test]
     fn a_quantile_is_interpolated_within_its_bucket() {
         let bounds = [1.0, 2.0, 5.0];
-        // All in the lowest: the quantile is the share itself.
+        // All values are in the lowest bucket, so the quantile equals the share.
         assert_eq!(
             bucket_quantile(&bounds, &[100, 100, 100], 100, 0.95),
             Some(0.95)
@@ -149,7 +151,8 @@ mod tests {
         // 998 of 1,000 below 1 ms, as published: 0.95 ÷ 0.998.
         let found = bucket_quantile(&bounds, &[998, 999, 1_000], 1_000, 0.95).unwrap();
         assert!((found - 0.95 / 0.998).abs() < 1e-12);
-        // 50 below 1, 40 between 1 and 2: the 70th of 100 is halfway.
+        // 50 values are below 1 and 40 between 1 and 2, so the 70th of 100 is halfway in the second
+        // bucket.
         assert_eq!(
             bucket_quantile(&bounds, &[50, 90, 100], 100, 0.70),
             Some(1.5)
@@ -183,7 +186,8 @@ mod tests {
         assert_eq!(in_steps(17e6, 10e6), 20e6);
     }
 
-    /// A load of connections that send as soon as they have a response: the rate, and the times.
+    /// A load of connections that send as soon as they have a response: returns its rate and its
+    /// times.
     fn closed_loop(
         connections: u64,
         length_ns: u64,
@@ -207,7 +211,7 @@ mod tests {
     #[test]
     fn a_steady_closed_loop_reads_as_more_in_flight_than_connections_by_wrk() {
         let mut random = Random::seeded(7);
-        // 99 of 100 responses take 2 to 26 ms, and one of a hundred up to 97 ms.
+        // 99 of 100 responses take 2 to 26 ms, and the hundredth takes up to 97 ms.
         let time_ns = || {
             let (from, to) = match random.uniform() < 0.01 {
                 true => (32.5e6, 97e6),
@@ -226,7 +230,7 @@ mod tests {
 
     #[test]
     fn wrk_adds_nothing_to_times_below_twice_the_pace() {
-        // Ten requests on one connection in a second: a pace of 100 ms.
+        // Ten requests in a second on one connection: a pace of 100 ms.
         let mean_ms = |long_ms: u64| {
             let mut times = Histogram::<u64>::new(3).unwrap();
             times.record_n(50_000_000, 9).unwrap();
@@ -234,7 +238,7 @@ mod tests {
             as_wrk_means(&times, 1, 1_000_000_000).unwrap() / 1e6
         };
         assert!((mean_ms(199) - 64.9).abs() < 0.1, "{}", mean_ms(199));
-        // 350 ms: 250 and 150 are added, and 50 is not longer than the pace.
+        // For 350 ms, 250 and 150 are added; 50 is not longer than the pace.
         let expected = (450.0 + 350.0 + 250.0 + 150.0) / 12.0;
         assert!((mean_ms(350) - expected).abs() < 0.1, "{}", mean_ms(350));
         let none = Histogram::<u64>::new(3).unwrap();

@@ -12,16 +12,16 @@ use crate::common::facts::Aspect;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub(super) block: u32,
-    /// Reports whether the figure may be used.
+    /// The validity, which decides whether the figure is usable.
     pub(super) validity: Validity,
     /// None if it was not measured.
     pub(super) value: Option<f64>,
 }
 
-/// The text in place of a ratio whose base something other than the gateway limited.
+/// The text that replaces a ratio if something other than the gateway limited its base.
 const BASE_LIMITED: &str = "base limited";
 
-/// A figure of each load, whose use the aspect decides.
+/// A figure of each load; the validity of the aspect decides whether it is usable.
 pub(super) fn points<'a>(
     loads: &[Load<'a>],
     aspect: Option<Aspect>,
@@ -35,13 +35,13 @@ pub(super) fn points<'a>(
     loads.iter().map(point).collect()
 }
 
-/// Median and range of the points that may be used.
+/// Median and range of the usable points.
 pub(super) fn cell(points: &[Point]) -> FigureCell {
     let known = points.iter().map(|it| (it.validity, it.value));
     FigureCell::over(known.filter_map(|(validity, value)| Some((validity, value?))))
 }
 
-/// Median of a figure over the loads of which it may be used.
+/// Median of a figure over the loads in which it is usable.
 pub(super) fn median_of<'a>(
     loads: &[Load<'a>],
     aspect: Aspect,
@@ -50,8 +50,8 @@ pub(super) fn median_of<'a>(
     cell(&points(loads, Some(aspect), figure)).median()
 }
 
-/// A figure of `own` over the same of `base`; see [`ratio_of`]. None if the base was limited: the
-/// ratio would then describe that limit and not the cost of `own`.
+/// A figure of `own` divided by that of `base`; see [`ratio_of`]. None if the base was limited,
+/// because the ratio would then describe that limit and not the cost of `own`.
 pub(super) fn ratio(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     let is_free = |point: &&Point| point.validity != Validity::Limited;
     let free: Vec<Point> = base.iter().filter(is_free).copied().collect();
@@ -64,7 +64,7 @@ pub(super) fn ratio(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     ratio_of(own, &free, seed)
 }
 
-/// `own` over `base`, over the blocks in which both may be used: the median of their ratios with
+/// `own` divided by `base`, over the blocks in which both are usable: the median of the ratios with
 /// its range, and from ten blocks on the interval of their geometric mean.
 pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     let mut pair = Pair {
@@ -103,7 +103,7 @@ pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     }
 }
 
-/// One ratio over another, as far as both are known.
+/// One ratio divided by another, if both are known.
 pub(super) fn of_ratios(here: &FigureCell, published: &FigureCell) -> FigureCell {
     let both = here.estimate.as_ref().zip(published.median());
     let Some((here_is, published)) = both.filter(|(_, published)| *published > 0.0) else {

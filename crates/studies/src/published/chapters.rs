@@ -1,4 +1,5 @@
-//! A run in the columns of a published document: its tables, and what is done otherwise.
+//! The report of a run in the columns of a published document: its tables, and the differences in
+//! method.
 
 use gatebench_report::chapter::{
     Block, CSV, Chapter, Document, Fact, Forms, Line, Lines, MARKDOWN, PAGE, Part, Report,
@@ -18,18 +19,18 @@ const EXPLANATION: &str = "Cells are the median of the blocks with their range. 
      machines cannot be compared, so published figures appear only as ratios within their own table. The document's columns \
      are measured as the document measures them; the columns next to them are measured as they should be.";
 
-/// The heading of the corrections.
+/// The heading of the differences.
 const CORRECTIONS: &str = "How this differs from the published table";
 
-/// The explanation of the corrections.
+/// The explanation of the differences.
 const EFFECT: &str = "The effect of each difference on figures of this run (of its first gateway, if rows name none): the figure by \
      the document's way of measuring, and the measured figure.";
 
-/// The place of the reasons that limit cells.
+/// The reference to the reasons that limit cells.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
 
-/// The records of a spreadsheet: a cell of words, as `100 %` of checks, has them in the last column
-/// and no numbers.
+/// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has it
+/// in the last column and no numbers.
 const HEAD: &str = "table,row,variant,group,column,unit,median,min,max,blocks,validity,interval_low,\
      interval_high,words";
 
@@ -68,7 +69,7 @@ impl Report for DocumentFindings {
     }
 }
 
-/// The tables, and the notes on them.
+/// The tables and the notes about them.
 fn tables(found: &DocumentFindings, form: Forms, palette: &Palette) -> Chapter {
     let title = format!("In the columns of: {}", found.title);
     let setting = format!("{} {EXPLANATION}", found.setting);
@@ -89,7 +90,7 @@ fn tables(found: &DocumentFindings, form: Forms, palette: &Palette) -> Chapter {
     }
 }
 
-/// A table; where it is too wide, in parts.
+/// A table, split into parts if it is too wide.
 fn card(found: &FigureTable, palette: &Palette) -> Block {
     let table = |table: Table| TableBlock::new(table, found.first, &found.title, palette);
     let loads = found.groups.iter().filter(|group| !group.label.is_empty());
@@ -228,7 +229,7 @@ fn values(cell: &FigureCell) -> [String; 8] {
 /// The number of columns that fit next to each other on a page.
 const COLUMNS_MAX: usize = 9;
 
-/// The table; if it is too wide, one for each kind of columns, one below the other.
+/// The table, or if it is too wide, a separate table for each kind of columns.
 fn parts(found: &FigureTable) -> Vec<Table> {
     let whole = found.laid_out();
     let columns: usize = whole.groups.iter().map(|it| it.columns.len()).sum();
@@ -268,7 +269,7 @@ fn worst(cells: &[Vec<Cell>]) -> Validity {
     all.max().unwrap_or(Validity::Valid)
 }
 
-/// The effect of a correction: both figures of each row, and the one over the other.
+/// The effect of a correction: both figures of each row, and their ratio.
 fn effects(found: &Correction) -> Table {
     let value = |value: f64, scale: UnitScale| Cell::words(scale.number(value));
     let both = found.rows.iter().flat_map(|it| [it.their_way, it.measured]);
@@ -294,7 +295,7 @@ fn effects(found: &Correction) -> Table {
     Table::of_lanes(rows, vec![Lanes::new("", "", lanes)])
 }
 
-/// `: a; b; and 1 more: the observation. The remedy.`
+/// The text of a doubt: `: a; b; and 1 more: the observation. The remedy.`
 fn doubt(found: &DocumentDoubt) -> String {
     const ROWS_MAX: usize = 3;
     let mut rows = found.rows[..found.rows.len().min(ROWS_MAX)].join("; ");

@@ -1,4 +1,4 @@
-//! The number of checks that held, as the documents count them: every check of every request.
+//! The number of checks that held, counted as the documents do: every check of every request.
 
 use gatebench_model::{Request, Scenario};
 use gatebench_report::figures::FigureCell;
@@ -14,9 +14,9 @@ struct Held {
     failed: u64,
 }
 
-/// `100 %`, or the number of failures and of checks. A request without a response fails all of its
-/// checks. Empty if the scenario has no checks, or if its requests have different numbers of
-/// checks, which cannot be counted.
+/// The text `100 %`, or the number of failures and of checks. A request without a response fails
+/// all its checks. Empty if the scenario has no checks, or if its requests have different numbers
+/// of checks, which cannot be counted.
 pub(super) fn cell(loads: &[Load<'_>], scenario: Option<&Scenario>) -> FigureCell {
     let held = scenario.and_then(|scenario| {
         let all = loads.iter().map(|load| of_load(load, scenario));
@@ -50,7 +50,7 @@ fn of_load(load: &Load<'_>, scenario: &Scenario) -> Option<Held> {
     Some(sum)
 }
 
-/// Checks of each request, where all have as many.
+/// The number of checks of each request, if it is the same for all.
 fn each(requests: &[Request]) -> Option<u64> {
     let first = requests.first()?.checks.len();
     let same = requests.iter().all(|it| it.checks.len() == first);

@@ -17,22 +17,22 @@ use super::targets::{Target, connections, targets};
 use super::{peak, versions};
 use crate::common::facts::{Aspect, CurveMetric};
 
-/// A row that corrections show their effect on.
+/// A row for which corrections show their effect.
 pub(super) struct Case<'a> {
     pub(super) name: String,
-    /// The loads of the document.
+    /// The loads that correspond to the document's.
     pub(super) loads: Vec<Load<'a>>,
-    /// The loads at one rate for all rows; none in a run that has only the document's.
+    /// The loads at one rate for all rows; empty in a run that has only the document's loads.
     pub(super) open: Vec<Load<'a>>,
-    /// The figures that were published of it.
+    /// The published figures of the row.
     pub(super) published: Option<&'a Figures>,
 }
 
-/// The figures of a row: measured as the document does, and as it was.
+/// The figures of a row: by the document's method, and as measured.
 type Sides = [Option<f64>; 2];
 
-/// The corrections of a document, on rows of scenarios, on targets at their most connections, and
-/// on versions.
+/// The corrections of a document: for rows of scenarios, for targets at their largest number of
+/// connections, and for versions.
 pub(super) fn of<'a>(
     document: &Published,
     measured: &Measured<'a>,
@@ -56,7 +56,7 @@ pub(super) fn of<'a>(
     stated.map(|it| correction(it, &cases)).collect()
 }
 
-/// The versions of all scenarios with their runs.
+/// The versions in all scenarios, with their runs.
 fn of_versions<'a>(measured: &Measured<'a>) -> Vec<(String, Vec<Load<'a>>)> {
     let scenarios = &measured.run.manifest().plan.scenarios;
     let several = scenarios.len() > 1;
@@ -97,7 +97,7 @@ fn correction(stated: &StatedCorrection, cases: &[Case<'_>]) -> Result<Correctio
     })
 }
 
-/// The heads of the two figures.
+/// The headers of the two figures.
 fn heads(stated: &StatedCorrection) -> [String; 2] {
     let [their_way, measured] = match stated.effect {
         Effect::Buckets => ["p95 by buckets", "p95"],
@@ -131,7 +131,7 @@ fn unit(effect: Effect) -> Unit {
     }
 }
 
-/// The reason why a run shows no effect.
+/// The reason why a run cannot show an effect.
 fn untold(effect: Effect) -> &'static str {
     match effect {
         Effect::Buckets => {
@@ -213,8 +213,9 @@ fn sides(
     })
 }
 
-/// The 95th percentile of added latency, by buckets and as it was. At one rate a gateway is as far
-/// from its limit as the document's, whose times are below 1 ms.
+/// The 95th percentile of added latency, first computed from buckets, then as measured. It is taken
+/// at one rate, at which the gateway is as far from its limit as the document's, whose times are
+/// below 1 ms.
 fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     let of = |loads: &[Load<'_>]| {
         let by_buckets = median_of(loads, Aspect::Latency, |load| {
@@ -227,8 +228,8 @@ fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     [both.map(|it| it.0), both.map(|it| it.1)]
 }
 
-/// The mean with the users that were published of a row. None if the rows of the run differ in
-/// theirs too.
+/// The mean with the published number of users of the row. None if the rows of the run also differ
+/// in their number of users.
 fn at_its_users(case: &Case<'_>, cases: &[Case<'_>], rate: Option<f64>) -> Option<f64> {
     let users = cases.iter().flat_map(|it| &it.loads);
     let users: BTreeSet<u32> = users.filter_map(Load::users).collect();
@@ -238,7 +239,7 @@ fn at_its_users(case: &Case<'_>, cases: &[Case<'_>], rate: Option<f64>) -> Optio
     Some(mean_of_users_ns(users, rate?))
 }
 
-/// CPU time per request of a row, and of the one that it is paired with.
+/// CPU time per request of a row, and of the row with which it is paired.
 fn compressed(stated: &StatedCorrection, case: &Case<'_>, cases: &[Case<'_>]) -> Sides {
     let cpu = |case: &Case<'_>| median_of(&case.loads, Aspect::CpuPerRequest, Load::cpu_ns);
     let pair = stated.pairs.iter().find(|it| it.row == case.name);
@@ -246,7 +247,7 @@ fn compressed(stated: &StatedCorrection, case: &Case<'_>, cases: &[Case<'_>]) ->
     [cpu(case), other.and_then(cpu)]
 }
 
-/// Responses per second after the ramp, leaving out the last second, which may be cut.
+/// Responses per second after the ramp, without the last second, which may be incomplete.
 fn steady_rate(load: &Load<'_>) -> Option<f64> {
     let from = steady_from(&load.phase.shape, load.phase.measure_ns)? as usize;
     let seconds = load.seconds();
@@ -255,7 +256,7 @@ fn steady_rate(load: &Load<'_>) -> Option<f64> {
     (!steady.is_empty()).then(|| sum as f64 / steady.len() as f64)
 }
 
-/// Requests in flight by Little's law, with the mean that wrk would print of this load's response
+/// Requests in flight by Little's law, from the mean that wrk would print for this load's response
 /// times.
 fn in_flight_by_wrk(load: &Load<'_>) -> Option<f64> {
     let times_ns = load.histogram(CurveMetric::Response)?;

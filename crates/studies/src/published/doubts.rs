@@ -1,4 +1,4 @@
-//! The limits of the figures in a document's tables, and the figures that are missing.
+//! The limits of the figures in a document's tables, and the missing figures.
 
 use gatebench_model::published::{Figure, LoadChoice, Published, PublishedColumn, Show};
 use gatebench_model::{Length, Plan};
@@ -9,7 +9,7 @@ use super::facts::DocumentDoubt;
 use crate::Findings;
 use crate::common::facts::Gate;
 
-/// The reasons of all rows of the tables, each once with the rows that have it, the worst first.
+/// The reasons from all rows of the tables, the worst first, each with the rows that have it.
 pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDoubt> {
     let shown = |variant: &str| {
         let mut rows = tables.iter().flat_map(|it| &it.rows);
@@ -45,7 +45,7 @@ pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDou
     doubts
 }
 
-/// Reports whether the loads are the document's.
+/// States whether the loads are the document's.
 pub(super) fn length(document: &Published, plan: &Plan) -> String {
     if plan.study.versions().is_some() {
         return "Loads are the specification's.".into();
@@ -62,7 +62,7 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     )
 }
 
-/// Returns what to do to measure a column; none if another run would not measure it either.
+/// Returns how to measure a column; none if no other run would measure it either.
 pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Option<String> {
     let is_at_a_rate = load == LoadChoice::Rate;
     match (column.show, column.figure) {

@@ -1,4 +1,4 @@
-//! The figures that columns show: unit, aspect, and value of a load.
+//! The figures that columns show: their unit, their aspect, and their value for a load.
 
 use gatebench_model::published::{Across, Figure};
 use gatebench_report::figures::FigureCell;
@@ -28,7 +28,7 @@ pub(super) fn unit(figure: Figure) -> Unit {
     }
 }
 
-/// The aspect that decides whether a figure may be used.
+/// The aspect that decides whether a figure is usable.
 fn aspect(figure: Figure) -> Option<Aspect> {
     match (unit(figure), figure) {
         (Unit::RequestsPerSecond, _) => Some(Aspect::Throughput),
@@ -39,7 +39,7 @@ fn aspect(figure: Figure) -> Option<Aspect> {
     }
 }
 
-/// The value of a figure. Checks are words and have none.
+/// The value of a figure; none for checks, which are text.
 fn value(figure: Figure, load: &Load<'_>) -> Result<Option<f64>, StoreError> {
     let counts = &load.phase.counts;
     let cores = |component| cores_busy(load.phase, component);
@@ -74,7 +74,7 @@ fn value(figure: Figure, load: &Load<'_>) -> Result<Option<f64>, StoreError> {
     })
 }
 
-/// A figure of each load. Percentiles of the peak of an invalid load are not read.
+/// A figure for each load. Percentiles at the peak are not computed for an invalid load.
 pub(super) fn points(loads: &[Load<'_>], figure: Figure) -> Result<Vec<Point>, StoreError> {
     let aspect = aspect(figure);
     let of_peak = matches!(figure, Figure::PeakP95 | Figure::PeakP99);
@@ -94,7 +94,7 @@ pub(super) fn points(loads: &[Load<'_>], figure: Figure) -> Result<Vec<Point>, S
     loads.iter().map(point).collect()
 }
 
-/// A figure of loads as one cell. A sum is over all loads, and no estimate.
+/// A figure over several loads as one cell. A sum over all loads is not an estimate.
 pub(super) fn over(
     loads: &[Load<'_>],
     figure: Figure,

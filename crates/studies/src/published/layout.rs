@@ -18,22 +18,22 @@ use super::targets::{Target, targets};
 use super::versions::stands;
 use super::{checks, doubts, sizes};
 
-/// The tables of a document, and what goes with them.
+/// The tables of a document, with the related notes and rows.
 #[derive(Default)]
 pub(super) struct Laid<'a> {
     pub(super) tables: Vec<FigureTable>,
-    /// The rows and tables that the run lacks, in a sentence for each table.
+    /// A sentence for each table on the rows that the run lacks, or on the missing table.
     pub(super) absent: Vec<String>,
-    /// The columns in which nothing was measured; a column may occur in several tables.
+    /// The columns without any measured value; a column may occur in several tables.
     pub(super) unmeasured: Vec<String>,
-    /// The measured rows of scenarios, of the first gateway that has any: one is enough to show
-    /// what ways of measuring do.
+    /// The measured rows of scenarios, for the first gateway that has any. One gateway is enough to
+    /// show the effects of measuring methods.
     pub(super) cases: Vec<Case<'a>>,
     /// The label of that gateway.
     shown: Option<&'a str>,
 }
 
-/// Lays out all tables. Tables of the same scenario follow each other.
+/// Lays out all tables. Tables of the same scenario are consecutive.
 pub(super) fn lay_out<'a>(
     document: &'a Published,
     measured: &Measured<'a>,
@@ -93,12 +93,12 @@ impl<'a> Laid<'a> {
     }
 }
 
-/// A column, and whose loads it shows.
+/// A column, and the loads that it shows.
 struct Column<'a> {
     stated: &'a PublishedColumn,
     head: [String; 2],
     load: LoadChoice,
-    /// The target, where a column has loads of one: its place among the targets.
+    /// The index of the target, if the column shows the loads of a single one.
     target: Option<usize>,
 }
 
@@ -116,7 +116,8 @@ struct Sheet<'s, 'a> {
     page: Page<'a>,
     targets: &'s [Target<'a>],
     lines: Vec<Line<'a>>,
-    /// CPUs of the gateway and the published size that is nearest, where a table is by CPUs.
+    /// The number of CPUs of the gateway and the nearest published size, if tables are by number of
+    /// CPUs.
     size: Option<(f64, Option<sizes::Size<'a>>)>,
 }
 
@@ -146,7 +147,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         }
     }
 
-    /// The loads that its columns show where they do not say it.
+    /// The loads that columns show unless they state others.
     fn load(&self) -> LoadChoice {
         let usual = match self.stated.row {
             RowKind::Scenario => LoadChoice::Users,
@@ -254,7 +255,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         }
     }
 
-    /// The column, or one for each target. The upstream has no ratio to itself.
+    /// Returns the column, or one for each target. The upstream has no ratio to itself.
     fn columns(
         &self,
         stated: &'a PublishedColumn,
@@ -329,7 +330,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         }
     }
 
-    /// A measured figure. What is put together of runs leaves out those that are invalid.
+    /// The cell of a measured figure. Figures that combine several runs exclude invalid ones.
     fn value(&self, line: &Line<'a>, column: &Column<'a>) -> Result<FigureCell, StoreError> {
         let mut loads = self.loads(line, column);
         if column.stated.figure == Figure::Checks {
@@ -350,7 +351,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         over(&loads, column.stated.figure, column.stated.across)
     }
 
-    /// The row that a row is set against; none for that row itself.
+    /// The row with which a row is compared; none for that row itself.
     fn base(&self, line: &Line<'a>) -> Option<&Line<'a>> {
         let own = line.published?.base.as_ref();
         let base = own.or(self.stated.base.as_ref())?;
@@ -358,7 +359,8 @@ impl<'s, 'a> Sheet<'s, 'a> {
         found.filter(|it| it.name != line.name)
     }
 
-    /// The measured figure over that of the base, or of the upstream at as many connections.
+    /// The measured figure divided by that of the base, or by that of the upstream at the same
+    /// number of connections.
     fn ratio(&self, line: &Line<'a>, column: &Column<'a>) -> Result<FigureCell, StoreError> {
         let base = match line.connections {
             Some(number) => {
@@ -376,7 +378,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         Ok(ratio(&own, &points(&base, figure)?, seed))
     }
 
-    /// The published figure over that of the base, or of rows of connections over that of the
+    /// The published figure divided by that of the base; in tables by connections, by that of the
     /// base's target.
     fn published(&self, line: &Line<'a>, column: &Column<'a>) -> Option<f64> {
         let figure = column.stated.figure;
@@ -390,7 +392,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         let over_base = |figure| Some(own.get(figure)? / base.get(figure)?);
         match figure {
             // Documents do not publish CPU time. If all CPUs were full in both rows, as their loads
-            // intend, its ratio is the inverse of that of the rates.
+            // intend, the ratio of CPU times is the inverse of the ratio of rates.
             Figure::Cpu => {
                 let of_rates = || over_base(Figure::Rate).map(f64::recip);
                 over_base(Figure::Cpu).or_else(of_rates)
@@ -399,7 +401,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         }
     }
 
-    /// The published figures of a row, of the size that is nearest.
+    /// The published figures of a row, for the nearest size.
     fn figures(&self, line: &Line<'a>) -> Option<&'a Figures> {
         let row = line.published?;
         match &self.size {
@@ -408,7 +410,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         }
     }
 
-    /// The rows that the run does not have, and the suite has.
+    /// The rows that the suite has but the run does not.
     fn not_in_run(&self) -> Option<String> {
         let absent = self.lines.iter().filter(|it| !self.is_shown(it));
         let absent: Vec<&str> = absent.map(|it| it.name.as_str()).collect();
@@ -419,10 +421,10 @@ impl<'s, 'a> Sheet<'s, 'a> {
         })
     }
 
-    /// The columns in which nothing was measured, and how they would be.
+    /// The columns without a measured value, and how to measure them.
     fn unmeasured(&self, groups: &[Group<'a>], table: &FigureTable) -> Vec<String> {
         let present = || table.rows.iter().filter(|it| it.absence.is_none());
-        // A table whose rows all say why they are absent needs no further reason.
+        // If all rows of a table state why they are absent, no further reason is needed.
         if present().next().is_none() {
             return Vec::new();
         }
@@ -445,7 +447,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         columns.enumerate().filter_map(note).collect()
     }
 
-    /// The rows that were measured, for the corrections.
+    /// The measured rows, for the corrections.
     fn cases(&self) -> Vec<Case<'a>> {
         let case = |line: &Line<'a>| Case {
             name: line.name.clone(),

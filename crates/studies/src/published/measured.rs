@@ -24,7 +24,7 @@ pub(super) struct Measured<'a> {
     loads: Vec<Load<'a>>,
 }
 
-/// One load of one trial.
+/// A load of a trial.
 #[derive(Clone)]
 pub(super) struct Load<'a> {
     pub(super) stored: &'a StoredTrial,
@@ -67,12 +67,12 @@ impl<'a> Measured<'a> {
         variants.iter().map(|it| it.label()).collect()
     }
 
-    /// The scenario of a name.
+    /// The scenario with this name.
     pub(super) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
         self.run.manifest().plan.scenario(name)
     }
 
-    /// The loads of a scenario at a variant, by block and then in their order.
+    /// The loads of a variant in a scenario, ordered by block and then by phase.
     pub(super) fn loads(&self, scenario: &str, variant: &str) -> Vec<Load<'a>> {
         let is_own = |load: &&Load<'a>| is_of(&load.stored.record.trial, scenario, variant);
         let own = self.loads.iter().filter(is_own);
@@ -81,7 +81,7 @@ impl<'a> Measured<'a> {
         own
     }
 
-    /// Why nothing was measured; none if something was.
+    /// Why nothing was measured; none if something was measured.
     pub(super) fn absence(&self, scenario: &str, variant: &str) -> Option<String> {
         let mut scenarios = self.findings.scenarios.iter();
         let Some(found) = scenarios.find(|it| it.name == scenario) else {
@@ -92,8 +92,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The loads of the first phase of a kind. To a document users are users, whether they think or
-/// not.
+/// The loads of the first phase of a kind. Documents do not distinguish users who think from users
+/// who do not.
 pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
     let by_the_clock = |kind: PhaseKind| kind == PhaseKind::Open;
     let mut all = loads.iter();
@@ -114,14 +114,14 @@ impl Load<'_> {
         self.stored.record.trial.block
     }
 
-    /// The validity of its figures of this kind.
+    /// The validity of its figures for this aspect.
     pub(super) fn validity(&self, aspect: Option<Aspect>) -> Validity {
         aspect.map_or(Validity::Valid, |aspect| {
             worst(self.reasons(), Some(aspect))
         })
     }
 
-    /// The reasons that limit it.
+    /// The reasons that limit the load.
     pub(super) fn reasons(&self) -> impl Iterator<Item = &Reason> {
         let name = &self.phase.name;
         let of_phase = move |it: &&Reason| it.phase.as_ref().is_none_or(|phase| phase == name);
@@ -147,7 +147,7 @@ impl Load<'_> {
         response_max_ns(self.phase).map(|max_ns| max_ns as f64)
     }
 
-    /// A percentile of the response time, where enough responses lie beyond it.
+    /// A percentile of the response time, if enough responses lie beyond it.
     pub(super) fn response_ns(&self, percentile: f64) -> Option<f64> {
         response_percentile(self.phase, &self.digest, percentile)
     }
@@ -161,24 +161,24 @@ impl Load<'_> {
         self.digest.get(&self.phase.name, metric)
     }
 
-    /// Requests in flight on average, by Little's law.
+    /// Average number of requests in flight, by Little's law.
     pub(super) fn in_flight(&self) -> Option<f64> {
         Some(concurrency(self.rate()?, self.mean_ns()?))
     }
 
-    /// Responses of each second of the measurement, from the first.
+    /// Responses in each second of the measurement.
     pub(super) fn seconds(&self) -> Vec<u64> {
         let own = self.series.iter().filter(|it| it.phase == self.phase.name);
         own.map(|row| row.completed).collect()
     }
 
-    /// The most memory of the gateway.
+    /// The largest memory of the gateway.
     pub(super) fn memory_bytes(&self) -> Option<f64> {
         let bytes = self.phase.usage.get("gateway")?.rss_anon_bytes_max;
         (bytes > 0).then_some(bytes as f64)
     }
 
-    /// The gateway's memory in the last second in which it was read.
+    /// The gateway's memory in the last second in which it was sampled.
     pub(super) fn memory_at_end_bytes(&self) -> Option<f64> {
         let mut own = self.series.iter().rev();
         let last = own.find(|it| it.phase == self.phase.name && it.gateway.is_some())?;
@@ -186,7 +186,7 @@ impl Load<'_> {
         (bytes > 0).then_some(bytes as f64)
     }
 
-    /// The most users of a load of users.
+    /// The largest number of users of a closed load.
     pub(super) fn users(&self) -> Option<u32> {
         match &self.phase.shape {
             Shape::Closed(closed) => Some(loads::connections_max(closed)),
@@ -194,7 +194,7 @@ impl Load<'_> {
         }
     }
 
-    /// The load in words with its length: `64 connections, 10 s`.
+    /// The load as text with its length: `64 connections, 10 s`.
     pub(super) fn words(&self) -> String {
         let seconds = self.phase.measure_ns as f64 / 1e9;
         let length = if seconds < 1.0 {
@@ -206,7 +206,7 @@ impl Load<'_> {
     }
 }
 
-/// The distinct loads in words.
+/// The distinct loads as text.
 pub(super) fn loads_in_words<'s, 'a: 's>(loads: impl Iterator<Item = &'s Load<'a>>) -> String {
     distinct(loads.map(Load::words)).join("; ")
 }

@@ -1,5 +1,6 @@
-//! A run in the columns of a published document: its tables by its method, our figures next to
-//! them, ratios against the published ones, and the corrections. The documents are data.
+//! Prints a run in the columns of a published document: tables by the document's method with
+//! gatebench's figures next to them, ratios compared with the published ones, and the differences
+//! in method. Documents are data.
 
 mod artefacts;
 mod cells;
@@ -29,10 +30,10 @@ use facts::DocumentFindings;
 use measured::Measured;
 
 /// Returns the figures of a run in the columns of a document. Scenarios are matched by name, so any
-/// run that has some of them will do.
+/// run that has some of them can be printed.
 ///
 /// # Errors
-/// [`StoreError`] naming the file, where histograms or series cannot be read.
+/// [`StoreError`], which names the file, if histograms or series cannot be read.
 pub fn in_columns_of(
     document: &Published,
     run: &Run,
@@ -73,7 +74,7 @@ pub fn in_columns_of(
 /// reached.
 ///
 /// # Errors
-/// As [`in_columns_of`].
+/// Like [`in_columns_of`].
 pub(crate) fn network(run: &Run, findings: &Findings) -> Result<Option<Section>, StoreError> {
     let table = network::table(&Measured::of(run, findings)?);
     Ok(table.map(|table| Section {

@@ -1,5 +1,5 @@
-//! The bare network before loads of the upstream alone, and the part of it that each target
-//! reached.
+//! The throughput of the bare network before loads of the upstream alone, and the share of it that
+//! each target reached.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
 use crate::common::facts::Aspect;
 
-/// The throughput of the bare network before each load of the upstream alone, and the share of it
-/// that was reached at each target; none if that was not measured. Each scenario with direct loads
-/// has separate rows, because its messages have other sizes.
+/// The table of the bare network's throughput before each load of the upstream alone, and of the
+/// share that each target reached; none if it was not measured. Each scenario with direct loads has
+/// separate rows, because its messages have other sizes.
 pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let targets = targets(measured);
     let seed = measured.run.manifest().plan.seed;
@@ -64,7 +64,7 @@ pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     })
 }
 
-/// The direct loads of a scenario before which the bare network was measured.
+/// The direct loads of a scenario that were preceded by a measurement of the bare network.
 struct Bare<'a> {
     scenario: &'a str,
     loads: Vec<Load<'a>>,
@@ -72,7 +72,7 @@ struct Bare<'a> {
 }
 
 impl<'a> Bare<'a> {
-    /// None for other variants than the direct one, and if nothing was measured.
+    /// None for variants other than the direct one, and if nothing was measured.
     fn before(target: &Target<'a>) -> Option<Self> {
         let loads = target.loads.iter().filter(|it| carried(it).is_some());
         let loads: Vec<Load<'a>> = loads.cloned().collect();
@@ -84,8 +84,9 @@ impl<'a> Bare<'a> {
         })
     }
 
-    /// With this number of connections: what was carried, and what part of it each target reached.
-    /// Those of another scenario with direct loads have a ceiling of their own.
+    /// The row for a number of connections: the throughput of the network, and the share of it that
+    /// each target reached. Targets of other scenarios with direct loads are left out, because they
+    /// have a separate ceiling.
     fn row(&self, number: u32, targets: &[Target<'a>], seed: u64) -> FigureRow {
         let own: Vec<Load<'a>> = self
             .loads
@@ -114,13 +115,13 @@ fn carried(load: &Load<'_>) -> Option<CeilingRecord> {
     load.phase.ceiling.filter(|it| it.exchanges > 0)
 }
 
-/// Exchanges in a second.
+/// Exchanges per second.
 fn exchanges(load: &Load<'_>) -> Option<f64> {
     let carried = carried(load)?;
     Some(carried.exchanges as f64 * 1e9 / carried.measure_ns as f64)
 }
 
-/// Bits in a second, there and back.
+/// Bits per second, in both directions.
 fn bits(load: &Load<'_>) -> Option<f64> {
     let carried = carried(load)?;
     Some(exchanges(load)? * 8.0 * (carried.asked_bytes + carried.answered_bytes) as f64)

@@ -7,10 +7,11 @@ use super::measured::Load;
 use crate::common::digest::{is_answered, trusted_percentile};
 use crate::common::facts::CurveMetric;
 
-/// The length of the peak, if the load is three times as long.
+/// The length of the peak; the load must be three times as long.
 const PEAK_SECONDS: usize = 10;
 
-/// The seconds of the peak: the first, how many, and the responses in each of them on average.
+/// The peak: its first second, its number of seconds, and the average number of responses per
+/// second.
 fn peak(load: &Load<'_>) -> Option<(usize, usize, f64)> {
     let seconds = load.seconds();
     let length = if seconds.len() >= 3 * PEAK_SECONDS {
@@ -22,12 +23,12 @@ fn peak(load: &Load<'_>) -> Option<(usize, usize, f64)> {
     Some((first, length, rate))
 }
 
-/// The rate that a document prints which shows the peak.
+/// The rate that documents print if they show the peak.
 pub(super) fn rate(load: &Load<'_>) -> Option<f64> {
     Some(peak(load)?.2)
 }
 
-/// A percentile of the response times of the peak alone, where enough responses lie beyond it.
+/// A percentile of the response times during the peak, if enough responses lie beyond it.
 pub(super) fn response_ns(load: &Load<'_>, percentile: f64) -> Result<Option<f64>, StoreError> {
     let Some((first, length, _)) = peak(load) else {
         return Ok(None);
@@ -41,7 +42,7 @@ pub(super) fn response_ns(load: &Load<'_>, percentile: f64) -> Result<Option<f64
                 empty.auto(true);
                 empty
             });
-            // It grows as it must, so that nothing is left out.
+            // The histogram grows as needed, so no value is lost.
             let _ = all.add(&second.histogram);
         }
     }

@@ -1,4 +1,4 @@
-//! The rows of a table, each with the loads of the run that measure it.
+//! The rows of a table, each with the loads that measure it.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,18 @@ use crate::common::facts::PhaseKind;
 /// A row with its loads.
 pub(super) struct Line<'a> {
     pub(super) name: String,
-    /// Label of the variant; empty if a row has loads of several.
+    /// Label of the variant; empty if the row has loads of several variants.
     pub(super) variant: &'a str,
-    /// The scenario by its name; none if a row has loads of several.
+    /// Name of the scenario; none if the row has loads of several scenarios.
     pub(super) scenario: Option<&'a str>,
     /// The row of the document.
     pub(super) published: Option<&'a PublishedRow>,
-    /// The number of connections, of rows that are such.
+    /// The number of connections, if rows are by connections.
     pub(super) connections: Option<u32>,
     pub(super) loads: Vec<Load<'a>>,
 }
 
-/// The subject of one table.
+/// The subject of a table.
 #[derive(Clone, Copy)]
 pub(super) enum Page<'a> {
     Gateway(&'a Variant),
@@ -32,8 +32,8 @@ pub(super) enum Page<'a> {
     Whole,
 }
 
-/// The subjects of which the run may have a table. The null gateway takes no part where sizes are
-/// compared.
+/// The subjects for which the run may have a table. The null gateway takes no part in comparisons
+/// of sizes.
 pub(super) fn pages<'a>(measured: &Measured<'a>, table: &PublishedTable) -> Vec<Page<'a>> {
     let plan = &measured.run.manifest().plan;
     let is_asked = |variant: &&Variant| match table.by_cpus {
@@ -53,7 +53,7 @@ pub(super) fn pages<'a>(measured: &Measured<'a>, table: &PublishedTable) -> Vec<
     }
 }
 
-/// The rows of a table, in the document's order or in that of the plan.
+/// The rows of a table, in the document's order or in the plan's.
 pub(super) fn lines<'a>(
     measured: &Measured<'a>,
     table: &'a PublishedTable,
@@ -99,7 +99,7 @@ fn of_row<'a>(measured: &Measured<'a>, row: &'a PublishedRow, gateway: &'a Varia
     }
 }
 
-/// A line of all runs of a version, or one for each run.
+/// A line for all runs of a version together, or one for each run.
 fn of_version<'a>(
     kind: RowKind,
     scenario: &'a str,
@@ -121,7 +121,7 @@ fn of_version<'a>(
     lines.collect()
 }
 
-/// The requested loads of a scenario at a variant.
+/// The requested loads of a variant in a scenario.
 pub(super) fn chosen<'a>(loads: &[Load<'a>], choice: LoadChoice) -> Vec<Load<'a>> {
     match choice {
         LoadChoice::Users => first_of(loads, PhaseKind::Closed),

@@ -1,18 +1,18 @@
-//! Numbers of CPUs of gateways, and the published ones that are nearest.
+//! Numbers of CPUs of gateways, and the nearest published numbers.
 
 use gatebench_model::Variant;
 use gatebench_model::published::PublishedTable;
 
 use super::measured::Measured;
 
-/// A number of CPUs of which figures were published.
+/// A number of CPUs for which figures were published.
 pub(super) struct Size<'a> {
     pub(super) cpus: f64,
     /// The key of its figures.
     pub(super) key: &'a str,
 }
 
-/// CPUs of a gateway: its limit, or the cores that it runs on.
+/// The number of CPUs of a gateway: its limit, or the number of its cores.
 pub(super) fn cpus(measured: &Measured<'_>, variant: &Variant) -> f64 {
     let placement = &measured.run.manifest().plan.placement;
     let setup = variant.setup();
@@ -23,7 +23,7 @@ pub(super) fn cpus(measured: &Measured<'_>, variant: &Variant) -> f64 {
     limit.unwrap_or(cores as f64)
 }
 
-/// The published number of CPUs that is nearest by ratio; of two that are as near the smaller.
+/// The published number of CPUs that is nearest by ratio; in a tie, the smaller.
 pub(super) fn nearest<'a>(table: &'a PublishedTable, cpus: f64) -> Option<Size<'a>> {
     let keys = table.rows.iter().flat_map(|row| row.published_of.keys());
     let sizes = keys.filter_map(|key| {

@@ -1,21 +1,21 @@
 //! The targets of a sweep over connections: gateways that serve requests themselves, the upstream,
-//! and the gateways before it.
+//! and gateways in front of it.
 
 use gatebench_model::{Scenario, Shape, Variant};
 
 use super::measured::{Load, Measured, named};
 
-/// Something that the connections lead to.
+/// An endpoint to which the load's connections lead.
 pub(super) struct Target<'a> {
     pub(super) name: String,
     pub(super) scenario: &'a str,
-    /// Reports whether its scenario has a direct variant.
+    /// True if its scenario has a direct variant.
     pub(super) has_direct: bool,
     pub(super) is_direct: bool,
     pub(super) loads: Vec<Load<'a>>,
 }
 
-/// Connections of a load that keeps them.
+/// The number of connections of a load that keeps them open.
 pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
     match &load.phase.shape {
         Shape::Closed(closed) if closed.stages.is_empty() => Some(closed.connections),
@@ -24,7 +24,7 @@ pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
 }
 
 /// The targets in the order of documents: gateways that serve requests themselves, the upstream,
-/// gateways before it.
+/// gateways in front of it.
 pub(super) fn targets<'a>(measured: &Measured<'a>) -> Vec<Target<'a>> {
     let plan = &measured.run.manifest().plan;
     let several = plan.scenarios.iter().filter(|it| it.has_direct()).count() > 1;
@@ -41,7 +41,7 @@ pub(super) fn targets<'a>(measured: &Measured<'a>) -> Vec<Target<'a>> {
     found.into_iter().map(|(_, target)| target).collect()
 }
 
-/// A target, and its place in the order of documents.
+/// A target, and its rank in the order of documents.
 fn target<'a>(
     scenario: &'a Scenario,
     variant: &Variant,
@@ -69,14 +69,14 @@ fn target<'a>(
 }
 
 impl<'a> Target<'a> {
-    /// The loads with this number of connections; of several such phases the first.
+    /// The loads with this number of connections; if several phases have it, those of the first.
     pub(super) fn at(&self, number: u32) -> Vec<Load<'a>> {
         let mut loads = self.loads.iter();
         let first = loads.find(|it| connections(it) == Some(number));
         named(&self.loads, first.map(|it| it.phase.name.as_str()))
     }
 
-    /// Its name and its loads with the most connections.
+    /// Its name, and its loads with the largest number of connections.
     pub(super) fn at_most(&self) -> Option<(String, Vec<Load<'a>>)> {
         let number = self.loads.iter().filter_map(connections).max()?;
         let name = format!("{}, {number} connections", self.name);

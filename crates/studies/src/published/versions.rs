@@ -1,4 +1,4 @@
-//! The runs of each version of a gateway: its loads of a constant number of connections.
+//! The runs of each version of a gateway: its loads with a constant number of connections.
 
 use gatebench_model::Published;
 use gatebench_model::published::LoadChoice;
@@ -9,7 +9,7 @@ use super::measured::{Load, Measured};
 use super::rows::chosen;
 use crate::common::facts::Aspect;
 
-/// A version and its runs, those of each trial after each other.
+/// A version and its runs, trial by trial.
 pub(super) type Version<'a> = (&'a str, Vec<Load<'a>>);
 
 fn runs<'a>(measured: &Measured<'a>, scenario: &str, variant: &str) -> Vec<Load<'a>> {
@@ -17,7 +17,7 @@ fn runs<'a>(measured: &Measured<'a>, scenario: &str, variant: &str) -> Vec<Load<
     chosen(&loads, LoadChoice::Connections)
 }
 
-/// The versions of which a scenario has runs.
+/// The versions that have runs of a scenario.
 pub(super) fn of<'a>(measured: &Measured<'a>, scenario: &str) -> Vec<Version<'a>> {
     measured
         .variants()
@@ -27,13 +27,13 @@ pub(super) fn of<'a>(measured: &Measured<'a>, scenario: &str) -> Vec<Version<'a>
         .collect()
 }
 
-/// Reports whether a run is put together with others.
+/// Reports whether a run is combined with others.
 pub(super) fn stands(run: &Load<'_>) -> bool {
     let of = |aspect| run.validity(Some(aspect));
     of(Aspect::Throughput).max(of(Aspect::Latency)) != Validity::Invalid
 }
 
-/// Which runs are not among the combined results of their version, in a sentence for each.
+/// A sentence for each version on the runs that its combined results exclude.
 pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
     let scenarios = measured.run.manifest().plan.scenarios.iter();
     let all = scenarios.flat_map(|it| {
@@ -56,8 +56,7 @@ pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
     .collect()
 }
 
-/// Which versions of which scenarios are not in the tables and why, in a sentence for each scenario
-/// and reason.
+/// The versions that the tables lack, in a sentence for each scenario and reason.
 pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<String> {
     let mut found: Vec<([String; 2], Vec<String>)> = Vec::new();
     for scenario in &measured.run.manifest().plan.scenarios {

@@ -1,4 +1,4 @@
-//! The configuration that each gateway was given.
+//! The configuration of each gateway.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::proof::{Configuration, ConfigurationFile};
 use super::run_facts::shell_line;
 use crate::common::context::Context;
 
-/// One entry per scenario and variant that was started, in the plan's order.
+/// One entry for each scenario and variant that was started, in the plan's order.
 pub(crate) fn of_run(context: &Context) -> Result<Vec<Configuration>, StoreError> {
     let mut found = Vec::new();
     for (scenario, variant) in context.cells() {
         let trials = context.trials_of(&scenario.scenario, variant.label());
         let started = trials.filter_map(|it| Some((it, it.record.gateway.as_ref()?)));
-        // A completed trial is the better example; a failed one is shown rather than none.
+        // A completed trial is the better example, but a failed one is better than none.
         let example = started.min_by_key(|(it, _)| {
             let record = &it.record;
             (record.outcome != Outcome::Completed, record.trial.number)

@@ -1,10 +1,10 @@
-//! The machine's facts as lines.
+//! The facts about the machine as lines.
 
 use serde_json::Value;
 
 use super::proof::Fact;
 
-/// Flattens the manifest's environment to lines named by their path, in its order.
+/// Flattens the manifest's environment to lines named by their path, in the manifest's order.
 pub(crate) fn facts(environment: &Value) -> Vec<Fact> {
     let mut found = Vec::new();
     flatten("", environment, &mut found);
@@ -44,7 +44,7 @@ fn flatten(name: &str, value: &Value, found: &mut Vec<Fact>) {
     }
 }
 
-/// A string without its quotes, anything else as in JSON.
+/// A string without its quotes; any other value as JSON.
 fn scalar(value: &Value) -> String {
     value
         .as_str()

@@ -27,7 +27,7 @@ pub(crate) fn of(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
-    // The combined results of a specification say it themselves.
+    // The combined results of a specification state this themselves.
     if context.plan.study.versions().is_none() {
         notes.extend(tried_again(context));
     }
@@ -71,7 +71,7 @@ fn too_few_requests(context: &Context) -> Option<String> {
         );
     }
     let mut phases = context.completed().flat_map(|record| &record.phases);
-    // Of users who think it is not asked how fast they are.
+    // How fast users are who think is not measured.
     let too_few =
         |phase: &PhaseRecord| !has_enough_requests(phase) && kind(phase) != PhaseKind::Paced;
     phases.any(too_few).then(|| {
@@ -85,7 +85,7 @@ fn too_few_requests(context: &Context) -> Option<String> {
 fn no_verdict(context: &Context) -> Option<String> {
     let study = &context.plan.study;
     let blocks = blocks_complete(context);
-    // A smoke run is not about speed.
+    // A smoke run does not measure speed.
     if !study.needs_blocks() || is_smoke(context.plan) || blocks as usize >= MIN_BLOCKS {
         return None;
     }
@@ -142,8 +142,8 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
 }
 
 fn steadiness_untested(context: &Context) -> Option<String> {
-    // A gate reports this for phases with bins or of an external load generator; a smoke run does
-    // not measure speed.
+    // For phases with bins and for those of an external load generator, a gate reports this. A
+    // smoke run does not measure speed.
     (!is_smoke(context.plan)).then_some(())?;
     let is_short = |phase: &&PhaseRecord| {
         let seconds = phase.measure_ns / 1_000_000_000;
@@ -161,7 +161,7 @@ fn steadiness_untested(context: &Context) -> Option<String> {
     })
 }
 
-/// Scenarios in which the null gateway was not loaded, with the reason.
+/// The scenarios in which the null gateway was not measured, with the reason.
 fn without_null(context: &Context) -> Option<String> {
     let plan = context.plan;
     plan.variants.iter().find(|it| it.is_null())?;

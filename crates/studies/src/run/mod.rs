@@ -1,6 +1,6 @@
-//! The findings of a run, of which its study is one part, and the chapters that every run has.
+//! The findings of a run, including those of its study, and the chapters that every run has.
 //!
-//! Numbers are in base units (nanoseconds, bytes, per second); [`gatebench_report::format`] writes
+//! Numbers are in base units (nanoseconds, bytes, per second); [`gatebench_report::format`] formats
 //! them for people.
 
 pub(crate) mod chapters;
@@ -36,21 +36,21 @@ use proof::{Configuration, Fact, ParityFindings};
 /// The findings of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Findings {
-    /// Which run it was.
+    /// General facts about the run.
     pub run: RunFacts,
     /// One sentence per finding, the most important first; they open the report.
     pub headlines: Vec<Sentence>,
     /// The limits of the findings: too few blocks for a verdict, an interrupted run, notes of the
     /// manifest.
     pub notes: Vec<String>,
-    /// The result of the study that the run was made for.
+    /// The result of the run's study.
     #[serde(flatten)]
     pub study: StudyResult,
     /// The cost of policies over the plain proxy; none if no scenario with policies has a plain
     /// proxy.
     pub costs: Option<CostFindings>,
     /// The costs that grow with routes, consumers and idle connections, for each family of
-    /// scenarios or loads that differ in their number.
+    /// scenarios or loads.
     #[serde(rename = "scale")]
     pub marginal_costs: Vec<MarginalCostFindings>,
     /// Sections that only some runs have, each with a table: the bare network, admin interfaces.
@@ -72,7 +72,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Returns the verdict for a pull request, if the run was made for a comparison.
+    /// Returns the comment on a pull request, if the run is an A/B test.
     pub fn comment(&self) -> Option<Comment<'_>> {
         Some(Comment {
             ab_test: self.study.of::<AbTestFindings>()?,

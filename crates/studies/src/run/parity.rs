@@ -7,7 +7,7 @@ use gatebench_store::{ParityCaseRecord, ParityRecord, TrialRecord};
 use super::proof::{ParityCaseFindings, ParityFindings, ParityMismatch};
 use crate::common::context::Context;
 
-/// One entry per scenario and variant in which parity was tried, in the plan's order.
+/// One entry for each scenario and variant in which parity was tested, in the plan's order.
 pub(crate) fn of_run(context: &Context) -> Vec<ParityFindings> {
     let mut found = Vec::new();
     for (scenario, variant) in context.cells() {
@@ -18,7 +18,7 @@ pub(crate) fn of_run(context: &Context) -> Vec<ParityFindings> {
     found
 }
 
-/// A pass over the cases, with where it was.
+/// A pass over the cases, and when it was made.
 struct Pass<'a> {
     trial: u32,
     after_load: bool,
@@ -47,8 +47,8 @@ fn of_cell(scenario: &str, variant: &str, records: &[&TrialRecord]) -> Option<Pa
     })
 }
 
-/// Returns the names of the cases, each once: without a gateway, requests on many routes can become
-/// the same request, and then have one name.
+/// Returns the distinct names of the cases. Without a gateway, requests on different routes may
+/// become the same request and share a name.
 fn names(record: &ParityRecord) -> impl Iterator<Item = &str> {
     let mut seen = BTreeSet::new();
     let names = record.cases.iter().map(|case| case.name.as_str());

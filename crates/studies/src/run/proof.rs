@@ -1,4 +1,4 @@
-//! The facts with which a reader checks and repeats the run: parity, configurations, the machine.
+//! The facts that let a reader check and repeat the run: parity, configurations, the machine.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use serde::Serialize;
 pub struct ParityFindings {
     pub scenario: String,
     pub variant: String,
-    /// True if every case passed in every trial, before and after the load. None if it was never
-    /// tried.
+    /// True if every case passed in every trial, before and after the load. None if parity was
+    /// never tested.
     pub holds: Option<bool>,
-    /// Trials in which it was tried.
+    /// The number of trials in which it was tested.
     pub trials: u32,
     pub cases: Vec<ParityCaseFindings>,
-    /// Routes that should respond.
+    /// The number of routes that should respond.
     pub routes_expected: u32,
-    /// The fewest that did in any trial.
+    /// The smallest number of routes that responded in any trial.
     pub routes_answering: u32,
 }
 
@@ -26,11 +26,11 @@ pub struct ParityFindings {
 pub struct ParityCaseFindings {
     /// The fact that it proves.
     pub name: String,
-    /// Times it passed.
+    /// The number of times it passed.
     pub passed: u32,
-    /// Times it was tried.
+    /// The number of times it was tested.
     pub tried: u32,
-    /// The first failure, side by side; none if all passed.
+    /// The request and responses of the first failure; none if all passed.
     pub failure: Option<ParityMismatch>,
 }
 
@@ -38,22 +38,22 @@ pub struct ParityCaseFindings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ParityMismatch {
     pub trial: u32,
-    /// True if it was after the load.
+    /// True if the failure was after the load.
     pub after_load: bool,
     /// The request.
     pub sent: String,
-    /// The decision in words.
+    /// The response.
     pub received: String,
     /// The expected response.
     pub expected: String,
 }
 
-/// The configuration that a gateway was given.
+/// The configuration of a gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct Configuration {
     pub scenario: String,
     pub variant: String,
-    /// The trial whose files are shown; ports differ between trials, the rest does not.
+    /// The trial whose files are shown. Other trials differ only in their ports.
     pub trial: u32,
     /// Version of the gateway.
     pub version: String,
@@ -77,7 +77,7 @@ pub struct ConfigurationFile {
 /// A fact about the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// Its name, as a path: `cpu.model`.
+    /// The name as a path: `cpu.model`.
     pub name: String,
     pub value: String,
 }

@@ -1,4 +1,4 @@
-//! Findings without secrets, for pages that others read.
+//! Removes secrets from findings that others may read.
 
 use std::collections::BTreeSet;
 
@@ -18,16 +18,16 @@ pub const LEFT_OUT: &str = "[left out]";
 const OWN: &str =
     "[not shown: your own configuration may contain secrets; --show-secrets shows it]";
 
-/// A shorter secret is masked only if it is a whole word, because it may be a part of others.
+/// A shorter secret is masked only as a whole word, because it may be part of other words.
 const PART_BYTES_MIN: usize = 8;
 
 /// The prefixes of password hashes (crypt(5), and htpasswd's own).
 const HASHES: [&str; 7] = ["{SHA}", "$apr1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$"];
 
-/// Fewer characters after that are no hash.
+/// A shorter text after the prefix is not a hash.
 const HASH_CHARS_MIN: usize = 20;
 
-/// Around a private key in PEM (RFC 7468).
+/// The end of the first line of a private key in PEM (RFC 7468).
 const KEY_BEGINS: &str = "PRIVATE KEY-----";
 const KEY_ENDS: &str = "-----END";
 
@@ -35,7 +35,7 @@ const KEY_ENDS: &str = "-----END";
 #[derive(Clone, Debug)]
 pub struct Redaction {
     secrets: AhoCorasick,
-    /// Labels of the variants that were started with a configuration of the user's.
+    /// Labels of the variants that were started with a user's own configuration.
     own_configurations: BTreeSet<String>,
 }
 
@@ -43,7 +43,7 @@ impl Redaction {
     /// Masks these secrets, and the configurations of the variants with these labels.
     ///
     /// # Panics
-    /// The secrets have more than 4 GiB.
+    /// The secrets are larger than 4 GiB.
     pub fn of(
         secrets: impl IntoIterator<Item = String>,
         own_configurations: impl IntoIterator<Item = String>,
@@ -59,7 +59,7 @@ impl Redaction {
         }
     }
 
-    /// A text in which each secret is masked.
+    /// Returns the text with each secret masked.
     pub fn text(&self, text: &str) -> String {
         let mut masked = String::with_capacity(text.len());
         let (mut copied, mut at) = (0, 0);
@@ -77,7 +77,7 @@ impl Redaction {
         without_keys(&without_hashes(masked))
     }
 
-    /// Masks the secrets in all that findings quote of others: files, messages, commands, names of
+    /// Masks the secrets in everything that findings quote: files, messages, commands, names of
     /// requests.
     pub fn mask(&self, findings: &mut Findings) {
         self.all([&mut findings.run.command]);
@@ -139,9 +139,8 @@ impl Redaction {
     }
 }
 
-/// Leaves out the facts on the user's machine and configuration that the figures do not need:
-/// command lines, paths, rendered files, messages as they were sent and received, and output of
-/// programs.
+/// Leaves out facts about the user's machine and configuration that the figures do not need:
+/// command lines, paths, rendered files, messages as sent and received, and the output of programs.
 pub fn leave_out(findings: &mut Findings) {
     findings.run.command = LEFT_OUT.into();
     for gateway in &mut findings.run.gateways {
@@ -162,7 +161,7 @@ pub fn leave_out(findings: &mut Findings) {
     }
 }
 
-/// Keeps the first line of each text, without paths.
+/// Keeps only the first line of each text, without paths.
 fn shorten<'t>(texts: impl IntoIterator<Item = &'t mut String>) {
     for text in texts {
         *text = without_paths(&first_line(text));
@@ -191,7 +190,7 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// Absolute paths name users and their projects.
+/// Replaces absolute paths, because they name users and their projects.
 fn without_paths(text: &str) -> String {
     let without = |word: &str| {
         let path = word.trim_start_matches(['(', '\'', '"', '`']);
@@ -216,14 +215,15 @@ fn first_line(text: &str) -> String {
     }
 }
 
-/// Reports whether neither neighbour is a letter or a digit.
+/// Reports whether the text between these positions is a whole word: no letter or digit is next to
+/// it.
 fn is_word(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].chars().next_back();
     let after = text[end..].chars().next();
     !before.into_iter().chain(after).any(char::is_alphanumeric)
 }
 
-/// Masks the text after the beginning of a hash, because a hash allows trying passwords.
+/// Masks the text after the prefix of a hash, because passwords can be tested against a hash.
 fn without_hashes(mut text: String) -> String {
     for prefix in HASHES {
         let mut at = 0;
@@ -242,13 +242,13 @@ fn without_hashes(mut text: String) -> String {
     text
 }
 
-/// Masks private keys. One without an end goes to the end of the text.
+/// Masks private keys. A key without an end is masked up to the end of the text.
 fn without_keys(text: &str) -> String {
     let mut pieces = text.split(KEY_BEGINS);
     let mut masked = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         masked.push_str(KEY_BEGINS);
-        // The line that ends a key has the words of the one that begins it.
+        // The last line of a key contains the same text as the first.
         let is_end = masked
             .rfind("-----BEGIN")
             .is_none_or(|begin| masked.rfind(KEY_ENDS).is_some_and(|end| end > begin));

@@ -1,4 +1,4 @@
-//! Which run it was.
+//! General facts about the run.
 
 use crate::common::context::Context;
 use crate::common::facts::{GatewayLine, RunFacts};

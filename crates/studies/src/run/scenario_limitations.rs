@@ -1,5 +1,5 @@
-//! The limits of a scenario's findings, in a line per phase. The numbers and the remedies are
-//! stated with the validity of each variant.
+//! The limits of a scenario's findings, in a line for each phase. The validity of each variant
+//! states the numbers and the remedies.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use gatebench_report::{Tone, Validity};
 use crate::common::facts::{Gate, ScenarioFindings};
 use crate::common::wire;
 
-/// One sentence per phase and validity; the worst first, then whole trials before the phases in the
-/// plan's order.
+/// One sentence for each phase and validity, the worst first; whole trials come before the phases,
+/// which are in the plan's order.
 pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
     let mut tripped: BTreeMap<(Validity, Option<&str>), Vec<Sighting>> = BTreeMap::new();
     for row in &scenario.rows {
@@ -29,7 +29,8 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
     worst_first
         .into_iter()
         .map(|((validity, phase), mut seen)| {
-            // Variants that tripped the same gates are named together, whatever came first.
+            // Variants that tripped the same gates are named together, in whatever order the gates
+            // were tripped.
             seen.iter_mut().for_each(|sighting| sighting.gates.sort());
             sentence(validity, phase, &seen)
         })
@@ -37,7 +38,7 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
         .collect()
 }
 
-/// A variant and the gates it tripped.
+/// A variant and the gates that it tripped.
 struct Sighting<'a> {
     variant: &'a str,
     gates: Vec<Gate>,
@@ -53,8 +54,8 @@ fn add<'a>(seen: &mut Vec<Sighting<'a>>, variant: &'a str, gate: Gate) {
     }
 }
 
-/// `limited in saturate: nginx and haproxy (near direct throughput); reference (near
-/// direct throughput, other processes).`
+/// The limits in a sentence: `limited in saturate: nginx and haproxy (near direct throughput);
+/// reference (near direct throughput, other processes).`
 fn sentence(validity: Validity, phase: Option<&str>, seen: &[Sighting]) -> (Tone, String) {
     let (word, tone) = match validity {
         Validity::Invalid => ("invalid", Tone::Alarm),

@@ -1,4 +1,4 @@
-//! The metrics that gateways report of themselves, next to the counts of gatebench.
+//! The metrics that gateways report about themselves, next to the counts of gatebench.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use gatebench_store::OwnMetricsRecord;
 
 use crate::common::context::Context;
 
-/// A sentence for each gateway and scenario in which its metrics were fetched.
+/// A sentence for each gateway and scenario whose metrics were fetched.
 pub(crate) fn notes(context: &Context) -> Vec<String> {
     let mut found: BTreeMap<(&str, &str), OwnMetricsRecord> = BTreeMap::new();
     for trial in context.trials() {
@@ -33,8 +33,9 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
         .collect()
 }
 
-/// `In 'metrics-scraped' haproxy itself counted 14,998 requests and gatebench 15,002 responses; 6
-/// fetches of its metrics returned up to 12.0 KiB each and took up to 4.10 ms.`
+/// The counts in a sentence: `In 'metrics-scraped' haproxy itself counted 14,998 requests and
+/// gatebench 15,002 responses; 6 fetches of its metrics returned up to 12.0 KiB each and took up to
+/// 4.10 ms.`
 fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
     let failed = match own.failed {
         0 => String::new(),
@@ -44,7 +45,7 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
         1 => "1 fetch".to_owned(),
         count => format!("{} fetches", grouped(count as f64)),
     };
-    // Between two fetches; of one nothing is known but that it was made.
+    // Counts are differences between two fetches; a single fetch gives none.
     let theirs = match own.responses {
         0 => String::new(),
         responses => format!(

@@ -1,4 +1,4 @@
-//! The findings in words, one fact each, with its range and its limits.
+//! The findings in sentences: one fact each, with its range and its limits.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::marginal_cost::facts::MarginalCostFindings;
 use crate::policy_cost::facts::CostFindings;
 use crate::{marginal_cost, policy_cost};
 
-/// Gates that make a throughput a lower bound rather than a doubtful one.
+/// Gates that turn a throughput into a lower bound instead of making it doubtful.
 const BOUNDS_FROM_BELOW: [Gate; 4] = [
     Gate::EngineSaturated,
     Gate::EngineWaited,
@@ -28,11 +28,12 @@ const BOUNDS_FROM_BELOW: [Gate; 4] = [
     Gate::GatewayNotSaturated,
 ];
 
-/// The most scenarios whose sentences are all at the head of a report with costs.
+/// The largest number of scenarios whose sentences all appear at the head of a report with costs.
 const SCENARIOS_AT_HEAD_MAX: usize = 4;
 
-/// The costs of policies, the sentences of all scenarios, named, and those of the whole run; alarms
-/// first. In a run of many policies only the alarms of scenarios are at the head of the report.
+/// The costs of policies, the sentences of all scenarios with their names, and those on the whole
+/// run; alarms come first. In a run of many policies, only the alarms of scenarios are at the head
+/// of the report.
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],
@@ -53,7 +54,7 @@ pub(crate) fn headlines(
     }));
     found.extend(failures(context));
     found.extend(parity_sentence(parity));
-    // The sort is stable: within a tone the order of the scenarios stays.
+    // The sort is stable, so sentences of one tone keep the order of the scenarios.
     found.sort_by_key(|sentence| sentence.tone != Tone::Alarm);
     found
 }
@@ -66,12 +67,12 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     let mut found = Vec::new();
     let compared = scenario.comparisons.iter().filter(|cell| cell.primary);
     found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
-    // Where there are verdicts, ranges have nothing to add.
+    // If there are verdicts, ranges add nothing.
     if scenario.comparisons.is_empty() {
         let values = side_by_side(scenario).into_iter();
         found.extend(values.map(|text| say(text, Tone::Plain, None)));
     }
-    // The direct variant is the reference of the others, so it comes last.
+    // The direct variant is a reference for the others, so it comes last.
     let (direct, gateways): (Vec<_>, Vec<_>) = scenario
         .rows
         .iter()
@@ -105,8 +106,9 @@ fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String>
     }
 }
 
-/// `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at 5,000 requests/s 24.1 µs of CPU per
-/// request and an added latency of 38 µs at p50 and 95 µs at p99 (direct: 12 µs and 30 µs).`
+/// The figures of a variant in a sentence: `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at
+/// 5,000 requests/s 24.1 µs of CPU per request and an added latency of 38 µs at p50 and 95 µs at
+/// p99 (direct: 12 µs and 30 µs).`
 fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
     let each = blocks_differ(row);
     let parts = [
@@ -119,7 +121,8 @@ fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}: {}.", row.variant, parts.join("; ")))
 }
 
-/// ` over 10 blocks`; nothing if `each` is false because all figures rest on as many blocks.
+/// The number of blocks, ` over 10 blocks`; empty if `each` is false, because all figures rest on
+/// the same number.
 fn over(each: bool, of: &Estimate) -> String {
     match each {
         true => format!(" over {}", counted(of.blocks as u64, "block")),
@@ -127,8 +130,8 @@ fn over(each: bool, of: &Estimate) -> String {
     }
 }
 
-/// Reports whether the figures of a row's sentence rest on different numbers of blocks: those of
-/// one load may be invalid in blocks in which those of another are not.
+/// Reports whether the figures in a row's sentence rest on different numbers of blocks. This
+/// happens if one load is invalid in blocks in which another is valid.
 fn blocks_differ(row: &VariantRow) -> bool {
     let figures = [
         (PhaseKind::Closed, Metric::Throughput),
@@ -168,8 +171,9 @@ fn throughput(row: &VariantRow, each: bool) -> Option<String> {
     ))
 }
 
-/// `302 requests/s of 200 connections (thinking 650ms), with responses within 210 µs at p50 and
-/// 1.20 ms at p99`. None if there are several such loads; their trend is reported instead.
+/// The figures of users who think: `302 requests/s of 200 connections (thinking 650ms), with
+/// responses within 210 µs at p50 and 1.20 ms at p99`. None if there are several such loads, whose
+/// trend is reported instead.
 fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
     let of_kind = |phase: &&PhaseLine| phase.kind == PhaseKind::Paced;
     let mut phases = scenario.phases.iter().filter(of_kind);
@@ -198,8 +202,8 @@ fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
     Some(format!("{rate} of {load}{over_blocks}{answered}"))
 }
 
-/// `12 requests noticed the change (10–14 over 3 blocks), 0 of them failed; the longest took 14.0
-/// ms`.
+/// The effect of a change: `12 requests noticed the change (10–14 over 3 blocks), 0 of them failed;
+/// the longest took 14.0 ms`.
 fn changed(row: &VariantRow) -> Option<String> {
     let affected = estimate(row, Metric::ChangeAffected)?;
     let failed = estimate(row, Metric::ChangeErrors)?.median;
@@ -297,7 +301,7 @@ fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
     row.metric(PhaseKind::Open, metric)?.estimate.as_ref()
 }
 
-/// Throughput and CPU per request of the gateways, side by side.
+/// Throughput and CPU per request of the gateways in one sentence each.
 fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
     let entries = |kind, metric, usable: fn(&MetricFindings) -> bool| -> Vec<Entry> {
         let gateways = scenario
@@ -314,7 +318,7 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
             })
             .collect()
     };
-    // A throughput that is limited is not the gateway's.
+    // A limited throughput is not the gateway's.
     let valid = |found: &MetricFindings| found.validity == Validity::Valid;
     let throughput = entries(PhaseKind::Closed, Metric::Throughput, valid);
     let unit = Unit::RequestsPerSecond;
@@ -339,7 +343,7 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
     .collect()
 }
 
-/// One sentence per scenario and variant with failed trials.
+/// One sentence for each scenario and variant with failed trials.
 fn failures(context: &Context) -> Vec<Sentence> {
     let all = crate::trials::failures(context);
     let mut failed: BTreeMap<(&str, &str), Vec<&Failure>> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! Gateways without a verdict, because the blocks are too few: values with their ranges, in the
-//! plan's order. The ranges of two equal gateways lie apart in one pair of ten over three blocks,
-//! so they rank nothing.
+//! Gateways without a verdict, because there are too few blocks: values with their ranges, in the
+//! plan's order. They are not ranked: over three blocks, the ranges of two equal gateways do not
+//! overlap in one pair of ten.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{listed, range};
@@ -12,8 +12,9 @@ pub(crate) struct Entry<'a> {
     pub(crate) estimate: &'a Estimate,
 }
 
-/// `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3 blocks); a ranking takes 10
-/// blocks.` None for a single gateway, or if there are enough blocks for a verdict.
+/// The values in a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
+/// blocks); a ranking takes 10 blocks.` None for a single gateway, or if there are enough blocks
+/// for a verdict.
 pub(crate) fn sentence(
     entries: &[Entry],
     unit: Unit,

@@ -1,7 +1,7 @@
-//! All comparisons of a run in two families, each of which holds together (Holm): the primary
-//! metric of gateways in every scenario, so that no other metric widens its intervals; and
-//! everything else, between gateways and of a policy with the plain proxy. The deciding metric of a
-//! run has its own error rate.
+//! All comparisons of a run, in two families, each with its own Holm correction. The first contains
+//! the primary metric of gateways in every scenario, so that no other metric widens its intervals.
+//! The second contains everything else, between gateways and between a policy and the plain proxy.
+//! The deciding metric of an A/B test has a separate error rate.
 
 use gatebench_stats::{Comparison, Pair, Rule, Spoiled, compare_all_weighed};
 
@@ -28,7 +28,7 @@ pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Opti
     let costing = Costing::of(context, scenarios);
     let costed = costing.iter().flat_map(Costing::members);
     let others = compared.iter().map(|(_, cell)| member(cell)).chain(costed);
-    // Resamples of one family say nothing about those of the other.
+    // The two families use independent resamples.
     let mut results = judged(others, seed.wrapping_add(1 << 32)).into_iter();
     for ((index, cell), result) in deciding.into_iter().zip(found) {
         add_to(&mut scenarios[index], cell, result);
@@ -43,7 +43,7 @@ fn member(cell: &Cell) -> (Pair, Spoiled) {
     (cell.pair.clone(), cell.spoiled())
 }
 
-/// The results of a family, in its order.
+/// The results of a family, in the family's order.
 fn judged(family: impl Iterator<Item = (Pair, Spoiled)>, seed: u64) -> Vec<Option<Comparison>> {
     let (pairs, spoiled): (Vec<Pair>, Vec<Spoiled>) = family.unzip();
     let rule = Rule {

@@ -1,11 +1,11 @@
-//! The distribution of requests by the weights that a gateway was given.
+//! How a gateway distributed requests according to the weights of its targets.
 
 use gatebench_report::format::counted;
 use gatebench_store::WeighedRecord;
 
 use crate::common::context::Context;
 
-/// A sentence for each variant of each scenario whose weights changed.
+/// A sentence for each variant and scenario in which weights changed.
 pub(crate) fn notes(context: &Context) -> Vec<String> {
     let mut notes = Vec::new();
     for (scenario, variant) in context.cells() {
@@ -31,8 +31,8 @@ fn note(context: &Context, scenario: &str, variant: &str) -> Option<String> {
     ))
 }
 
-/// The largest distance of a target's share of the requests from its share of the weights; none if
-/// nothing was sent or weighed.
+/// The largest difference between a target's share of the requests and its share of the weights;
+/// none if no requests were sent or there are no weights.
 fn deviation(weighed: &WeighedRecord) -> Option<f64> {
     let requests: u64 = weighed.requests.iter().sum();
     let weights: u64 = weighed.weights.iter().map(|it| u64::from(*it)).sum();

@@ -1,4 +1,4 @@
-//! An endurance test: the growth in each process.
+//! The report of a soak: the growth in each process.
 
 use gatebench_report::Unit;
 use gatebench_report::axis::Axis;
@@ -19,7 +19,7 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Endurance";
 
-/// The section of docs/METHOD.md that says how it is computed.
+/// The section of docs/METHOD.md that describes the method.
 const METHOD: &str = "Soak";
 
 /// The explanation of the chapter.
@@ -48,7 +48,7 @@ impl StudyFacts for SoakFindings {
     }
 }
 
-/// A process.
+/// The card of a process.
 fn card(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) -> Block {
     let class = palette.class(&found.variant);
     let chart = |(index, quantity): (usize, &SoakQuantity)| {
@@ -101,10 +101,10 @@ fn line(found: &SoakQuantity) -> Line {
     }
 }
 
-/// Draws the range of each stretch, its lower envelope, and the line through the envelope.
+/// Draws the range of each stretch, the lower envelope, and the line through the envelope.
 fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     let (low, high) = range(found);
-    // In the unit it is written in, so that its ticks are round there.
+    // The axis uses the unit of its labels, so that ticks are round in it.
     let scale = UnitScale::of(high, found.unit);
     let size = scale.divisor;
     let up = Axis::linear((low / size, high / size));
@@ -144,7 +144,8 @@ fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     lines::Lines::new(names, class, across, Panel::new(148.0, up, vec![series])).draw()
 }
 
-/// Returns the range of the values, with a little room; flat ones get some.
+/// Returns the range of the values with some room on both sides; constant values get a range as
+/// well.
 fn range(found: &SoakQuantity) -> (f64, f64) {
     let lows = found.stretches.iter().map(|it| it.low);
     let highs = found.stretches.iter().map(|it| it.high);
@@ -153,7 +154,7 @@ fn range(found: &SoakQuantity) -> (f64, f64) {
     if !(low.is_finite() && high.is_finite()) {
         return (0.0, 1.0);
     }
-    // Ticks of counts are whole.
+    // The step between ticks of counts is a whole number.
     let least = if found.unit == Unit::Count { 1.5 } else { 0.5 };
     let room = ((high - low) * 0.08).max(high.abs() * 0.002).max(least);
     ((low - room).max(0.0), high + room)
@@ -166,7 +167,7 @@ fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The heading over a process, with its events.
+/// The heading of a process, with the counts of its events.
 fn segment_title(found: &SoakFindings, segment: &SoakSegment) -> String {
     let number = match found.segments.len() {
         1 => String::new(),

@@ -1,4 +1,4 @@
-//! The result of an endurance test.
+//! The result of a soak.
 
 use gatebench_report::Unit;
 use gatebench_stats::leak::Growth;
@@ -7,23 +7,23 @@ use serde::Serialize;
 
 use crate::common::facts::Decision;
 
-/// An endurance test.
+/// The result of a soak.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakFindings {
     /// Label of the gateway.
     pub variant: String,
     pub scenario: String,
-    /// The load, in words.
+    /// The load, as text.
     pub load: String,
     /// The planned length of the measurement, in seconds.
     pub planned_seconds: f64,
     /// The measured time over all segments.
     pub measured_seconds: f64,
-    /// The decision. It is open if a leak of memory is undetermined.
+    /// The decision. It is open if it is undetermined whether memory leaks.
     pub decision: Decision,
-    /// Why, in a sentence or more.
+    /// The reason for the decision, in one or more sentences.
     pub text: String,
-    /// Each process that was measured, judged by itself.
+    /// Each measured process, judged separately.
     pub segments: Vec<SoakSegment>,
 }
 
@@ -31,11 +31,11 @@ pub struct SoakFindings {
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakSegment {
     pub trial: u32,
-    /// When it began.
+    /// When the process began.
     pub started: Timestamp,
     /// The length of its measurement.
     pub measured_seconds: f64,
-    /// The outcome of its trial, in a word or two.
+    /// The short outcome of its trial.
     pub outcome: String,
     /// Requests with a response.
     #[serde(rename = "answers")]
@@ -50,47 +50,47 @@ pub struct SoakSegment {
     pub processes_ended: u32,
     /// Proportional set size of the gateway before the load, in bytes.
     pub pss_before_bytes: Option<u64>,
-    /// The same after it.
+    /// The same after the load.
     pub pss_after_bytes: Option<u64>,
     /// The watched quantities, memory first.
     pub quantities: Vec<SoakQuantity>,
 }
 
-/// Something that should not grow.
+/// A quantity that should not grow.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakQuantity {
-    /// A description.
+    /// The kind of quantity.
     pub what: SoakWhat,
     /// Its name.
     pub title: String,
     pub unit: Unit,
-    /// Growth that does not matter, in the unit per hour.
+    /// Growth per hour that does not matter.
     pub bound_per_hour: f64,
     /// Its lower envelope, slope and verdict.
     pub growth: Growth,
-    /// Growth for each 1,000 responses, where it grows with the requests.
+    /// Growth per 1,000 responses, if the quantity grows with the requests.
     #[serde(rename = "per_thousand_answers")]
     pub per_thousand_responses: Option<f64>,
     /// Both ends of the fitted line; none if there is no slope.
     pub line: Option<[(f64, f64); 2]>,
-    /// Seconds with the least and the most of each stretch of the series, at most 240 of them.
+    /// The range of each stretch of the series, at most 240 stretches.
     pub stretches: Vec<SoakStretch>,
     /// The conclusion, in a sentence.
     pub text: String,
 }
 
-/// The values of a stretch.
+/// The range of the values in a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SoakStretch {
-    /// Its end, in seconds from the begin of the measurement.
+    /// The end of the stretch, in seconds from the beginning of the measurement.
     pub at_seconds: f64,
-    /// The least.
+    /// The smallest value.
     pub low: f64,
-    /// The most.
+    /// The largest value.
     pub high: f64,
 }
 
-/// A quantity that is watched.
+/// The kinds of watched quantities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SoakWhat {

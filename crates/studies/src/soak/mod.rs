@@ -1,4 +1,4 @@
-//! An endurance test: the quantities that should not grow, process by process.
+//! Soaks: the quantities that should not grow, process by process.
 
 mod chapter;
 pub mod facts;
@@ -33,7 +33,7 @@ impl StudyKind for Soak {
     }
 }
 
-/// Returns the result of the endurance test; none if nothing was measured yet.
+/// Returns the result of the soak; none if nothing was measured yet.
 fn findings(context: &Context, soak: &Soak) -> Result<Option<SoakFindings>, StoreError> {
     let mut segments = Vec::new();
     let mut load = None;
@@ -97,8 +97,8 @@ fn segment(
     })
 }
 
-/// A leak, a restart or a failure in any process is one; whether memory leaks is asked of the
-/// longest.
+/// A leak, a restart or a failure in any process decides. Otherwise, the longest process decides
+/// whether memory leaks.
 fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
         return Decision::Worse;
@@ -125,7 +125,7 @@ fn has_failed(segment: &SoakSegment) -> bool {
         || segment.outcome == "failed"
 }
 
-/// Something other than latency grows at the end of a process.
+/// Reports whether a quantity other than latency grows at the end of a process.
 fn grows_lately(segment: &SoakSegment) -> bool {
     segment.quantities.iter().any(is_growing_lately)
 }
@@ -136,7 +136,8 @@ fn is_growing_lately(found: &SoakQuantity) -> bool {
         && matches!(found.growth.verdict, LeakVerdict::Undetermined { because: why, .. } if why == because)
 }
 
-/// Growing latency is reported but decides nothing: the machine contributes to it.
+/// Reports whether any quantity leaks. Growing latency is reported but does not decide, because the
+/// machine contributes to it.
 fn has_leak(segment: &SoakSegment) -> bool {
     let leaks = |it: &&SoakQuantity| {
         it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak

@@ -1,4 +1,4 @@
-//! Endurance tests.
+//! Plans soaks.
 
 use std::time::Duration;
 
@@ -7,17 +7,16 @@ use gatebench_store::TrialRecord;
 
 use crate::choice::{Given, StudyChoice};
 
-/// The interval at which a soak fetches a gateway's figures of its pools. The cost is too small to
-/// be visible.
+/// The interval at which a soak fetches the sizes of a gateway's pools. The cost is negligible.
 const POOLS_EVERY: HumanDuration = HumanDuration::from_millis(10_000);
 
-/// The shortest rest of a soak that is worth a process.
+/// The shortest remaining time for which a resumed soak starts another process.
 const SEGMENT_MIN: Duration = Duration::from_secs(1);
 
 /// A soak that a user requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SoakChoice {
-    /// The length of the measurement, in place of that of the load profile.
+    /// The length of the measurement, which replaces that of the load profile.
     pub duration: Option<HumanDuration>,
     /// Growth of memory that does not matter, in bytes per hour.
     pub growth_bytes_per_hour: u64,
@@ -28,8 +27,8 @@ impl StudyChoice for SoakChoice {
         self.duration
     }
 
-    /// The first trial of the plan is the soak's first process. A gateway that reports figures of
-    /// its pools is watched.
+    /// The first trial of the plan is the soak's first process. If a gateway reports the sizes of
+    /// its pools, they are watched.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let Some(first) = plan.trials.first() else {
             return;
@@ -51,7 +50,8 @@ impl StudyChoice for SoakChoice {
     }
 }
 
-/// Plans the rest of a soak: the segments on disk stay, and another one has the remaining time.
+/// Plans the rest of a soak: the segments on disk stay, and another segment gets the remaining
+/// time.
 pub(super) fn resume(soak: &Soak, plan: &mut Plan, records: &[&TrialRecord]) {
     let Some(first) = plan.trials.first().cloned() else {
         return;

@@ -10,36 +10,36 @@ use gatebench_store::SeriesRow;
 use super::facts::{SoakQuantity, SoakStretch, SoakWhat};
 use super::text;
 
-/// Growth of a number of descriptors or connections that does not matter, per hour.
+/// Growth in the number of descriptors or connections that does not matter, per hour.
 const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 
-/// The largest piece by which the kernel's count of anonymous memory usually grows: a huge page.
-/// Arenas of allocators are larger, but they count only as far as they have been touched.
+/// The largest step by which the kernel's count of anonymous memory usually grows: a huge page.
+/// Arenas of allocators are larger, but count only to the extent that they have been touched.
 const HUGE_PAGE_BYTES: f64 = 2_097_152.0;
 
-/// The piece in which a gateway's own account of a pool grows: objects lie in pages.
+/// The step by which a gateway's own count of a pool grows, because objects are allocated in pages.
 const PAGE_BYTES: f64 = 4_096.0;
 
 /// Growth of the median response time that does not matter, as a share of it over the whole
 /// measurement.
 const LATENCY_BOUND: f64 = 0.1;
 
-/// Points of a plot.
+/// The largest number of points in a plot.
 const STRETCHES_MAX: usize = 240;
 
-/// A process that is watched second by second.
+/// A process with its samples of every second.
 pub(super) struct Watched<'a> {
     pub(super) variant: &'a str,
     pub(super) rows: Vec<&'a SeriesRow>,
     pub(super) responses: u64,
     pub(super) measured_seconds: f64,
-    /// True if the gateway sets the pace.
+    /// True if the gateway determines the rate.
     pub(super) is_closed: bool,
     pub(super) growth_bytes_per_hour: f64,
     pub(super) seed: u64,
 }
 
-/// A quantity, and the way to read it.
+/// A quantity and how to read it.
 struct Reading<'a> {
     what: SoakWhat,
     title: String,
@@ -49,7 +49,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// The quantities of every gateway, memory first.
+    /// The quantities that every gateway has, memory first.
     fn of_all() -> [Self; 4] {
         use SoakWhat::{Descriptors, Memory, ResponseP50, UpstreamConnections};
         let count = Unit::Count;
@@ -77,7 +77,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The largest amount by which the quantity may grow at once without a reading that shows it.
+    /// The largest amount by which the quantity may grow at once, without an earlier reading that
+    /// indicates it.
     fn step(&self) -> f64 {
         match self.what {
             SoakWhat::Memory => HUGE_PAGE_BYTES,
@@ -87,7 +88,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A pool, by the name of its series, which ends with its unit.
+    /// A pool, from the name of its series, which ends with the unit.
     fn of_pool(series: &'a str) -> Self {
         let (name, unit) = match series.rsplit_once('_') {
             Some((name, "bytes")) => (name, Unit::Bytes),
@@ -104,7 +105,7 @@ impl<'a> Reading<'a> {
 }
 
 impl Watched<'_> {
-    /// Everything that could be read.
+    /// All quantities that could be read.
     pub(super) fn quantities(&self) -> Vec<SoakQuantity> {
         let pools = self.rows.iter().flat_map(|row| row.pools.keys());
         let pools: BTreeSet<&str> = pools.map(String::as_str).collect();
@@ -117,7 +118,7 @@ impl Watched<'_> {
 
     fn quantity(&self, reading: &Reading<'_>) -> Option<SoakQuantity> {
         let samples = self.samples(reading);
-        // A process that was not sampled holds nothing.
+        // A process that was not sampled has only zeros.
         samples.iter().any(|it| it.value > 0.0).then_some(())?;
         let bound_per_hour = self.bound(reading, &samples)?;
         let rule = Rule {
@@ -142,9 +143,9 @@ impl Watched<'_> {
         Some(quantity)
     }
 
-    /// The series of a quantity. In a closed load, the time of a quantity that grows with requests
-    /// is counted in responses at the mean rate: otherwise a load that slows down would look like a
-    /// leak that slows down.
+    /// The series of a quantity. In a closed load, the time axis of a quantity that grows with
+    /// requests is the number of responses, at the mean rate. Otherwise a load that slows down
+    /// would look like a leak that slows down.
     fn samples(&self, reading: &Reading<'_>) -> Vec<Sample> {
         let total: u64 = self.rows.iter().map(|row| row.completed).sum();
         let by_responses = self.is_closed && total > 0 && reading.what != SoakWhat::ResponseP50;
@@ -192,7 +193,7 @@ impl Watched<'_> {
     }
 }
 
-/// The line of a slope through the middle of an envelope, from its first point to its last.
+/// The line with the slope through the middle of an envelope, from its first point to its last.
 fn line(growth: &Growth) -> Option<[(f64, f64); 2]> {
     let per_second = growth.slope_per_hour? / 3_600.0;
     let level = |it: &Sample| it.value - per_second * it.at_seconds;
@@ -202,7 +203,7 @@ fn line(growth: &Growth) -> Option<[(f64, f64); 2]> {
     Some([at(growth.envelope.first()?), at(growth.envelope.last()?)])
 }
 
-/// The least and the most of neighbouring seconds.
+/// The smallest and largest values of groups of consecutive seconds.
 fn stretches(samples: &[Sample]) -> Vec<SoakStretch> {
     let of = |part: &[Sample]| {
         let values = || part.iter().map(|it| it.value);

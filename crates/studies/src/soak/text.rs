@@ -1,4 +1,4 @@
-//! A soak in sentences.
+//! The result of a soak in sentences.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, duration, grouped, quantity, three_figures};
@@ -8,10 +8,10 @@ use gatebench_stats::leak::Because;
 use super::facts::{SoakFindings, SoakQuantity, SoakSegment, SoakWhat};
 use super::{grows_lately, has_failed, has_leak, is_growing_lately};
 
-/// A soak that measured this much less than it should was stopped.
+/// A soak whose measurement is shorter than planned by this much was stopped.
 const SHORT_BY_SECONDS: f64 = 1.0;
 
-/// The whole soak: what is wrong with it first.
+/// The result of the whole soak; problems come first.
 pub(super) fn summary(found: &SoakFindings) -> String {
     let responses: u64 = found.segments.iter().map(|it| it.responses).sum();
     let mut sentences: Vec<String> = found
@@ -198,7 +198,7 @@ fn smallest(found: &SoakQuantity) -> String {
         .unwrap_or_default()
 }
 
-/// `72.1 MiB/h (70.2 MiB to 73.9 MiB)`.
+/// The slope in text: `72.1 MiB/h (70.2 MiB to 73.9 MiB)`.
 fn slope(found: &SoakQuantity) -> String {
     let unit = found.unit;
     let Some(slope) = found.growth.slope_per_hour else {
@@ -211,7 +211,7 @@ fn slope(found: &SoakQuantity) -> String {
     format!("{}/h{}", amount(slope, unit), interval.unwrap_or_default())
 }
 
-/// An amount; counts with their fraction, since they are per hour.
+/// An amount; counts keep their fraction, because they are per hour.
 fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Count if value.fract() == 0.0 => grouped(value),

@@ -1,4 +1,4 @@
-//! The combined results of a specification: its versions side by side.
+//! The report of a specification: the combined results of its versions.
 
 use gatebench_report::axis::Axis;
 use gatebench_report::chapter::{
@@ -16,7 +16,7 @@ use gatebench_stats::Estimate;
 use super::facts::{CombinedFindings, RunFigures, VersionFindings, VersionTrend};
 use crate::kind::StudyFacts;
 
-/// The section of docs/METHOD.md that says how it is computed.
+/// The section of docs/METHOD.md that describes the method.
 const METHOD: &str = "Combined results";
 
 /// The explanation of the chapter.
@@ -71,7 +71,7 @@ fn charts(found: &CombinedFindings, palette: &Palette) -> impl Iterator<Item = C
 
 const PERCENTILES_OF_RUNS: &str = "p90 and p99 of the runs";
 
-/// Draws the mean rates with their ranges; none without a valid run.
+/// Draws the mean rates with their ranges; none if no run is valid.
 fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let unit = Unit::RequestsPerSecond;
     let all = || found.versions.iter().filter_map(|it| it.combined);
@@ -116,7 +116,7 @@ fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
 
 const NO_RUN: &str = "no valid run";
 
-/// A percentile: its name, its value of a run, and that of all runs of a version.
+/// A percentile: its name, its value for a run, and its estimate over all runs of a version.
 type Percentile = (
     &'static str,
     fn(&RunFigures) -> Option<f64>,
@@ -128,8 +128,7 @@ const PERCENTILES: [Percentile; 2] = [
     ("p99", |it| it.p99_ns, |it| it.p99_ns.as_ref()),
 ];
 
-/// Draws p90 and p99 of the runs that are combined, with their range and their median; none if no
-/// run has any.
+/// Draws p90 and p99 of the combined runs, with their range and median; none if no run has any.
 fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let all = PERCENTILES.iter();
     let all = all.flat_map(|(.., of_all)| found.versions.iter().filter_map(*of_all));
@@ -177,9 +176,9 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     Some(dots.draw())
 }
 
-/// Throughput over the counted number, with its title: the counts in factors, with the line through
-/// the points of each version. Each family of scenarios has a separate chart: how many routes
-/// there are is no measure of how many upstreams.
+/// Draws throughput over the counted number, with a title. The axis of the count is logarithmic,
+/// and a line goes through the points of each version. Each family of scenarios has a separate
+/// chart, because numbers of routes and of upstreams are not comparable.
 fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> {
     let mut families: Vec<Vec<&VersionTrend>> = Vec::new();
     for trend in &found.trends {
@@ -197,7 +196,7 @@ fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> 
         .collect()
 }
 
-/// A family; none without a point.
+/// Draws a family; none if there is no point.
 fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(String, String)> {
     let first = family.first()?;
     let noun = format!("{}s", first.what.noun());
@@ -245,7 +244,7 @@ fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(S
     Some((title, svg))
 }
 
-/// `nginx 1.22.1`, with the scenario if there are several.
+/// The name of a version, `nginx 1.22.1`, with the scenario if there are several.
 fn name(found: &CombinedFindings, version: &VersionFindings) -> String {
     let mut name = version.variant.clone();
     if let Some(number) = version.version.as_ref().filter(|it| !name.contains(*it)) {
@@ -299,7 +298,7 @@ fn line(found: &CombinedFindings, version: &VersionFindings, palette: &Palette) 
     }
 }
 
-/// `4.10 / 4.12 / 4.20 ms`; a dash for a run with too few responses.
+/// The value of each run, `4.10 / 4.12 / 4.20 ms`; a dash for a run with too few responses.
 fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>) -> String {
     let values: Vec<Option<f64>> = version.runs.iter().map(pick).collect();
     if values.iter().all(Option::is_none) {
@@ -313,9 +312,9 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
     format!("{} {}", words.join(" / "), scale.unit)
 }
 
-/// Facts about the runs that limit the results: invalid ones, failed requests, a machine that was
-/// not quiet, trials that were tried again, and where the error logs are. A fact that holds for
-/// several versions is stated once.
+/// Facts about the runs that limit the results: invalid runs, failed requests, a machine that was
+/// not quiet, repeated trials, and the location of error logs. A fact that holds for several
+/// versions is stated once.
 fn facts(found: &CombinedFindings) -> Vec<String> {
     let mut shared: Vec<(String, Vec<String>)> = Vec::new();
     for version in &found.versions {

@@ -1,4 +1,4 @@
-//! The combined results of a specification: each version's runs side by side.
+//! The combined results of a specification: the runs of each version.
 
 use gatebench_report::Validity;
 use gatebench_stats::Estimate;
@@ -10,16 +10,16 @@ use crate::marginal_cost::facts::MarginalUnit;
 /// The result of a specification.
 #[derive(Clone, Debug, Serialize)]
 pub struct CombinedFindings {
-    /// Its name.
+    /// The name of the specification.
     pub specification: String,
     pub tags: Vec<String>,
-    /// The load of each run, in words.
+    /// The load of each run, as text.
     pub load: String,
-    /// Scenarios with the versions that were measured in them, in the plan's order.
+    /// The measured scenarios and versions, in the plan's order.
     pub versions: Vec<VersionFindings>,
-    /// The trends of throughput; empty if the specification counts nothing up.
+    /// The trends of throughput; empty if the specification varies no number.
     pub trends: Vec<VersionTrend>,
-    /// Trials that failed and were tried again, in a sentence each.
+    /// A sentence for each trial that failed and was repeated.
     pub tried_again: Vec<String>,
 }
 
@@ -31,22 +31,22 @@ pub struct VersionFindings {
     pub variant: String,
     /// The version that the program reported; none for the direct variant.
     pub version: Option<String>,
-    /// The number of things that the specification counts up.
+    /// The number that the specification varies, in this scenario.
     pub count: Option<u32>,
     /// The runs, in their order.
     pub runs: Vec<RunFigures>,
-    /// The valid runs together; none if there is none.
+    /// The combined valid runs; none if no run is valid.
     pub combined: Option<CombinedFigures>,
-    /// The middle of the valid runs' 90th percentiles, with the least and the largest; none if none
-    /// has one.
+    /// The median of the valid runs' 90th percentiles, with the smallest and the largest; none if
+    /// no run has one.
     pub p90_ns: Option<Estimate>,
-    /// The same of the 99th.
+    /// The same for the 99th percentiles.
     pub p99_ns: Option<Estimate>,
-    /// Error logs that are not empty, if the specification names them.
+    /// The error logs that are not empty, if the specification requests them.
     pub error_logs: Vec<ErrorLogFindings>,
 }
 
-/// One run: a load in a process that may have had others before.
+/// One run: a load in a process that may have served earlier runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFigures {
     pub trial: u32,
@@ -67,32 +67,32 @@ pub struct RunFigures {
     pub p90_ns: Option<f64>,
     /// 99th percentile.
     pub p99_ns: Option<f64>,
-    /// The worse validity of its throughput and latency. An invalid run is shown, and left out of
-    /// what is combined.
+    /// The worse of the validities of throughput and latency. An invalid run is shown, but excluded
+    /// from combined figures.
     pub validity: Validity,
-    /// The load of the machine before it; none if the run did not wait for a quiet machine.
+    /// How quiet the machine was before the run; none if the run did not wait for that.
     pub settled: Option<SettledFindings>,
 }
 
-/// The load of the machine.
+/// How quiet the machine was before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SettledFindings {
-    /// Its load average per core.
+    /// The load average per core.
     pub load_per_core: f64,
-    /// The time that the run waited for it.
+    /// The time that the run waited for a quiet machine.
     pub waited_ns: u64,
-    /// True if it was as quiet as required.
+    /// True if the machine became as quiet as required.
     pub settled: bool,
 }
 
-/// Runs together, as Kong's framework combines them.
+/// Combined runs, as Kong's framework combines them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CombinedFigures {
     /// Mean of the runs' rates.
     pub rate_mean_per_second: f64,
-    /// The slowest run.
+    /// Rate of the slowest run.
     pub rate_min_per_second: f64,
-    /// The fastest run.
+    /// Rate of the fastest run.
     pub rate_max_per_second: f64,
     /// Mean response time over all requests: each run's mean weighted by its responses.
     pub mean_ns: Option<f64>,
@@ -100,33 +100,33 @@ pub struct CombinedFigures {
     pub max_ns: Option<u64>,
 }
 
-/// An error log that a trial left behind.
+/// An error log of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorLogFindings {
-    /// Its file, from the run directory.
+    /// The file, relative to the run directory.
     pub file: String,
     pub lines: u64,
 }
 
-/// The throughput of a version against the number that the specification counts up.
+/// The throughput of a version over the number that the specification varies.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionTrend {
     /// The common part of the scenarios' names.
     pub family: String,
     /// Label of the variant.
     pub variant: String,
-    /// The unit that is counted.
+    /// The unit of that number.
     pub what: MarginalUnit,
-    /// The counts with the means, the smallest first.
+    /// The numbers with the mean rates, in ascending order.
     pub points: Vec<TrendPoint>,
-    /// The line through them, with logarithms on both axes.
+    /// The line through the points, with logarithms on both axes.
     pub line: Doubling,
 }
 
-/// A count and its result.
+/// A number and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
-    /// Their number.
+    /// The number.
     pub count: u32,
     /// Mean rate of the runs.
     pub rate_per_second: f64,

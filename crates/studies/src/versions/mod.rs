@@ -1,4 +1,4 @@
-//! The combined results of a specification: each version's runs combined, and the trend of
+//! The combined results of a specification: the combined runs of each version, and the trend of
 //! throughput.
 
 mod chapter;
@@ -22,11 +22,12 @@ use crate::kind::{Analysed, StudyFindings, StudyKind};
 use crate::marginal_cost::marginal_unit;
 use facts::{CombinedFindings, ErrorLogFindings, TrendPoint, VersionFindings, VersionTrend};
 
-/// Below this a doubling changes nothing that is worth a sentence.
+/// A smaller effect of doubling the number is reported as no change.
 const SMALLEST_CHANGE: f64 = 0.02;
 
 impl StudyKind for Specified {
-    /// Nothing if its results are not combined, or the run only tests that everything works.
+    /// Empty if the specification does not combine its results, or the run only tests that
+    /// everything works.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
         let context = of.context;
         if !self.combines || is_smoke(context.plan) {
@@ -89,7 +90,7 @@ fn load(context: &Context) -> String {
     })
 }
 
-/// None if no trial of it was completed.
+/// None if no trial of the version was completed.
 fn version(
     context: &Context,
     collected: &Collected,
@@ -128,7 +129,7 @@ fn version(
     }))
 }
 
-/// The reasons against a phase of a trial, and against the whole trial.
+/// The reasons against a phase of a trial, including those against the whole trial.
 fn reasons<'a>(
     collected: &'a Collected,
     trial: u32,
@@ -139,7 +140,7 @@ fn reasons<'a>(
         .filter(move |it| it.phase.as_deref().is_none_or(|of| of == phase))
 }
 
-/// A line for each version and each family of scenarios that count something up.
+/// A trend for each version and each family of scenarios that vary a number.
 fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> {
     let mut trends: Vec<VersionTrend> = Vec::new();
     for version in versions {
@@ -171,7 +172,7 @@ fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> 
     trends.into_iter().filter_map(drawn).collect()
 }
 
-/// The trend with its line; none if there is but one count.
+/// The trend with its line; none if there is only one number.
 fn drawn(mut trend: VersionTrend) -> Option<VersionTrend> {
     trend.points.sort_by_key(|point| point.count);
     let points: Vec<(f64, f64)> = trend

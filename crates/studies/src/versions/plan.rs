@@ -1,4 +1,4 @@
-//! A specification: its scenarios and its load in place of a suite's.
+//! Plans a specification, whose scenarios and load replace those of a suite.
 
 use gatebench_model::{LoadProfile, Plan, Specification, Study};
 

@@ -1,7 +1,7 @@
-//! The runs of a version put together, as Kong's framework puts them together: the mean of their
-//! rates, the mean latency weighted by requests, the maximum. Percentiles are not averaged.
+//! Combines the runs of a version as Kong's framework does: the mean of their rates, the mean
+//! latency weighted by requests, and the maximum. Percentiles are not averaged.
 //!
-//! A run that is invalid for its throughput or its latency is left out of everything, and named.
+//! A run whose throughput or latency is invalid is excluded from all combined figures, and named.
 
 use gatebench_report::Validity;
 use gatebench_stats::Estimate;
@@ -48,7 +48,8 @@ pub(crate) fn stands(run: &RunFigures) -> bool {
     run.validity != Validity::Invalid
 }
 
-/// The middle of a figure over the valid runs that have it, with the least and the largest.
+/// The median of a figure over the valid runs that have it, with the smallest and the largest
+/// value.
 pub(crate) fn over(
     runs: &[RunFigures],
     pick: impl Fn(&RunFigures) -> Option<f64>,
@@ -58,7 +59,7 @@ pub(crate) fn over(
     Estimate::of_blocks(&values)
 }
 
-/// The combined figures of the valid runs; none without one.
+/// The combined figures of the valid runs; none if no run is valid.
 pub(crate) fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {
     let standing: Vec<&RunFigures> = runs.iter().filter(|run| stands(run)).collect();
     let rates = || standing.iter().map(|run| run.rate_per_second);

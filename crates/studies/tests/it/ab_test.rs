@@ -1,4 +1,4 @@
-//! Runs that are made for a comparison.
+//! A/B tests.
 
 use gatebench_model::{AbTest, Culprit, DecisiveMetric, Study, Variant};
 use gatebench_report::Tone;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 
-/// The candidate `mine`, and nginx twice.
+/// A plan with the candidate `mine`, and nginx twice.
 fn ab_test_of(blocks: u32) -> Manifest {
     let mut manifest = manifest(blocks);
     let labels = ["mine", "nginx", "nginx-2"];
@@ -29,7 +29,7 @@ fn ab_test_of(blocks: u32) -> Manifest {
     manifest
 }
 
-/// A run whose variants use this CPU time per request; blocks differ by a thousandth either way.
+/// A run whose variants use this CPU time per request. Blocks differ by up to a thousandth.
 fn run(blocks: u32, cpu_ns: impl Fn(&str) -> f64) -> (TempDir, Findings) {
     run_of(ab_test_of(blocks), cpu_ns)
 }
@@ -178,13 +178,13 @@ fn a_run_made_to_measure_is_never_settled() {
     assert!(!settled(&dir));
 }
 
-/// The end of a run of twelve blocks on a machine whose trials differ by some per cent, with a
-/// candidate that uses more CPU time and an upstream behind it that uses more, by these factors.
+/// The verdict at the end of twelve blocks on a machine whose trials differ by some per cent. The
+/// candidate uses `effect` more CPU time, and the upstream behind it uses `moved` more.
 fn ends(effect: f64, moved: f64) -> Verdict {
     let (_, findings) = analysed_run(ab_test_of(12), |mut made: Made| {
         let trial = made.record.trial.clone();
         let is_candidate = trial.variant == "mine";
-        // Numbers that look random and mean nothing: the middle digits of a square.
+        // Pseudo-random numbers: the middle digits of a square.
         let drawn = |salt: u64| {
             let number = u64::from(trial.number) * 7_919 + salt;
             ((number * number / 100) % 1_000) as f64 / 500.0 - 1.0
@@ -237,7 +237,7 @@ fn the_candidate_is_compared_with_the_mean_of_both_processes_of_the_baseline() {
     assert!((ratio - 1.0).abs() < 2e-4, "{ratio}");
 }
 
-/// As [`ab_test_of`], with a second scenario.
+/// Like [`ab_test_of`], with a second scenario.
 fn of_two_scenarios(blocks: u32) -> Manifest {
     let mut manifest = ab_test_of(blocks);
     let mut second = manifest.plan.scenarios[0].clone();
@@ -300,8 +300,8 @@ fn of_several_scenarios_the_one_that_decides_is_named() {
     assert!(found.text.starts_with(begins), "{}", found.text);
 }
 
-/// The decision and the caution where the candidate needs `factor` times as much of everything, and
-/// these are the digests of the two programs.
+/// The decision and the caution if the candidate needs `factor` times as much of everything, and
+/// the two programs have these digests.
 fn caution(programs: [&str; 2], metric: DecisiveMetric, factor: f64) -> (Decision, Option<String>) {
     let mut manifest = ab_test_of(10);
     if let Study::Ab(ab_test) = &mut manifest.plan.study {

@@ -1,5 +1,4 @@
-//! Figures that no instrument can have measured are found in the program's own runs, as in others'
-//! tables.
+//! Impossible figures are found in gatebench's own runs, just as in published tables.
 
 use gatebench_report::{Tone, Validity};
 use gatebench_studies::Findings;

@@ -1,4 +1,4 @@
-//! Runs that are made to search for capacity, on gateways whose knee is known.
+//! Searches for capacity on gateways whose knee is known.
 
 use gatebench_model::load::{Open, Spread};
 use gatebench_model::{Capacity, HumanDuration, Setup, Shape, Study, Trial, Variant};
@@ -15,7 +15,8 @@ use tempfile::TempDir;
 
 use crate::common::{Made, SECOND_NS, SECONDS, every_cell, made, manifest};
 
-/// A gateway: how much it holds, and what engine and upstream take of their core at that rate.
+/// A gateway: the rate that it can hold, and the CPU share of load generator and upstream at that
+/// rate.
 #[derive(Clone, Copy)]
 struct Law {
     knee: f64,
@@ -39,7 +40,8 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
     manifest
 }
 
-/// Adds a load of the law to a trial: a rate, or without one all that it manages.
+/// Adds a load to a trial according to the law: at a rate or, without one, at the largest rate
+/// possible.
 fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, law: Law) {
     let offered = rate.unwrap_or(law.knee);
     let done = offered.min(law.knee * 1.05);
@@ -83,7 +85,7 @@ fn next_step(
     Some((step, rate_per_second))
 }
 
-/// A trial as the runner does it: all that the connections get, then what the search asks for.
+/// A trial as the runner makes it: first the saturation, then the steps that the search requests.
 fn repeat(manifest: &Manifest, trial: &Trial, earlier: &[TrialRecord], law: Law) -> Made {
     let mut made = made(&crate::common::manifest(1), trial);
     let template = made.closed().clone();
@@ -103,7 +105,7 @@ fn repeat(manifest: &Manifest, trial: &Trial, earlier: &[TrialRecord], law: Law)
     made
 }
 
-/// Runs a whole plan; `change` may spoil a trial after it was measured.
+/// Runs a whole plan; `change` may change a trial after its measurement.
 fn run(
     manifest: Manifest,
     law: impl Fn(&Trial) -> Law,
@@ -180,8 +182,7 @@ fn the_known_knee_is_found_with_its_curve_and_what_is_full() {
     );
     for point in &found.curve {
         let distance = point.offered_per_second / ALONE.knee;
-        // Steps on both sides of the knee may stand together where they are nearer than the
-        // resolution.
+        // Steps on both sides of the knee may be merged if they are closer than the resolution.
         if (0.98..1.02).contains(&distance) {
             continue;
         }
@@ -250,7 +251,7 @@ fn a_response_of_the_instrument_is_a_lower_bound() {
 
 #[test]
 fn a_response_that_rests_on_disturbed_steps_is_a_lower_bound() {
-    // The machine is changed after the judgement, so that only its record differs.
+    // The machine's record is changed after the judgement, so nothing else differs.
     let disturb = |record: &mut TrialRecord| {
         for phase in &mut record.phases {
             phase.machine.foreign_cpu_ns = phase.machine.window_ns / 2;
@@ -299,7 +300,7 @@ fn steps_that_miss_whatever_the_rate_leave_no_sustained_rate() {
     assert!(found.text.starts_with(begins), "{}", found.text);
     assert_eq!(tone(&findings), Tone::Caution);
     assert_eq!(found.per_core_per_second, None);
-    // Without them, their share is stated next to the rate.
+    // Without lapses, an upper limit of their share is stated next to the rate.
     let findings = run(searching(nginx(), 5), |_| ALONE, |_| {});
     let found = &capacity(&findings).gateways[0];
     let expected = " of the steps miss whatever the rate, at most ";
@@ -329,7 +330,7 @@ fn a_process_unlike_the_others_is_a_caution() {
 #[test]
 fn a_disturbed_step_is_taken_again_whatever_its_outcome() {
     let manifest = searching(nginx(), 1);
-    // With one knee every step of the curve holds, with the other each misses.
+    // With the first knee every step of the curve holds, with the second every step misses.
     for (knee, outcome) in [(1e9, StepOutcome::Held), (1.0, StepOutcome::Missed)] {
         let law = Law { knee, ..ALONE };
         let mut made = made(&crate::common::manifest(1), &manifest.plan.trials[0]);
@@ -412,7 +413,7 @@ fn cores_are_written_by_a_line_or_by_the_law() {
     let measured = |counts: &[usize]| {
         let mut manifest = searching(counts.iter().map(|it| sized(*it)).collect(), 2);
         manifest.plan.placement.gateway = (1..=4).collect();
-        // Two of five cores' work is lost to agreeing.
+        // Contention uses up the work of two of five cores.
         let law = |trial: &Trial| {
             let cores: f64 = trial.variant["nginx-".len()..]
                 .trim_end_matches("core")

@@ -1,4 +1,4 @@
-//! The effect of a change on a load is recovered from stored seconds whose truth is known.
+//! The effect of a change on a load is recovered from stored seconds with known values.
 
 use gatebench_model::admin::AdminVerb;
 use gatebench_model::load::GatewayChange;
@@ -9,18 +9,18 @@ use gatebench_studies::common::facts::{Gate, Metric, PhaseKind, Reason};
 
 use crate::common::{Made, SECOND_NS, analysed_run, manifest, row, trial};
 
-/// Responses of 1 ms, of which a few are slower, and failures, in one second of the measurement.
+/// A second of the measurement: responses of 1 ms, some slower ones, and failures.
 struct Second {
     slow: (u64, u64),
     failed: u64,
 }
 
-/// Changed in the fourth second, half a second in; each of ten seconds has 5,000 requests.
+/// The change is in the middle of the fourth second; each of ten seconds has 5,000 requests.
 fn found(seconds: impl Fn(u64) -> Second) -> Findings {
     found_in(seconds, |_| {})
 }
 
-/// The same, with nginx's trials changed further.
+/// The same, with further changes to nginx's trials.
 fn found_in(seconds: impl Fn(u64) -> Second, further: impl Fn(&mut Made)) -> Findings {
     let mut planned = manifest(3);
     planned.plan.load.phases[1].change = Some(GatewayChange {
@@ -37,7 +37,7 @@ fn found_in(seconds: impl Fn(u64) -> Second, further: impl Fn(&mut Made)) -> Fin
                 effective_ns: Some(20_000_000),
                 ..ChangeRecord::default()
             });
-            // Its workers are replaced.
+            // The gateway's workers are replaced.
             made.used("steady", "gateway").processes_ended = 1;
             made.intervals.retain(|it| it.tag != "steady.response.2xx");
             for second in 0..10 {
@@ -85,12 +85,12 @@ fn affected_failed_worst_and_recovery_are_recovered() {
             slow: (30_000_000, 100),
             failed: 0,
         },
-        // The machine was busy: they count, but the change was over before.
+        // The machine was busy: these requests count as affected, but recovery was earlier.
         8 => Second {
             slow: (5_000_000, 60),
             failed: 0,
         },
-        // As slow as it was before the change too.
+        // As slow as before the change.
         _ => Second {
             slow: (4_000_000, 2),
             failed: 0,
@@ -145,8 +145,8 @@ fn what_is_not_over_at_the_end_has_no_recovery() {
     assert!(other.is_none(), "nothing was changed there");
 }
 
-/// The reasons against nginx's first trial, given the requests of the third second without a
-/// response, and the wrong responses of it.
+/// The reasons against nginx's first trial if the third second has these numbers of requests
+/// without a response and of wrong responses.
 fn reasons_before(unanswered: u64, wrong: u64) -> Vec<Reason> {
     let found = found_in(
         |second| Second {
@@ -206,8 +206,8 @@ fn with_admin() -> Manifest {
     manifest
 }
 
-/// Calls at an interval under nginx's open load, of which some created a route; 900 requests get no
-/// response, and 100 a wrong one.
+/// A run with calls at an interval during nginx's open load, some of which create a route; 900
+/// requests get no response, and 100 get a wrong one.
 fn called(every_ns: u64, created: usize) -> Findings {
     let change = |mut made: Made| {
         if made.is("nginx") {

@@ -1,4 +1,4 @@
-//! Gates over the clock source and the frequency of the cores.
+//! Gates for the clock source and the frequency of the cores.
 
 use gatebench_report::Validity;
 use gatebench_store::{ClockSource, CoreFrequency, FrequencyRange};
@@ -14,7 +14,7 @@ fn clock(made: &mut Made, began: &str, ended: &str) {
     });
 }
 
-/// The reasons of each phase, by gate and validity.
+/// The gate and validity of each reason.
 fn judged(found: &[Reason]) -> Vec<(Gate, Validity)> {
     found.iter().map(|it| (it.gate, it.validity)).collect()
 }
@@ -77,7 +77,7 @@ fn a_run_without_the_clock_of_its_trials_is_judged_by_the_one_it_began_with() {
     assert_eq!(of_run("tsc"), []);
 }
 
-/// The gateway's one core runs at these frequencies in a phase, in MHz.
+/// Sets the frequencies at which the gateway's only core runs in a phase, in MHz.
 fn run_at(made: &mut Made, phase: &str, [min, max]: [u64; 2]) {
     let range = FrequencyRange {
         core: 1,

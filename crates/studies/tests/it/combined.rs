@@ -6,7 +6,8 @@ use gatebench_studies::versions::facts::CombinedFindings;
 
 use crate::common::{Made, analysed_run, manifest};
 
-/// Runs of nginx with known values: the first phase has a mean of 1.6 ms, the second one of 2 ms.
+/// Runs of nginx with known values: the first phase has a mean of 1.6 ms, the second a mean of 2
+/// ms.
 fn found(combines: bool) -> Option<CombinedFindings> {
     found_of(combines, Length::Full)
 }

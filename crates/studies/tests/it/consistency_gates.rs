@@ -1,5 +1,5 @@
-//! Gates over figures that must agree with each other: a change that trips each, and the nearest
-//! that does not.
+//! Gates for figures that must agree with each other: for each, a change that trips it and one that
+//! just does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate};
@@ -70,7 +70,7 @@ fn littles_law() {
         let requests = made.closed().counts.completed;
         made.record_values("saturate", "response", &[(ns, requests)]);
     };
-    // 40,000 per second over 64 connections is 1.6 ms.
+    // 64 connections at 40,000 requests/s give 1.6 ms.
     let spoils = [Aspect::Throughput, Aspect::Latency];
     check(
         Gate::Inconsistent,
@@ -115,8 +115,8 @@ fn responses_of_another_length_than_in_other_blocks() {
     );
 }
 
-/// 15,000 requests in time, of which 982 got their responses after the window, which does not count
-/// their bytes.
+/// Of 15,000 requests in time, 982 got their responses after the window, which does not count the
+/// bytes of these.
 #[test]
 fn late_responses_do_not_make_responses_look_shorter() {
     let findings = three_blocks(|made| {

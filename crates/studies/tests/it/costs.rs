@@ -1,4 +1,4 @@
-//! The cost of policies is recovered from stored runs whose truth is known.
+//! The cost of policies is recovered from stored runs with known values.
 
 use gatebench_model::{Scenario, Variant};
 use gatebench_report::Validity;
@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 
-/// A run of the plain proxy, an API key on the same requests, a mock, and a token on others.
+/// A run with the plain proxy, an API key on the same requests, a mock, and a token on other
+/// requests.
 fn planned(blocks: u32) -> Manifest {
     let mut manifest = manifest(blocks);
     let scenario = |name: &str, path: &str, policy: serde_json::Value| -> Scenario {
@@ -33,8 +34,8 @@ fn planned(blocks: u32) -> Manifest {
     manifest
 }
 
-/// The plain proxy drifts by 100 ns a block. The key adds 2 µs at nginx, 300 ns more or less in
-/// every other block, and 5 µs at haproxy; a mock takes half of the plain proxy.
+/// The plain proxy drifts by 100 ns per block. The key adds 2 µs at nginx, alternately plus and
+/// minus 300 ns, and 5 µs at haproxy; a mock takes half of the plain proxy.
 fn truth(made: &mut Made) {
     let block = u64::from(made.record.trial.block);
     let (nginx, direct) = (made.is("nginx"), made.is("direct"));
@@ -50,7 +51,7 @@ fn truth(made: &mut Made) {
         _ => plain_ns,
     };
     made.used("steady", "gateway").cpu_ns = cpu_ns * RATE * SECONDS;
-    // Twice the CPU time with the key, and never more than there are cores.
+    // The key doubles the CPU time, which never exceeds the number of cores.
     if made.record.trial.scenario != "key" {
         made.used("saturate", "gateway").cpu_ns /= 2;
     }
@@ -140,7 +141,7 @@ fn ten_blocks_recover_the_cost_and_its_interval() {
     assert!((cost.difference.effect - 2_000.0).abs() < 1.0, "{cost:?}");
     let (low, high) = (2_000.0 - interval.low, interval.high - 2_000.0);
     assert!((low - high).abs() < 1.0 && low > 316.0 * 2.26 / 10f64.sqrt());
-    // Holm widens it over all comparisons of the run.
+    // Holm's correction over all comparisons of the run widens it.
     assert!(interval.confidence > 0.95 && low < 316.0 * 6.0 / 10f64.sqrt());
     let ratio = cost.ratio.as_ref().unwrap();
     assert_eq!(ratio.verdict, Verdict::Worse);
@@ -173,8 +174,8 @@ fn three_blocks_give_median_and_range_and_no_verdict() {
     assert!(findings.notes[0].starts_with("3 blocks carry no verdict"));
 }
 
-/// Ranks of nginx and haproxy: what the key adds in a metric, and the plain proxy's whole in a
-/// measure.
+/// Ranks of nginx and haproxy by the cost that the key adds in a metric, and by the plain proxy's
+/// total in a measure.
 fn ranks(findings: &Findings, metric: Metric) -> [Option<usize>; 2] {
     ["nginx", "haproxy"].map(|gateway| key_at(costs(findings), gateway, metric).rank)
 }
@@ -190,7 +191,7 @@ fn ten_blocks_are_ranked_by_intervals_and_verdicts() {
     assert_eq!(ranks(&findings, cpu), [Some(1), Some(2)]);
     let memory = ranks(&findings, Metric::GatewayRssAnonMax);
     assert_eq!(memory, [Some(1), Some(1)], "no interval separates them");
-    // The whole is ranked by itself: haproxy takes less in all, and adds more at p50.
+    // The total is ranked separately: haproxy takes less in total, but adds more at p50.
     assert_eq!(whole_ranks(&findings, 0), [Some(2), Some(1)]);
     assert_eq!(whole_ranks(&findings, 1), [Some(1), Some(2)]);
     // No verdict compares the memory of gateways.

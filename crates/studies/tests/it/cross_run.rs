@@ -1,4 +1,4 @@
-//! Comparisons of runs: two, one against several, and many in time.
+//! Comparisons between runs: of two, of one with several, and over time.
 
 use gatebench_model::DecisiveMetric;
 use gatebench_stats::Verdict;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::common::Made;
 use crate::common::runs::{read_run, slower, write_run};
 
-/// A run in which haproxy takes `factor` times its CPU time.
+/// A run in which haproxy takes `factor` times its usual CPU time.
 fn run(
     folder: &TempDir,
     name: &str,
@@ -69,7 +69,7 @@ fn a_slower_gateway_is_worse_and_what_was_not_changed_is_a_control() {
     );
     assert!(found.notes[0].text.starts_with("One run each"));
     assert!(found.differences.is_empty(), "{:?}", found.differences);
-    // Made throughputs rise from block to block, by more than the 2 % that matter.
+    // The synthetic throughput rises from block to block, by more than the 2 % that matter.
     let throughput = compare(&before, &after, DecisiveMetric::Throughput);
     assert_eq!(throughput.decision, Decision::Open);
     assert!(
@@ -104,7 +104,8 @@ fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
     let ending = "inconclusive. The gateway itself spoiled 2 blocks of this run, which count against \
                   it there.";
     assert!(judged.text.ends_with(ending), "{}", judged.text);
-    // A run whose gateway spoiled all blocks leaves nothing to compare, and must not pass for that.
+    // A run whose gateway spoiled all blocks leaves nothing to compare, and must not pass as
+    // unchanged.
     let all = compare(&before, &dropping(&folder, "all", 12), DecisiveMetric::Cpu);
     assert_eq!(all.decision, Decision::Open, "{}", all.text);
     let note = "haproxy itself spoiled every block of proxy-json in this run, so nothing of it can be compared; the \
@@ -116,8 +117,8 @@ fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
     );
 }
 
-/// The index entry of a night of two blocks. In a spoiled one haproxy drops requests in so
-/// many of them, and takes a fifth less CPU time.
+/// The index entry of a night with two blocks. In `spoiled` blocks, haproxy drops requests and
+/// takes a fifth less CPU time.
 fn night(folder: &TempDir, at: usize, spoiled: u32) -> RunEntry {
     let dir = folder.path().join(format!("night-{at:02}"));
     let describe = |manifest: &mut Manifest| {
@@ -274,7 +275,7 @@ fn another_accounting_of_cpu_time_forbids_where_both_are_known() {
         "{}",
         found.text
     );
-    // A run of an earlier version does not record it.
+    // A run of an earlier version does not record the accounting.
     let earlier = with("earlier", None, "");
     for known in [&processes, &nobody] {
         let found = compare(&earlier, known, DecisiveMetric::Cpu);
@@ -299,7 +300,7 @@ fn another_accounting_of_cpu_time_forbids_where_both_are_known() {
     assert_ne!(conditions(&earlier), conditions(&nobody));
 }
 
-/// Reports whether a cell is of CPU time, the direct variant's included.
+/// Reports whether a cell contains CPU time, including that of the direct variant.
 fn is_of_cpu(cell: &CellFindings) -> bool {
     let metrics = [Metric::GatewayCpuPerRequest, Metric::UpstreamCpuPerRequest];
     metrics.contains(&cell.metric)
@@ -350,7 +351,7 @@ fn runs_of_a_baseline_with_other_accounting_are_left_out_of_cpu_time() {
         .enumerate()
         .map(|(at, factor)| with(&format!("known-{at}"), "processes", factor))
         .collect();
-    // The latest does not say, and took twice the CPU time.
+    // The latest run does not record it, and took twice the CPU time.
     baseline.push(with("unknown", "unknown", 2.0));
     let candidate = with("candidate", "processes", 1.5);
     let found = compare_with_baseline(&baseline, &candidate, DecisiveMetric::Cpu);
@@ -460,7 +461,7 @@ fn a_history_tells_the_run_with_which_a_series_changed() {
         "{change:?}"
     );
     assert!((change.net - 1.2).abs() < 0.01, "{change:?}");
-    // With the run that reported the change it is found, and with one fewer it is not.
+    // The change is found with the run that reported it, but not with one run fewer.
     let expected = runs
         .iter()
         .position(|it| it.dir == change.told_with)

@@ -1,4 +1,4 @@
-//! A run that an external load generator drove: its figures are findings, and no figure is added.
+//! A run with an external load generator: its figures are findings, and gatebench adds none.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use gatebench_studies::common::facts::{Aspect, Gate, Metric, PhaseKind};
 
 use crate::common::{Made, analysed_run, manifest, row};
 
-/// As `k6` leaves a trial: percentiles, but no histograms, no series and no traces.
+/// Changes a trial to one of k6: percentiles, but no histograms, series or bins.
 fn driven_by_k6(made: &mut Made) {
     made.intervals.clear();
     made.rows.clear();
@@ -97,7 +97,7 @@ fn external_percentiles_are_given_if_enough_responses_lie_beyond_them() {
             .metric(PhaseKind::Closed, Metric::Throughput)
             .is_some()
     );
-    // Ten seconds long, and yet nothing says whether they were steady.
+    // Nothing shows whether the ten seconds were steady.
     assert_eq!(nginx.validity, Some(Validity::Limited));
     let reasons: Vec<_> = nginx
         .reasons

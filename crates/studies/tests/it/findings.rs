@@ -1,4 +1,4 @@
-//! Runs with known numbers give exactly these findings.
+//! Runs with known numbers give exactly the expected findings.
 
 use gatebench_model::{Culprit, Policy, Variant};
 use gatebench_report::{Tone, Validity};
@@ -124,7 +124,7 @@ fn a_percentile_without_ten_samples_beyond_it_is_absent() {
 
 #[test]
 fn curves_are_merged_by_adding_and_end_where_they_can_be_trusted() {
-    // The slow block alone has a p50 of 1 ms; the average of the three medians would be 366 µs.
+    // Only the slow block has a p50 of 1 ms; the average of the three medians would be 366 µs.
     let findings = three_blocks(|made| {
         if made.is("nginx") {
             let value = if made.record.trial.block == 3 {
@@ -429,7 +429,7 @@ fn an_invalid_block_is_shown_and_left_out_of_the_estimate() {
     let cpu = nginx
         .metric(PhaseKind::Open, Metric::GatewayCpuPerRequest)
         .unwrap();
-    // It is compared at an equal rate, which was not reached.
+    // CPU time is compared at an equal rate, which this block did not reach.
     assert_eq!(cpu.estimate.as_ref().unwrap().blocks, 2);
     assert_eq!(cpu.blocks[2].validity, Validity::Invalid);
     let curve = findings.scenarios[0]

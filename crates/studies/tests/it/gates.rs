@@ -1,4 +1,4 @@
-//! Every validity gate: a change that trips it, and the nearest that does not.
+//! Every validity gate: a change that trips it, and one that just does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate, Metric, PhaseKind, Reason};
@@ -24,11 +24,11 @@ fn a_clean_run_is_valid_throughout() {
 
 #[test]
 fn engine_saturated() {
-    // Engine and upstream share core 0; the upstream uses 0.3 of it.
+    // Load generator and upstream share core 0; the upstream uses 0.3 of it.
     let busy = |share: u64| {
         move |made: &mut Made| {
             made.used("saturate", "engine").cpu_ns = share * SECOND_NS / 10;
-            // The gateway is busy too, but less so.
+            // The gateway is also busy, but less so.
             made.used("saturate", "gateway").cpu_ns = 82 * SECOND_NS / 10;
         }
     };
@@ -66,7 +66,7 @@ fn the_busier_of_gateway_and_engine_is_the_bottleneck() {
         let reasons = &trial(&findings, "nginx").reasons;
         reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>()
     };
-    // Engine and upstream keep their core 92 % busy.
+    // Load generator and upstream keep their core 92 % busy.
     assert_eq!(gates(93), []);
     assert_eq!(gates(91), [Gate::EngineSaturated]);
 }
@@ -139,7 +139,7 @@ fn engine_late() {
     );
 }
 
-/// Changes the throughput of the closed load and everything that must go with it.
+/// Changes the throughput of the closed load and all figures that depend on it.
 #[test]
 fn requests_that_wait_for_a_connection_wait_for_the_gateway() {
     let waited = |longest_ns: u64| {
@@ -183,7 +183,7 @@ fn capacity(made: &mut Made, per_second: u64) {
 
 #[test]
 fn upstream_near_direct() {
-    // The direct variant does 100,000 per second.
+    // The direct variant handles 100,000 requests per second.
     check(
         Gate::UpstreamNearDirect,
         Validity::Limited,
@@ -261,7 +261,7 @@ fn a_response_that_fails_two_checks_is_one() {
         twice(Some(5)),
         format!("5 responses failed the checks: {listed}")
     );
-    // Earlier versions did not record it.
+    // Earlier versions did not record the option.
     assert_eq!(
         twice(None),
         format!("10 responses failed the checks: {listed}")
@@ -300,7 +300,7 @@ fn no_responses() {
             (counts.sent, counts.completed) = (sent, completed);
         }
     };
-    // Other gates see the same.
+    // Other gates are also tripped.
     let tripped = |sent, completed| {
         let found = reasons(answered(sent, completed));
         found.into_iter().find(|it| it.gate == Gate::NoResponses)
@@ -371,7 +371,7 @@ fn a_worker_that_ended_outside_the_measurements_is_seen() {
         ended(1),
         ended(0),
     );
-    // A process that its phase reports is reported once.
+    // A process that its phase reports is not reported again for the trial.
     let expected = reasons(|made| {
         made.used("steady", "gateway").processes_ended = 1;
         made.record.gateway.as_mut().unwrap().processes_ended = 1;
@@ -430,7 +430,7 @@ fn of_gateways_side_by_side_only_cpu_time_and_memory_are_judged() {
 
 #[test]
 fn not_steady() {
-    // Rising by one part in `parts` each second.
+    // The value rises by one in `parts` each second.
     let rising = |parts: u64| {
         move |made: &mut Made| {
             for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {
@@ -553,7 +553,8 @@ fn header_stripped() {
 
 #[test]
 fn percentiles_count_requests_that_got_no_response() {
-    // 49,951 of 50,000 responses after 50 µs, 49 in 125 µs, and 50 more without a response.
+    // 49,951 of 50,000 responses take 50 µs and 49 take 125 µs; another 50 requests get no
+    // response.
     let p999 = |errors| {
         let findings = changed(|made| {
             made.record_values("steady", "response", &[(50_000, 49_951), (125_000, 49)]);

@@ -15,7 +15,7 @@ use gatebench_studies::common::facts::{
 
 use crate::common::{Made, SECONDS, analysed_run, manifest, three_blocks, trial};
 
-/// A group whose responses took at most `p99_ns`.
+/// A group whose 99th percentile is `p99_ns`.
 fn group(name: &str, connections: u32, completed: u64, p99_ns: u64) -> GroupRecord {
     let times = |p99_ns: u64| TimeFigures {
         count: completed,
@@ -46,7 +46,7 @@ fn group(name: &str, connections: u32, completed: u64, p99_ns: u64) -> GroupReco
     }
 }
 
-/// Two groups in the closed phase, the second slower by the block.
+/// Adds two groups to the closed phase; the second group gets slower with each block.
 fn with_groups(made: &mut Made) {
     let block = u64::from(made.record.trial.block);
     made.closed().groups = vec![

@@ -1,4 +1,4 @@
-//! The gates of a load that belongs to no run.
+//! The gates for a load outside a run.
 
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, Open};
@@ -10,7 +10,7 @@ use crate::common::SECOND_NS;
 
 const REQUESTS: u64 = 1_000;
 
-/// A second at 1,000 requests/s, sent by two workers that had enough time.
+/// A second at 1,000 requests/s, sent by two workers with enough time.
 fn phase(shape: &Shape) -> PhaseRecord {
     PhaseRecord {
         name: "load".into(),

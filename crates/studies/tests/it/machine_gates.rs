@@ -1,5 +1,5 @@
-//! Gates over what the machine did meanwhile: a change that trips each, and the nearest that does
-//! not.
+//! Gates for the machine during the measurement: for each, a change that trips it and one that just
+//! does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate};

@@ -1,5 +1,4 @@
-//! The cost of each route and each idle connection is recovered from stored runs whose truth is
-//! known.
+//! The cost of each route and each idle connection is recovered from stored runs with known values.
 
 use gatebench_model::{Phase, Route, Shape};
 use gatebench_store::{Counts, Manifest};
@@ -10,7 +9,7 @@ use serde_json::json;
 
 use crate::common::{Made, analysed_run, every_cell, manifest};
 
-/// Memory of nginx without routes. Each route adds to it, and each block adds a little more.
+/// Memory of nginx without routes. Each route adds to it, and each block adds slightly more.
 const PLAIN_BYTES: u64 = 8 << 20;
 const ROUTE_BYTES: u64 = 1_500;
 
@@ -28,7 +27,7 @@ fn planned(blocks: u32) -> Manifest {
         scenario.routes = (1..count).map(route).chain(first.routes.clone()).collect();
         scenario
     };
-    // Written in another order than they are reported in.
+    // The order in the plan differs from the order in the report.
     manifest.plan.scenarios = [100, 1, 3].map(with_routes).into();
     manifest.plan.scenarios.push(first);
     manifest.plan.trials = every_cell(&manifest.plan, blocks);
@@ -95,7 +94,7 @@ fn what_each_route_takes_is_paired_by_block() {
     assert!(said.contains(&expected), "{said:#?}");
 }
 
-/// Memory of nginx with no connection, and of each one that rests.
+/// Memory of nginx per idle connection.
 const CONNECTION_BYTES: u64 = 700;
 
 #[test]
@@ -121,7 +120,7 @@ fn what_each_idle_connection_takes_is_reported_of_loads_that_differ_in_their_num
             let mut record = template.clone();
             record.name = it.name.clone();
             record.shape = it.shape.clone();
-            // Of ten connections hardly one asks.
+            // Idle connections send hardly any requests.
             record.counts = Counts::default();
             record.sums.clear();
             let usage = record.usage.entry("gateway".into()).or_default();

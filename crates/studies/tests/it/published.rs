@@ -1,4 +1,4 @@
-//! A small run with known numbers, in the columns of published documents.
+//! A small run with known numbers in the columns of published documents.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use gatebench_studies::published::in_columns_of;
 
 use crate::common::{Made, SECOND_NS, SECONDS, as_recorded, made, manifest};
 
-/// Three blocks of these scenarios.
+/// A plan of three blocks with these scenarios.
 pub(crate) fn plan(scenarios: &[&str]) -> Manifest {
     let mut manifest = manifest(3);
     let mut first = manifest.plan.scenarios.remove(0);
@@ -64,7 +64,7 @@ fn in_columns(
     in_columns_of(document, &run, &analyse(&run).unwrap()).unwrap()
 }
 
-/// Half the throughput in the closed load, so that users wait twice as long.
+/// Halves the throughput of the closed load, so users wait twice as long.
 fn halved(made: &mut Made) {
     let phase = made.closed();
     let all = phase.counts.completed_in_window / 2;
@@ -82,7 +82,7 @@ fn halved(made: &mut Made) {
     }
 }
 
-/// The latency that the gateway adds in the closed load: 40 µs.
+/// Sets the latency that the gateway adds in the closed load to 40 µs.
 fn with_added(made: &mut Made) {
     let all = made.closed().counts.completed;
     made.record_values("saturate", "added", &[(40_000, all)]);
@@ -96,7 +96,7 @@ pub(crate) fn table<'a>(found: &'a DocumentFindings, title: &str) -> &'a FigureT
         .unwrap_or_else(|| panic!("{titles:?}"))
 }
 
-/// The cell below a head.
+/// The cell in the column with this header.
 pub(crate) fn median(table: &FigureTable, row: &str, group: &str, head: &str) -> Option<f64> {
     let columns = table.groups.iter().flat_map(|group| {
         let named = group
@@ -185,7 +185,7 @@ fn policies_are_in_the_documents_columns_next_to_ours_and_ratios() {
         median(nginx, wsdl, "ratio", "here ÷ published"),
         0.5 * 12_908.0 / 9_071.0,
     );
-    // CPU time at saturation: a full core over half the requests.
+    // CPU time at saturation: a full core for half the requests.
     let cpu = nginx.rows[1].cells[nginx.rows[1].cells.len() - 3..].iter();
     let cpu: Vec<f64> = cpu.filter_map(|it| it.median()).collect();
     close(Some(cpu[0]), 2.0);
@@ -205,7 +205,7 @@ fn policies_are_in_the_documents_columns_next_to_ours_and_ratios() {
 
 #[test]
 fn the_effects_of_corrections_are_those_of_the_run() {
-    // Two of eight MiB are given back in the last second.
+    // Two of eight MiB are released in the last second.
     let change = |made: &mut Made| {
         with_added(made);
         let last = |it: &&mut SeriesRow| u64::from(it.second) + 1 == SECONDS;
@@ -220,9 +220,9 @@ fn the_effects_of_corrections_are_those_of_the_run() {
     assert_eq!(bucket.untold, None);
     assert_eq!(bucket.rows[0].name, "0 no policy");
     close(Some(bucket.rows[0].their_way), 950_000.0);
-    // At one rate, where it adds 50 µs to 98 of 100.
+    // At one rate, the gateway adds 50 µs to 98 of 100 requests.
     close(Some(bucket.rows[0].measured), as_recorded(50_000));
-    // 49.8 and 18.9 in flight, at 41,000 requests/s each.
+    // 49.8 and 18.9 requests in flight, at 41,000 requests/s each.
     let users = correction(&found, "Rows at different numbers");
     let row = |name: &str| users.rows.iter().find(|it| it.name == name).unwrap();
     let published = [12_908.0 * 3.86e-3, 9_071.0 * 2.08e-3];
@@ -264,7 +264,7 @@ fn in_flight(row: &PublishedRow) -> f64 {
     rate * mean_ms / 1e3
 }
 
-/// The statement of a document under a title.
+/// The document's statement with this title.
 fn statement(document: &Published, title: &str) -> String {
     let mut all = document.corrections.iter();
     let found = all.find(|it| it.title.starts_with(title)).unwrap();
@@ -286,7 +286,7 @@ fn statements_agree_with_the_figures_that_they_are_about() {
     );
     let bucket = statement(&soap, "Gateway latency from a histogram");
     assert!(bucket.contains(&range), "{range}: {bucket}");
-    // All bounds of Kong's plug-in, the last of which is 6 s.
+    // All bounds of Kong's plug-in; the last one is 6 s.
     let bounds = &soap.corrections[0].buckets_ms;
     assert_eq!((bounds.len(), bounds.last()), (17, Some(&6_000.0)));
     let [first, second] = [0, 1].map(|row| in_flight(&soap.tables[0].rows[row]));
@@ -330,7 +330,7 @@ fn a_document_of_a_user_has_the_columns_that_it_states() {
     let mine: Published = gatebench_config::parse("mine.yaml", text).unwrap();
     let found = in_columns(&mine, plan(&["soap-0", "soap-1"]), |_| {});
     let nginx = table(&found, "nginx");
-    // Nothing is left to the ratio of rates where CPU time was published.
+    // If CPU time is published, it is not derived from the ratio of rates.
     close(median(nginx, "wsdl", "document", "p99"), 2.5);
     close(median(nginx, "wsdl", "document", "CPU"), 4.0);
     assert_eq!(median(nginx, "plain", "document", "p99"), None);
@@ -447,7 +447,7 @@ fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
         median(nginx, "3 XSD, request", "ratio", "published"),
         4_939.0 / 3_887.0,
     );
-    // Another upstream has a base of its own.
+    // Another upstream has a separate base.
     close(
         median(nginx, "httpbin 2 OpenAPI, both", "ratio", "published"),
         6_508.0 / 8_691.0,
@@ -456,7 +456,7 @@ fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
         median(nginx, "httpbin 1 OpenAPI, request", "ratio", "published"),
         None
     );
-    // 64 ÷ 41,000/s is 1.56 ms.
+    // 64 connections ÷ 41,000 requests/s is 1.56 ms.
     close(
         Some(correction(&found, "Times in whole").rows[0].their_way),
         2e6,
@@ -465,7 +465,7 @@ fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
 
 #[test]
 fn a_limited_base_has_no_ratio_of_rates() {
-    // The engine was as full as it may be, and the gateway was not.
+    // The load generator was at its limit, and the gateway was not.
     let found = columns("soap", plan(&["soap-0", "soap-1"]), |made| {
         if made.record.trial.scenario == "soap-0" {
             made.used("saturate", "engine").cpu_ns = SECONDS * SECOND_NS;

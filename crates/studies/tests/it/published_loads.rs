@@ -1,4 +1,4 @@
-//! Sweeps, sizings and versions in the columns of published documents.
+//! Sweeps, sizes and versions in the columns of published documents.
 
 use gatebench_model::Shape;
 use gatebench_report::Validity;
@@ -31,7 +31,7 @@ fn the_sweep_has_a_row_for_each_number_and_a_column_for_each_target() {
     let cores = &found.tables[1];
     assert_eq!(cores.groups.len(), 3);
     close(cores.rows[0].cells[3].median(), 0.99);
-    // A mean of 0.39 ms on a timer of 10 ms.
+    // A mean of 0.39 ms, measured with a timer of 10 ms.
     assert_eq!(correction(&found, "A timer").rows[1].their_way, 0.0);
 }
 
@@ -162,7 +162,7 @@ fn versions_are_combined_over_their_runs() {
     assert_eq!((nginx.their_way, nginx.measured), (40_000.0, 42_000.0));
     let in_flight = correction(&found, "A mean with added samples");
     let row = in_flight.rows.iter().find(|it| it.name == "nginx").unwrap();
-    // All responses of a run take as long: wrk adds nothing.
+    // All responses of a run take the same time, so wrk adds nothing.
     assert!((row.measured - 64.0).abs() < 0.01, "{}", row.measured);
     assert!((row.their_way - 64.0).abs() < 0.1, "{}", row.their_way);
     assert!(
@@ -200,7 +200,7 @@ fn what_has_no_runs_of_connections_is_named_with_the_reason() {
 
 #[test]
 fn a_run_that_is_invalid_is_left_out_of_all_that_is_combined_and_named() {
-    // Its percentiles contradict its sums: its rate would stand.
+    // The percentiles contradict the sums; without this, the rate would be valid.
     let spoilt = |made: &mut Made| {
         if made.is("nginx") && made.record.trial.block == 3 {
             let sum = made.closed().sums.get_mut("response.2xx").unwrap();

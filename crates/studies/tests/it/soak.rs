@@ -1,4 +1,4 @@
-//! Runs that are made for endurance or for isolation.
+//! Soaks and isolation tests.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::common::{Made, SECOND_NS, analysed_run, manifest};
 
 const SECONDS: u32 = 300;
 
-/// One process, watched for this many seconds, whose memory may grow by this much in an hour.
+/// A soak of one process for this many seconds, with this acceptable growth of memory per hour.
 fn soak(seconds: u32, growth_bytes_per_hour: u64) -> Manifest {
     let mut manifest = manifest(1);
     manifest.plan.study = Study::Soak(Soak {
@@ -34,7 +34,7 @@ fn soak(seconds: u32, growth_bytes_per_hour: u64) -> Manifest {
     manifest
 }
 
-/// A number that has nothing to do with those of its neighbours (SplitMix64).
+/// A number that is independent of its neighbours (SplitMix64).
 fn random(of: u32) -> u64 {
     let mut bits = u64::from(of + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -42,7 +42,8 @@ fn random(of: u32) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Memory that moves by up to 20 KiB from second to second, and grows by this many bytes in each.
+/// Memory that varies by up to 20 KiB from second to second, and grows by this number of bytes per
+/// second.
 fn with_memory(mut made: Made, seconds: u32, grows_by: f64) -> Made {
     made.record.phases.retain(|phase| phase.name == "steady");
     made.intervals
@@ -88,7 +89,7 @@ fn quantity(found: &SoakFindings, what: SoakWhat) -> &SoakQuantity {
 
 #[test]
 fn a_leak_is_reported_with_its_size() {
-    // 1 KiB for 1,000 requests, at 5,000 a second.
+    // 1 KiB per 1,000 requests, at 5,000 requests per second.
     let findings = soaked(5.0 * 1_024.0, |_| {});
     let found = findings.study.of::<SoakFindings>().unwrap();
     assert_eq!(found.decision, Decision::Worse, "{}", found.text);
@@ -150,7 +151,7 @@ fn a_pool_that_grows_is_a_leak_though_memory_does_not() {
 
 #[test]
 fn what_does_not_grow_does_not_leak() {
-    // In a quarter of an hour, an arena is 260 MiB/h and a descriptor 4/h.
+    // In a quarter of an hour, an arena corresponds to 260 MiB/h and a descriptor to 4/h.
     let seconds = 3 * SECONDS;
     let watched = |made| Some(with_memory(made, seconds, 0.0));
     let findings = analysed_run(soak(seconds, 512 << 20), watched).1;
@@ -180,7 +181,7 @@ fn five_minutes_exclude_no_leak_that_a_huge_page_may_hide() {
     else {
         panic!("{memory:?}")
     };
-    // 2 MiB at 4 MiB/h.
+    // The time for 2 MiB at 4 MiB/h.
     assert!((0.45..0.6).contains(&(needed / 3_600.0)), "{needed}");
     assert!(memory.resolution_per_hour > 20.0 * f64::from(1 << 20));
     for expected in [
@@ -249,7 +250,7 @@ fn a_soak_that_dropped_arrivals_did_not_endure() {
 
 const SCENARIOS: [&str; 3] = ["errors", "errors-healthy", "errors-healthy-again"];
 
-/// Blocks of three scenarios, the first with failing groups.
+/// A plan with blocks of three scenarios, the first of which has failing groups.
 fn isolation(blocks: u32) -> Manifest {
     let mut manifest = manifest(blocks);
     let scenario = manifest.plan.scenarios[0].clone();
@@ -281,7 +282,8 @@ fn isolation(blocks: u32) -> Manifest {
     manifest
 }
 
-/// The good group by scenario: its median in nanoseconds, and the responses that fail a check.
+/// Runs an isolation test in which `good` gives, for each scenario, the good group's median in
+/// nanoseconds and its number of failed checks.
 fn isolated(blocks: u32, good: impl Fn(&str) -> (u64, u64)) -> IsolationFindings {
     let findings = isolated_until(blocks, u32::MAX, good);
     isolation_of(&findings).clone()
@@ -291,7 +293,7 @@ fn isolation_of(findings: &Findings) -> &IsolationFindings {
     &findings.study.of::<Vec<IsolationFindings>>().unwrap()[0]
 }
 
-/// The same of a run whose trials after this number are missing.
+/// The same for a run that has no trials after this number.
 fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> Findings {
     let group = |name: &str, p50_ns: u64, failing_checks: u64| GroupRecord {
         name: name.into(),
@@ -322,7 +324,7 @@ fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> 
             .retain(|interval| interval.tag.starts_with("steady"));
         made.rows.retain(|row| row.phase == "steady");
         let (p50_ns, failing) = good(&made.record.trial.scenario);
-        // Blocks differ by a thousandth either way.
+        // Blocks differ by up to two thousandths.
         let number = u64::from(made.record.trial.number);
         let wobble = p50_ns / 1_000 * ((number * 7) % 3);
         made.open().groups = vec![
@@ -336,7 +338,7 @@ fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> 
 
 #[test]
 fn a_block_that_an_interruption_cut_is_counted_nowhere() {
-    // Of the fourth block only the second healthy run is missing.
+    // In the fourth block, only the second healthy run is missing.
     let findings = isolated_until(10, 11, |_| (80_000, 0));
     let found = isolation_of(&findings);
     assert!(

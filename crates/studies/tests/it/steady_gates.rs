@@ -1,4 +1,4 @@
-//! The gates of steady state on bins of a tenth of a second.
+//! The gates of steady state in bins of a tenth of a second.
 
 use gatebench_report::Validity;
 use gatebench_store::{BinsRecord, WarmUpRecord};
@@ -7,8 +7,8 @@ use gatebench_studies::common::facts::{Aspect, Gate};
 use crate::common::gates::{check, reasons};
 use crate::common::{Made, analysed_run, manifest};
 
-/// Thirty bins of both loads: responses, and CPU time of gateway and upstream, by the number of the
-/// bin.
+/// Sets the bins of both loads: responses, and CPU time of gateway and upstream, by the number of
+/// the bin.
 fn in_bins(made: &mut Made, count: u64, responses: fn(u64) -> u64, cpu_ns: fn(u64) -> u64) {
     for phase in ["saturate", "steady"] {
         let costs: Vec<u64> = (0..count).map(|bin| cpu_ns(bin) * responses(bin)).collect();
@@ -21,7 +21,7 @@ fn in_bins(made: &mut Made, count: u64, responses: fn(u64) -> u64, cpu_ns: fn(u6
     }
 }
 
-/// Some noise of one per cent, the same each time.
+/// Adds reproducible noise of one per cent.
 fn around(value: u64, bin: u64) -> u64 {
     value + bin * 7_919 % 21 * value / 1_000
 }
@@ -74,7 +74,7 @@ fn what_is_too_short_to_be_tested_is_not_valid() {
 
 #[test]
 fn cpu_time_of_a_closed_load_with_few_responses_is_untested() {
-    // One response in each bin: ten bins are merged, which leaves three.
+    // One response in each bin: bins are merged by tens, which leaves three.
     let few = |made: &mut Made| {
         in_bins(made, 30, |_| 1, |_| 20_000);
         made.phase("steady").bins = None;

@@ -6,7 +6,7 @@ use gatebench_studies::common::facts::{Metric, ScenarioSummary};
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, manifest, three_blocks};
 
-/// Ten blocks in which the CPU time of nginx is that of haproxy times `ratio`.
+/// Ten blocks in which nginx takes `ratio` times the CPU time of haproxy.
 pub fn ten_blocks(ratio: f64) -> Findings {
     let changed = |mut made: Made| {
         if made.is("nginx") {
@@ -92,7 +92,7 @@ fn the_leader_may_be_the_candidate_or_the_baseline() {
 
 #[test]
 fn ranges_that_overlap_show_no_difference() {
-    // The first block of nginx costs as much as the last one of haproxy, and the others more.
+    // The first block of nginx costs as much as the last one of haproxy, and the others cost more.
     let findings = three_blocks(|made| {
         let cpu_ns = match (made.is("nginx"), made.record.trial.block) {
             (true, block) => 20_000 + 1_000 * block,

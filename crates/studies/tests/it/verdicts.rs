@@ -9,7 +9,7 @@ use gatebench_studies::common::facts::{ComparisonFindings, Metric};
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, manifest};
 
-/// The findings of a run of `blocks` blocks, each trial changed in place.
+/// The findings of a run of `blocks` blocks, after a change of each trial.
 fn found(blocks: u32, change: impl Fn(&mut Made)) -> Findings {
     let changed = |mut made: Made| {
         change(&mut made);
@@ -26,7 +26,8 @@ fn comparison(findings: &Findings, metric: Metric) -> &ComparisonFindings {
     found
 }
 
-/// Sets the CPU time of nginx to that of haproxy in the same block times `ratio` of the block.
+/// Sets the CPU time of nginx to that of haproxy in the same block, multiplied by the block's
+/// `ratio`.
 fn nginx_uses(ratio: impl Fn(u32) -> f64) -> impl Fn(&mut Made) {
     move |made| {
         if made.is("nginx") {
@@ -108,7 +109,7 @@ fn ten_blocks_compare_every_metric_of_every_pair() {
     );
 }
 
-/// nginx uses 0.9 of haproxy's CPU time, and `spoil` is done to it in the first blocks.
+/// nginx uses 0.9 times haproxy's CPU time, and `spoil` changes the first blocks of `who`.
 fn spoiled_in(first: u32, blocks: u32, who: &str, spoil: impl Fn(&mut Made)) -> Findings {
     let less = nginx_uses(|block| 0.9 + 0.001 * f64::from(block % 3));
     found(blocks, |made| {
@@ -138,8 +139,8 @@ fn a_gateway_that_drops_requests_in_some_blocks_is_not_better() {
                       count against it.";
         assert!(found.text.ends_with(ending), "{}", found.text);
     }
-    // The other load's throughput remains valid, and haproxy's spoiled blocks are no reason against
-    // nginx.
+    // The throughput of the other load remains valid, and haproxy's spoiled blocks do not count
+    // against nginx.
     let throughput = comparison(&findings, Metric::Throughput);
     assert_eq!(throughput.result.verdict, Verdict::Worse);
     let other = spoiled_in(3, 13, "haproxy", drop_requests);
@@ -200,7 +201,7 @@ fn a_sentence_names_the_blocks_of_each_figure_where_they_differ() {
     assert_eq!(text.matches("blocks").count(), 1, "{text}");
 }
 
-/// A failed trial, with its culprit.
+/// Turns a trial into a failed one with this culprit.
 fn fail(made: &mut Made, culprit: Culprit) {
     made.record.outcome = Outcome::Failed {
         culprit,
@@ -226,8 +227,8 @@ fn what_the_machine_spoiled_counts_against_nobody() {
         (10, Verdict::Better)
     );
     assert!(found.spoiled.is_empty());
-    // Arrivals dropped while time was stolen may be the gateway's: they lose nothing and favour
-    // nobody.
+    // Arrivals that were dropped while time was stolen may be the gateway's fault: no gateway loses
+    // or gains by them.
     let stolen = spoiled_in(7, 17, "nginx", |made| {
         drop_requests(made);
         made.open().machine.steal_ns = SECONDS * 1_000_000_000 / 10;
@@ -298,7 +299,7 @@ fn only_blocks_in_which_neither_side_is_invalid_are_paired() {
          verdict needs 10. nginx itself spoiled 2 of 12 blocks (arrivals dropped) and haproxy itself \
          spoiled 1 of 12 blocks (arrivals dropped), which count against each."
     );
-    // CPU per request is compared at an equal rate, the throughput is the other load's.
+    // CPU per request is compared at an equal rate; throughput comes from the other load.
     let cpu = comparison(&findings, Metric::GatewayCpuPerRequest);
     assert_eq!(cpu.blocks, added.blocks);
     let throughput = comparison(&findings, Metric::Throughput);

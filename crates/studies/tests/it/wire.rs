@@ -1,4 +1,4 @@
-//! Counts on the wire are reported, and wrong ones are reasons.
+//! Counts on the wire are reported, and wrong counts are reasons.
 
 use gatebench_report::{Tone, Validity};
 use gatebench_store::{Buffering, GatewayWire, UpstreamWire, WireFacts};
@@ -10,8 +10,8 @@ use crate::common::{Made, analysed_run, manifest, three_blocks, trial};
 
 const WORK: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
 
-/// A load as it should be: 50,000 responses over 64 connections on both sides, three fields of 100
-/// bytes.
+/// The facts of a correct load: 50,000 responses over 64 connections on both sides, and three
+/// fields of 100 bytes.
 fn sound() -> WireFacts {
     WireFacts {
         responses: 50_000,
@@ -61,7 +61,7 @@ fn connections_to_the_upstream_are_kept() {
 #[test]
 fn clients_connections_are_kept() {
     let gate = Gate::ClientConnections;
-    // The open load of the fixture has 64 connections at most, unless it says otherwise.
+    // The open load of the fixture has at most 64 connections, unless its shape states otherwise.
     let most = |made: &mut Made| match &made.open().shape {
         gatebench_model::Shape::Open(open) => u64::from(open.connections_max),
         gatebench_model::Shape::Closed(_) => unreachable!(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatebench_net::http1::ResponseReader;
 
-/// The longest response head that is read.
+/// The largest body that is read.
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The time that an engine may take to respond; unpacking layers takes seconds.
@@ -67,7 +67,7 @@ impl Api {
     }
 }
 
-/// Adds to an error of the protocol that the program at the socket does not speak HTTP.
+/// Adds a note to a protocol error: the program at the socket does not speak HTTP.
 fn foreign(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::InvalidData {
         return error;
@@ -78,7 +78,7 @@ fn foreign(error: io::Error) -> io::Error {
     )
 }
 
-/// Encodes a word as a part of a path or query.
+/// Encodes a text as a part of a path or query.
 pub(crate) fn escaped(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     word.bytes()

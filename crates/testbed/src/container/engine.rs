@@ -120,8 +120,8 @@ impl Engine {
         read(response).map(Some)
     }
 
-    /// Returns the user and group with which a container writes to our folders: our own, or root
-    /// inside if the engine itself runs as our user.
+    /// Returns the user and group with which a container can write to our folders: those of this
+    /// process, or root inside the container if the engine itself runs as our user.
     pub(crate) fn own_user(&self) -> io::Result<String> {
         let info: Info = self.get("/info")?;
         let mut options = info.security_options.into_iter().flatten();
@@ -236,7 +236,7 @@ impl Engine {
         Ok(response)
     }
 
-    /// Ends and removes a container. It is no error if the container does not exist any more.
+    /// Ends and removes a container. It is not an error if the container no longer exists.
     pub(crate) fn remove(&self, id: &str) -> io::Result<()> {
         let path = format!("/containers/{id}?force=true&v=true");
         let response = self.api.call("DELETE", &path, None)?;
@@ -246,7 +246,7 @@ impl Engine {
         done(response)
     }
 
-    /// Removes the containers of an owner. Containers whose label names no owner stay.
+    /// Removes the containers of an owner. Containers whose label names no owner are kept.
     pub(crate) fn remove_where(&self, is_left: impl Fn(&Owner) -> bool) -> io::Result<()> {
         let filters = escaped(&json!({ "label": [LABEL] }).to_string());
         let path = format!("/containers/json?all=true&filters={filters}");
@@ -266,7 +266,7 @@ fn read<T: DeserializeOwned>(response: Response) -> io::Result<T> {
     Ok(serde_json::from_slice(&response.body)?)
 }
 
-/// Checks for success; 304 means that the container is in this state already.
+/// Checks for success; 304 means that the container is already in the requested state.
 fn done(response: Response) -> io::Result<()> {
     match response.status {
         200..=299 | 304 => Ok(()),
@@ -297,8 +297,8 @@ mod tests {
 
     use super::*;
 
-    /// Runs an engine with containers that have these labels, which are their names too. It ends at
-    /// the request to end, and returns the containers that it was asked to remove.
+    /// Simulates an engine with containers that have these labels, which are also their names. It
+    /// ends on request, and returns the containers that it was asked to remove.
     fn engine_with(socket: &Path, labels: &[String]) -> JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();
         let listed = labels
@@ -344,7 +344,7 @@ mod tests {
         let gone = format!("4000000-1-{space}");
         let labels = [
             own.clone(),
-            // A container of another PID namespace, and one from before the last boot.
+            // An owner in another PID namespace, and one from before the last boot.
             format!("4000000-1-1{namespace}-{boot}"),
             format!("4000000-1-{namespace}-0{boot}"),
             // A label without the PID namespace, and one of another program.

@@ -13,8 +13,8 @@ use super::spec::ContainerSpec;
 use crate::system::command::{Finished, OUTPUT_BYTES_MAX, no_end, wait_until};
 
 /// Runs a command next to the gateway in its container, to its end. After `timeout` the error is
-/// [`io::ErrorKind::TimedOut`]; the command then ends with the container, because engines have no
-/// request that ends it sooner.
+/// [`io::ErrorKind::TimedOut`]; the command then ends only with the container, because engines have
+/// no request that ends it.
 pub(crate) fn run_inside(
     spec: &ContainerSpec,
     command: &[String],

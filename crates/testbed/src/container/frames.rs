@@ -1,9 +1,9 @@
 //! The two outputs of a container, which its engine sends in one stream of frames. A frame is
-//! `STREAM 0 0 0 LENGTH`, with a big-endian length of four bytes, and then that many bytes.
+//! `STREAM 0 0 0 LENGTH`, with a big-endian length of four bytes, followed by that number of bytes.
 
 use std::io::{self, Read, Write};
 
-/// The number of standard error in a frame's head.
+/// The stream number of standard error in a frame's head.
 const STDERR: u8 = 2;
 
 /// Passes each frame to one of the two outputs, until the stream ends.

@@ -48,13 +48,13 @@ impl ContainerMain {
             pid: container.engine.pid(&container.id)?,
             id: container.id.clone(),
         };
-        // The file is renamed into place, so no reader gets half of it.
+        // The file is renamed into place, so no reader sees a partial file.
         let new = spec.state.with_extension("new");
         fs::write(&new, serde_json::to_string(&state)?)?;
         fs::rename(&new, &spec.state)?;
         let logs = container.engine.logs(&container.id)?;
         container.logs = Some(thread::spawn(move || {
-            // The stream breaks off if the engine ends; then there is no more output.
+            // The stream is cut off if the engine ends; there is no more output then.
             let _ = divide(logs, io::stdout(), io::stderr());
         }));
         container.wait_for_end(bell);
@@ -109,7 +109,7 @@ impl ContainerMain {
 
 impl Drop for ContainerMain {
     fn drop(&mut self) {
-        // A caller that needs the result has called `remove` before.
+        // Callers that need the result have called `remove` before.
         let _ = self.remove();
     }
 }

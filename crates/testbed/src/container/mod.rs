@@ -21,9 +21,9 @@ pub(crate) fn has_engine() -> bool {
     engine::is_named() || Engine::find().is_ok()
 }
 
-/// Removes what the supervisor with this process ID left if it was killed.
+/// Removes the containers that the supervisor with this process ID left if it was killed.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
     let engine = Engine::at(&spec.socket);
-    // Without an engine no containers run.
+    // Without an engine, no containers can be running.
     let _ = engine.remove_where(|owner| owner.pid() == supervisor && owner.is_gone());
 }

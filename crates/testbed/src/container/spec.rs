@@ -12,8 +12,8 @@ use serde_json::{Value as Json, json};
 use super::engine::LABEL;
 use crate::system::limit::Amount;
 
-/// The limit of processes and threads, more than a gateway has. An engine may be allowed fewer than
-/// we are.
+/// The limit of processes and threads, which is higher than a gateway needs. An engine may be
+/// permitted fewer than this process.
 const NPROC: u64 = 32_768;
 
 /// A supervisor's orders for a container.
@@ -104,7 +104,8 @@ pub(crate) fn ulimits(nofile: u64) -> Json {
     ])
 }
 
-/// Returns a limit that is not above ours, because an engine without privileges cannot raise it.
+/// Returns a limit that does not exceed this process's own, because an engine without privileges
+/// cannot raise it.
 fn ulimit(name: &str, resource: Resource, wanted: u64) -> Json {
     let hard = getrlimit(resource).maximum;
     let value = hard.map_or(wanted, |hard| wanted.min(hard));

@@ -19,11 +19,11 @@ use crate::system::command;
 use crate::system::private::write_rendered;
 use crate::system::unix_socket;
 
-/// The time that a command or a line may take.
+/// The timeout of a command or a line.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of characters of a line, and of the response to it, that an error shows.
+/// The number of characters of a line and of its response that an error shows.
 const SHOWN_CHARS: usize = 200;
-/// The age of the first version of a watched file.
+/// How far the first version of a watched file is dated back.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
 /// The number of bytes of a response that are read.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
@@ -39,12 +39,11 @@ pub(crate) struct Ready {
     /// Environment variables of a command in addition to this process's own; in a container they
     /// belong to the container.
     pub environment: BTreeMap<String, String>,
-    /// The files of each further configuration. Each performance of the action writes the next one
-    /// first.
+    /// The files of each further configuration. Each run of the action writes the next one first.
     pub files: Vec<Vec<RenderedFile>>,
-    /// The secrets in them, which only this user may read.
+    /// The secrets in the files; only this user may read files that contain them.
     pub secrets: Arc<BTreeSet<String>>,
-    /// The number of times that the action was performed.
+    /// The number of times that the action was run.
     pub done: usize,
 }
 
@@ -57,8 +56,8 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     actions.iter().filter_map(signal).collect()
 }
 
-/// Sets back the modification time of the first version of watched files, so any later version is
-/// younger by whole seconds.
+/// Sets back the modification time of the first version of watched files, so that any later version
+/// is newer by whole seconds.
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
         Action::Watched(names) => names.as_slice(),
@@ -70,9 +69,9 @@ pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()
     Ok(())
 }
 
-/// Sets the modification time of a new version of a file to at least one whole second after the
-/// present version, because some gateways compare modification times in whole seconds and ignore a
-/// second version within one.
+/// Sets the modification time of a new version of a file to at least a whole second after that of
+/// the present version. Some gateways compare modification times in whole seconds and would ignore
+/// a second version within one second.
 fn date_after(new: &Path, old: &Path) -> io::Result<()> {
     let Ok(old) = fs::metadata(old).and_then(|it| it.modified()) else {
         return Ok(());
@@ -86,8 +85,8 @@ fn date_after(new: &Path, old: &Path) -> io::Result<()> {
 }
 
 impl Ready {
-    /// Performs the action, and returns when the signal is sent, the command has succeeded or the
-    /// lines are accepted.
+    /// Runs the action, and returns once the signal is sent, the command has succeeded or the lines
+    /// are accepted.
     pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
         let files = self.files.iter().cycle().nth(self.done);
         self.done += 1;
@@ -158,7 +157,7 @@ fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
     process.signal(signal).map_err(|error| error.to_string())
 }
 
-/// Sends each line of a file; a response with text is an error.
+/// Sends each line of a file; a response that contains text is an error.
 fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
     let is_it = |file: &&RenderedFile| file.path == Path::new(&lines.file);
     let text = files.iter().find(is_it).map(|file| file.text.as_str());

@@ -15,7 +15,7 @@ use crate::system::unix_socket;
 /// The requests of one round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminCalls {
-    /// The Unix socket, absolute.
+    /// The absolute path of the Unix socket.
     socket: PathBuf,
     /// The verbs, with their requests, in the order of a round.
     pub calls: Vec<(AdminVerb, AdminRequest)>,

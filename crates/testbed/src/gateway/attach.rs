@@ -1,4 +1,4 @@
-//! A gateway that another program started. It is measured but never ended.
+//! A gateway that the user started. It is measured, but never ended.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::DriverError;
 use crate::wire::Wire;
 
-/// The time that a running gateway may take to respond to one request.
+/// The timeout of a request to a running gateway.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running gateway.

@@ -1,4 +1,4 @@
-//! The known gateways: those embedded in the program, those of an overlay directory, and any folder
+//! The known gateways: those embedded in the program, those in an overlay directory, and any folder
 //! given by its path.
 
 use std::collections::BTreeMap;
@@ -50,12 +50,12 @@ impl Catalogue {
         }
     }
 
-    /// Every gateway known by name, in the order of the names.
+    /// All gateways with a name, ordered by name.
     ///
     /// # Errors
-    /// As [`Catalogue::resolve`].
+    /// Like [`Catalogue::resolve`].
     pub fn list(&self) -> Result<Vec<Folder>, DriverError> {
-        // The null gateway is an instrument, which users do not choose.
+        // The null gateway is an instrument, which users cannot choose.
         self.names()?
             .keys()
             .filter(|name| *name != NULL)

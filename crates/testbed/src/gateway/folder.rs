@@ -15,7 +15,7 @@ use crate::error::{DriverError, Unsupported};
 /// The file that makes a folder a gateway folder.
 pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 
-/// The name of a program that means gatebench itself.
+/// The program name that stands for gatebench itself.
 pub(crate) const OWN_NAME: &str = "gatebench";
 
 /// The origin of a folder.
@@ -36,7 +36,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A gateway as data.
+/// A gateway, described by data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Folder {
     /// The contents of `gateway.yaml`.
@@ -56,7 +56,7 @@ pub(crate) struct OwnConfig {
     pub path: PathBuf,
 }
 
-/// A user's configuration as a template.
+/// A user's configuration, turned into a template.
 #[derive(Clone, Debug)]
 pub struct ConfigText<'c> {
     /// The path of the user's file.
@@ -65,13 +65,13 @@ pub struct ConfigText<'c> {
     pub text: String,
     /// The name of the rendered file that it replaces [default: the first one].
     pub replaces: &'c str,
-    /// Further variables with which the gateway is started.
+    /// Additional environment variables for the gateway.
     pub environment: BTreeMap<String, String>,
 }
 
 impl Folder {
-    /// Assembles a folder. `root` is the beginning of its files' paths, and `read` returns the text
-    /// of a file.
+    /// Assembles a folder. `root` is the prefix of its files' paths, and `read` returns the text of
+    /// a file.
     pub(crate) fn load(
         origin: Origin,
         root: PathBuf,
@@ -113,8 +113,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Checks that the folder claims all that a scenario needs, whether or not the extras for it
-    /// are installed.
+    /// Checks that the folder claims everything that a scenario needs, whether or not the required
+    /// extras are installed.
     ///
     /// # Errors
     /// The needs that it does not claim.
@@ -122,8 +122,8 @@ impl Folder {
         self.has_all(scenario, |_, _| None)
     }
 
-    /// Checks that the gateway has all that a scenario needs; `why_not` returns the reason why an
-    /// extra cannot be used.
+    /// Checks that the gateway has everything that a scenario needs; `why_not` returns the reason
+    /// why an extra cannot be used.
     ///
     /// # Errors
     /// The needs that it lacks.
@@ -153,12 +153,13 @@ impl Folder {
         }
     }
 
-    /// Returns a warning if the folder was not tested with this version; none if it was, and none
-    /// for a user's folder that names no tested versions.
+    /// Returns a warning if the folder was not tested with this version. A user's folder that names
+    /// no tested versions gets none.
     pub fn unproven(&self, version: &str) -> Option<String> {
         let (name, proven) = (&self.spec.gateway, self.spec.proven());
         let own = self.spec.binary.names.iter().any(|it| it == OWN_NAME);
-        // The suffix of a distribution (`2.6.12-1+deb12u4`) names its package.
+        // The suffix of a distribution's package (as in `2.6.12-1+deb12u4`) is not part of the
+        // gateway's version.
         let is_of = |it: &&str| {
             let rest = version.strip_prefix(it);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '+', '~']))
@@ -176,8 +177,9 @@ impl Folder {
         (self.origin == Origin::Embedded).then(|| format!("the folder of {name} {written}"))
     }
 
-    /// Returns the folder with a user's configuration in place of the file of that name, or else of
-    /// the first rendered file. The configuration is a template like those of the folder.
+    /// Returns the folder with a user's configuration instead of the file of the same name, or
+    /// instead of the first rendered file. The configuration is a template like those of the
+    /// folder.
     ///
     /// # Errors
     /// [`DriverError::BadConfig`] if the file cannot be read or the folder renders none.
@@ -201,7 +203,7 @@ impl Folder {
         self.with_config_text(config)
     }
 
-    /// As [`Folder::with_config`], with a template that was made of the user's file.
+    /// Like [`Folder::with_config`], with a template that was derived from the user's file.
     ///
     /// # Errors
     /// [`DriverError::BadConfig`] if the folder renders no file.

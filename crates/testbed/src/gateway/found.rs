@@ -1,4 +1,4 @@
-//! A gateway as a variant needs it.
+//! A gateway with everything that a variant needs.
 
 use gatebench_model::{Scenario, Setup};
 use serde::{Deserialize, Serialize};
@@ -16,12 +16,12 @@ pub struct FoundGateway {
     pub folder: Folder,
     /// Its program in the requested version.
     pub binary: FoundBinary,
-    /// The means that hold it to its limits.
+    /// How it is held to its limits.
     pub limiter: Limiter,
 }
 
 impl FoundGateway {
-    /// Finds the program of a folder on this machine, and the means for the limits.
+    /// Finds the program of a folder on this machine, and the means to limit it.
     pub(crate) fn find(
         folder: Folder,
         setup: &Setup,
@@ -48,7 +48,7 @@ impl FoundGateway {
     /// Checks that it supports a scenario.
     ///
     /// # Errors
-    /// The needs that it lacks.
+    /// The policies and extras that it lacks.
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.folder.supports(scenario, &self.binary)
     }

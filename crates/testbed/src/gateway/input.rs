@@ -1,4 +1,4 @@
-//! Builds the input model, from which every folder is rendered, from a scenario and its addresses.
+//! Builds the input model for rendering a folder, from a scenario and the addresses.
 
 use std::cmp::Reverse;
 use std::net::SocketAddr;
@@ -12,14 +12,15 @@ use gatebench_model::{Route, Scenario};
 
 use crate::wire::SERVER_NAME;
 
-/// Idle connections to the upstream that every gateway must keep, unless the load needs more.
+/// The number of idle connections to the upstream that every gateway must keep, unless the load
+/// needs more.
 pub(crate) const UPSTREAM_KEEPALIVE: u32 = 64;
 
-/// The name of a scenario's upstream; with several, the beginning of their names.
+/// The name of a scenario's upstream, or the prefix of the names if there are several.
 const ORIGIN: &str = "origin";
 
-/// The trial's certificate in the working folder, in PEM, for a scenario with TLS. The caller that
-/// starts the gateway writes it. The certificate is self-signed.
+/// The trial's certificate in the working folder, in PEM, for a scenario with TLS. It is
+/// self-signed, and written by the caller that starts the gateway.
 pub(crate) const CERTIFICATE_FILE: &str = "certificate.pem";
 /// The key of [`CERTIFICATE_FILE`].
 pub(crate) const KEY_FILE: &str = "certificate.pem.key";
@@ -29,27 +30,27 @@ pub(crate) const KEY_FILE: &str = "certificate.pem.key";
 pub struct Wiring<'a> {
     /// The program.
     pub binary: &'a Path,
-    /// The working folder, absolute.
+    /// The absolute path of the working folder.
     pub work: &'a Path,
     /// The address to which clients connect.
     pub listen: SocketAddr,
     /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
-    /// The addresses of the scenario's further upstreams, by their names.
+    /// The addresses of the scenario's further upstreams, by name.
     pub more_upstreams: &'a [(String, SocketAddr)],
-    /// The idle upstream connections that it keeps.
+    /// The number of idle upstream connections that it keeps.
     pub keepalive: u32,
-    /// The cores that it runs on, with one worker for each, at least one.
+    /// The cores on which it runs, with one worker for each; at least one.
     pub cores: &'a [usize],
     /// True if each request is logged.
     pub access_log: bool,
     /// The address of its metrics, if it serves any.
     pub metrics: Option<SocketAddr>,
-    /// The index of the targets' weights in the scenario's lists, if it has any.
+    /// The index of the current weights in the scenario's lists, if it has any.
     pub weights: usize,
 }
 
-/// The input of a scenario: routes with the longest prefix first, its upstreams before further
+/// The input for a scenario: routes with the longest prefix first, its own upstreams before further
 /// ones, one listener.
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
@@ -107,13 +108,13 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     }
 }
 
-/// The folder in which a program is installed: the program is in its `bin` or `sbin`.
+/// The folder in which a program is installed; the program is in its `bin` or `sbin`.
 pub(super) fn prefix_of(program: &Path) -> &Path {
     let folder = program.parent().and_then(Path::parent);
     folder.unwrap_or(Path::new("/"))
 }
 
-/// The input of a scenario after its change: as before, with other routes.
+/// The input for a scenario after its change: the same, with other routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     GatewayInput {
         routes: input_routes(
@@ -124,7 +125,7 @@ pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInp
     }
 }
 
-/// Routes with the longest prefix first, each with an upstream in turn.
+/// Routes with the longest prefix first; each gets the next upstream in turn.
 fn input_routes<'a>(
     routes: impl IntoIterator<Item = &'a Route>,
     upstreams: &[String],
@@ -147,7 +148,7 @@ fn upstream_names(count: u32) -> Vec<String> {
     }
 }
 
-/// A route of the scenario's own upstream.
+/// A route that leads to the scenario's own upstream.
 pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     let names = upstream_names(scenario.upstreams);
     input_route(route, (0, &names[0]))

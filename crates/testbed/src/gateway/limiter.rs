@@ -14,7 +14,8 @@ use crate::system::limit::{Amount, Limit};
 pub enum Limiter {
     /// It has no limits.
     Unlimited,
-    /// It has as many cores as CPUs, because no control group can be created for this reason.
+    /// Cores: it has as many cores as CPUs, because no control group can be created for this
+    /// reason.
     Cores(String),
     /// Control groups.
     Groups(Vec<Limit>),
@@ -23,7 +24,7 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// Finds the means for a process of this machine that has this many cores, or returns the
+    /// Finds the means for a process of this machine with this number of cores, or returns the
     /// reason why there are none.
     pub(crate) fn of_process(limits: Limits, cores: Option<usize>) -> Result<Self, String> {
         if limits.is_none() {
@@ -44,7 +45,7 @@ impl Limiter {
         }
     }
 
-    /// Describes the means; none without limits.
+    /// Names the means; none without limits.
     pub fn name(&self) -> Option<&'static str> {
         match self {
             Self::Unlimited => None,
@@ -65,7 +66,7 @@ impl Limiter {
         }
     }
 
-    /// The limits that the container engine sets.
+    /// The limits that the container engine enforces.
     pub(crate) fn amounts(&self) -> &[Amount] {
         match self {
             Self::Container(amounts) => amounts,
@@ -74,7 +75,7 @@ impl Limiter {
     }
 }
 
-/// Reports whether gateways of this machine can be held to a size.
+/// Reports whether gateways on this machine can be held to a size.
 pub(crate) fn can_hold(limits: Limits) -> bool {
     Limiter::of_process(limits, limits.whole_cpus()).is_ok()
 }
@@ -85,7 +86,7 @@ fn amounts(limits: Limits) -> Vec<Amount> {
     cpu.into_iter().chain(memory).collect()
 }
 
-/// Reports whether this many cores enforce the limits.
+/// Reports whether this number of cores enforces the limits.
 fn cores_do(limits: Limits, cores: Option<usize>) -> bool {
     let whole = |millis: u32| millis.is_multiple_of(MILLIS_PER_CPU);
     limits.cpu_millis.is_some_and(whole)

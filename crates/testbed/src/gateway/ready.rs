@@ -20,17 +20,17 @@ use crate::wire::{Wire, fatal_line};
 /// The timeout of one request; a longer timeout covers the whole start.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The time that a ready gateway may take until it acts on signals.
+/// How long a ready gateway may take until it handles signals.
 const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Interval of the requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Sends a request of the caller's to the gateway. Returns why the response is not the expected
-/// one, or none if it is.
+/// Sends the caller's own request to the gateway. Returns the reason why the response is not the
+/// expected one; none if it is.
 pub type Opening<'a> = &'a dyn Fn(&Wire) -> Option<String>;
 
-/// The state of a gateway at one moment.
+/// The state of a gateway at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// Nothing listens.
@@ -65,20 +65,20 @@ impl fmt::Display for Seen {
 
 /// The result of waiting.
 pub(crate) enum Outcome {
-    /// It has responded without a failure since the first moment. The last unsuccessful observation
-    /// began at the second moment, if there was one.
+    /// It has responded without a failure since the first time. The second is the start of the last
+    /// unsuccessful observation, if there was one.
     Ready(Instant, Option<Instant>),
     /// The port belongs to another process.
     Clash,
     /// The process ended first.
     Ended(Exit),
-    /// The time ran out, or the gateway hangs and wrote the reason; with its last state.
+    /// The timeout expired, or the gateway hangs and wrote the reason; contains its last state.
     TimedOut(Seen),
 }
 
-/// Waits until the process responds on the address and has settled, ends, or the time runs out.
-/// With an `opening`, the process is ready at the first response that it accepts, and does not have
-/// to settle.
+/// Waits until the process responds on the address and has settled, until it ends, or until the
+/// timeout. With an `opening`, the process is ready at the first response that the opening accepts,
+/// and does not have to settle.
 pub(crate) fn wait_for(
     process: &mut Supervised,
     wire: &Wire,
@@ -96,7 +96,7 @@ pub(crate) fn wait_for(
     let mut unready_at = None;
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit_status() {
-            // If another process uses the port, the gateway ended because of that.
+            // If another process uses the port, that is why the gateway ended.
             let clash = !processes::listeners(wire.address).is_empty();
             return Some(if clash {
                 Outcome::Clash
@@ -129,8 +129,8 @@ pub(crate) fn wait_for(
     settled.unwrap_or(Outcome::TimedOut(last))
 }
 
-/// Waits until the gateway acts on the signals of its actions. A response does not prove this,
-/// because workers respond while their master still sets itself up. HAProxy's master executes its
+/// Waits until the gateway handles the signals of its actions. A response does not prove this,
+/// because workers respond while their master is still starting. HAProxy's master executes its
 /// program again after it has started the worker. Meanwhile it ignores SIGHUP for a moment, and the
 /// kernel discards a pending one. If the gateway takes too long, sending the signal fails with an
 /// error.
@@ -160,8 +160,8 @@ fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
     ask()
 }
 
-/// Sends the request that the folder names. The last request before the deadline has its full
-/// timeout too, because a shorter one would make any gateway look as if it hung.
+/// Sends the request that the folder names. Even the last request before the deadline has its full
+/// timeout, because a shorter one would make any gateway seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

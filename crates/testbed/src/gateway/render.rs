@@ -22,7 +22,7 @@ use super::folder::{Folder, SPEC_FILE};
 use crate::error::DriverError;
 use crate::system::digest::sha256_of;
 
-/// A file made from a template.
+/// A file rendered from a template.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedFile {
     /// Its path, relative to the working folder.
@@ -48,7 +48,7 @@ pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>
     Ok(files)
 }
 
-/// Renders the templates of one folder from one input.
+/// Renders the templates of one folder with one input.
 pub(crate) struct Renderer<'a> {
     folder: &'a Folder,
     environment: Environment<'a>,
@@ -94,7 +94,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// Renders a file for each different setting of a policy over all routes.
+    /// Renders a file for each distinct setting of a policy over all routes.
     fn file_for_each(
         &self,
         kind: &str,
@@ -115,7 +115,7 @@ impl<'a> Renderer<'a> {
         made.collect()
     }
 
-    /// The same with one more name, `route`.
+    /// The same renderer with one more name, `route`.
     pub(crate) fn with_route(&self, route: &InputRoute) -> Result<Self, DriverError> {
         let route = serde_json::to_value(route)
             .map_err(|error| DriverError::io("describing a route")(error.into()))?;
@@ -138,7 +138,7 @@ impl<'a> Renderer<'a> {
             .render_named_str(name, source, &self.context)
             .map_err(|error| {
                 let error = innermost(&error);
-                // The mistake may be in a file that this one extends or includes.
+                // The mistake may be in a file that the template extends or includes.
                 let part = self
                     .folder
                     .parts()
@@ -150,7 +150,7 @@ impl<'a> Renderer<'a> {
             })
     }
 
-    /// Renders the words of a command; `field` is their place in gateway.yaml.
+    /// Renders the arguments of a command; `field` is their key in gateway.yaml.
     pub(crate) fn words(&self, field: &str, words: &[String]) -> Result<Vec<String>, DriverError> {
         words.iter().map(|word| self.inline(field, word)).collect()
     }
@@ -164,7 +164,7 @@ impl<'a> Renderer<'a> {
             .collect()
     }
 
-    /// Renders a text of gateway.yaml; `field` is its place.
+    /// Renders a string of gateway.yaml; `field` is its key.
     pub(crate) fn inline(&self, field: &str, source: &str) -> Result<String, DriverError> {
         self.environment
             .render_str(source, &self.context)
@@ -203,7 +203,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// The error that errors about an included file are about.
+/// The innermost error, which concerns the included file.
 fn innermost(error: &minijinja::Error) -> &minijinja::Error {
     let cause = error.source().and_then(|it| it.downcast_ref());
     cause.map_or(error, innermost)
@@ -236,7 +236,7 @@ fn wrong_part(folder: &Folder, name: &str, text: &str, error: &minijinja::Error)
     fault.at(folder.file_path(Path::new(name)), error.line())
 }
 
-/// A line that contains only a block tag leaves no line in the file.
+/// A line that contains only a block tag leaves no line in the output.
 fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder()
         .trim_blocks(true)
@@ -251,8 +251,8 @@ fn describe(error: &minijinja::Error) -> String {
     format!("{}{}", error.kind(), detail.unwrap_or_default())
 }
 
-/// In templates a policy is a map with a key for every kind. One of them has a value, the others
-/// are none. So `{% if policy.api_key %}` works, and a misspelt kind is an error.
+/// In templates, a policy is a map with a key for every kind, of which only one has a value. So `{%
+/// if policy.api_key %}` works, and a misspelt kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
     for name in ["routes", "all_routes"] {
         let routes = input.get_mut(name).and_then(Json::as_array_mut);

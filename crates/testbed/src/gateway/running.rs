@@ -11,10 +11,10 @@ use super::render::RenderedFile;
 use crate::error::DriverError;
 use crate::process::Supervised;
 
-/// A gateway of this machine that responds. Dropping it ends it.
+/// A gateway on this machine that responds. Dropping it ends it.
 #[derive(Debug)]
 pub struct LocalGateway {
-    /// Its supervised process.
+    /// The supervised process.
     pub process: Supervised,
     /// The result of its start.
     pub started: Started,
@@ -22,33 +22,33 @@ pub struct LocalGateway {
     pub(super) actions: Vec<action::Ready>,
 }
 
-/// The result of the start of a gateway, on this machine or another host.
+/// The result of starting a gateway, on this machine or another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Started {
     /// The address on which it listens.
     pub address: SocketAddr,
     /// The address of its metrics, if it serves any.
     pub metrics: Option<SocketAddr>,
-    /// The time from its start to its first response, without the check before and the time to
-    /// settle after it.
+    /// The time from its start to its first response, without the check before the start and the
+    /// time to settle.
     pub ready_after: Duration,
-    /// The time from its start to the last observation at which it was not ready; the true value of
+    /// The time from its start to the last observation that it was not ready; the true value of
     /// `ready_after` lies between the two.
     pub not_ready_before: Duration,
     /// The commands that ran: check, start.
     pub commands: Vec<Vec<String>>,
     /// The files that were rendered.
     pub rendered: Vec<RenderedFile>,
-    /// The scenario's calls of its admin interface.
+    /// The scenario's calls to its admin interface.
     pub admin: Option<AdminCalls>,
 }
 
 impl LocalGateway {
-    /// Performs one of the folder's `actions`: `reload`; `configure`, which first writes the files
-    /// of the changed scenario; or `weights`, which first writes the files with the next weights.
+    /// Runs one of the folder's `actions`: `reload`; `configure`, which first writes the files of
+    /// the changed scenario; or `weights`, which first writes the files with the next weights.
     ///
     /// # Errors
-    /// [`DriverError::Action`] if there is no such action or it failed.
+    /// [`DriverError::Action`] if there is no such action, or if it failed.
     pub fn act(&mut self, name: &str) -> Result<(), DriverError> {
         match self.actions.iter_mut().find(|action| action.name == name) {
             Some(action) => action.perform(&mut self.process),

@@ -33,22 +33,22 @@ use crate::system::limit::Amount;
 use crate::system::private::{write_private, write_rendered};
 use crate::wire::Wire;
 
-/// Attempts to start on a free port. Another process may take the port before the gateway does, but
-/// hardly this many times in a row.
+/// The number of attempts to start on a free port. Another process may take the port before the
+/// gateway does, but hardly this often in a row.
 pub(crate) const PORT_ATTEMPTS: usize = 5;
 
-/// The time that a check may take. A runtime that warms up needs long on a busy machine, and so
-/// does a configuration with ten thousand consumers.
+/// The timeout of a check. A runtime that warms up takes a long time on a busy machine, and so does
+/// a configuration with ten thousand consumers.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The stop timeout of a check, which has no requests to finish.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The limit of a gateway's open descriptors, if the machine's hard limit is not lower.
+/// The limit of a gateway's open descriptors, unless the machine's hard limit is lower.
 const NOFILE: u64 = 65_536;
 
-/// The ports of a rehearsal, on which nothing listens: the gateway's, the upstream's, and that of
-/// Redis. They are unusual, so a configuration does not contain them by chance.
+/// The ports in a rehearsal, on which no process listens: the gateway's, the upstream's, and that
+/// of Redis. They are unusual, so a configuration does not contain them by accident.
 const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
@@ -63,7 +63,7 @@ pub enum Ports {
     Try(Vec<u16>),
 }
 
-/// Everything needed to start a gateway.
+/// The inputs for starting a gateway.
 #[derive(Clone, Debug)]
 pub struct GatewayStart<'a> {
     pub gateway: &'a FoundGateway,
@@ -72,15 +72,15 @@ pub struct GatewayStart<'a> {
     /// Its working folder, which is created if it does not exist. For a scenario with TLS it
     /// contains the trial's certificate.
     pub work: &'a Path,
-    /// The cores that it runs on, with one worker for each.
+    /// The cores on which it runs, with one worker for each.
     pub cores: &'a [usize],
     /// The address of this machine on which it listens.
     pub listen: IpAddr,
     /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
-    /// The addresses of the scenario's further upstreams, by their names.
+    /// The addresses of the scenario's further upstreams, by name.
     pub more_upstreams: &'a [(String, SocketAddr)],
-    /// The most connections that a load opens.
+    /// The largest number of connections that a load opens.
     pub connections: u32,
     /// On which port it listens.
     pub ports: Ports,
@@ -88,7 +88,7 @@ pub struct GatewayStart<'a> {
     pub launcher: &'a Launcher,
 }
 
-/// Renders a gateway as for a start, with placeholders for ports and folders, but writes no file
+/// Renders a gateway as if for a start, with placeholders for ports and folders, but writes no file
 /// and starts no process.
 pub(crate) fn rehearse(
     gateway: &FoundGateway,
@@ -117,13 +117,13 @@ pub(crate) fn rehearse(
 }
 
 impl GatewayStart<'_> {
-    /// Renders and checks the configuration, starts the gateway, and waits until it responds; with
-    /// an `opening`, until the first response that it accepts, and sends nothing else to the
-    /// gateway. After an error no process is left.
+    /// Renders and checks the configuration, starts the gateway, and waits until it responds. With
+    /// an `opening`, it waits for the first response that the opening accepts, and sends nothing
+    /// else to the gateway. After an error, no process is left.
     ///
     /// # Errors
     /// Unsupported policies, a template that does not render, a refused configuration, a gateway
-    /// that ends or hangs before it is ready, ports that other processes use.
+    /// that ends or hangs before it is ready, or ports that other processes use.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
         fs::create_dir_all(self.work)
@@ -295,8 +295,8 @@ impl GatewayStart<'_> {
         calls.transpose()
     }
 
-    /// Renders the files with each of the scenario's lists of weights, from the second list on; the
-    /// first comes last.
+    /// Renders the files for each of the scenario's lists of weights, from the second list on; the
+    /// first list comes last.
     fn weighed(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<RenderedFile>>, DriverError> {
         let count = self.scenario.weights.len();
         let order = (1..count).chain((count > 1).then_some(0));
@@ -319,8 +319,8 @@ impl GatewayStart<'_> {
         Ok(Some(SocketAddr::new(self.listen, port)))
     }
 
-    /// Runs the folder's check. It runs under a supervisor, because a check that hangs must end
-    /// with gatebench and at Ctrl-C.
+    /// Runs the folder's check under a supervisor, because a check that hangs must end with
+    /// gatebench and on Ctrl-C.
     fn check(&self, work: &Path, prepared: &Prepared) -> Result<(), DriverError> {
         if prepared.check.is_empty() {
             return Ok(());
@@ -389,7 +389,7 @@ impl GatewayStart<'_> {
         self.supervised(&orders, work, prepared, "gateway")
     }
 
-    /// The container of a command; none if the gateway is not an image.
+    /// The container of a command; none if the gateway does not run in one.
     fn container(
         &self,
         work: &Path,
@@ -422,7 +422,7 @@ impl GatewayStart<'_> {
     }
 }
 
-/// Returns a port that was free a moment ago.
+/// Returns a port that was free at the time of the call.
 pub(crate) fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
     TcpListener::bind((address, 0))
         .and_then(|listener| listener.local_addr())
@@ -430,13 +430,13 @@ pub(crate) fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
         .map_err(DriverError::io("looking for a free port"))
 }
 
-/// A gateway that is rendered for one port.
+/// A gateway that was rendered for one port.
 struct Prepared {
     gateway: String,
     addr: SocketAddr,
     metrics: Option<SocketAddr>,
     files: Vec<RenderedFile>,
-    /// The user's configuration among the files, whose secrets are not known.
+    /// The user's configuration among the files; gatebench does not know its secrets.
     own_config: Option<PathBuf>,
     check: Vec<String>,
     start: Vec<String>,

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the Debian packages that are its arguments, as root, without starting their daemons.
+# Installs, as root, the Debian packages given as arguments, without starting their daemons.
 set -eu
 
-# Debian starts a daemon as soon as it is installed, on port 80. Its own policy hook forbids that;
-# one that the machine already has is left alone.
+# Debian starts a daemon as soon as it is installed, on port 80. Debian's policy hook prevents that;
+# if the machine already has such a hook, it is left unchanged.
 hook=/usr/sbin/policy-rc.d
 if [ ! -e "$hook" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$hook"
@@ -12,7 +12,7 @@ if [ ! -e "$hook" ]; then
     trap 'exit 130' INT TERM
 fi
 export DEBIAN_FRONTEND=noninteractive
-# Somebody else's apt-get may hold the lock for a while.
+# Another user's apt-get may hold the lock for a while.
 wait_for_lock='-oDPkg::Lock::Timeout=300'
 apt-get "$wait_for_lock" update
 apt-get "$wait_for_lock" install --yes --no-install-recommends "$@"

@@ -58,7 +58,7 @@ impl JavaProgram {
 
     fn arguments(&self) -> Vec<String> {
         let pom = self.home.folder.join("pom.xml").display().to_string();
-        // Maven refuses a download that is damaged or has no checksum in the repository.
+        // Maven then refuses a download that is damaged or has no checksum in the repository.
         let fixed = [
             "--batch-mode",
             "--quiet",
@@ -101,8 +101,8 @@ impl JavaProgram {
                 "correct install.maven.jar in gateway.yaml",
             ));
         }
-        // The launcher is written last. Until then the program is not found, not even by the link
-        // of an earlier installation.
+        // The launcher is written last. Until then the program is not found, not even through the
+        // link of an earlier installation.
         self.libraries().check()?;
         let java = jdk.map_or_else(|| "java".into(), |home| home.join("bin/java"));
         let launcher = self.launcher(&java, &jar)?;

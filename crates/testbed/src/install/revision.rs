@@ -28,7 +28,7 @@ pub struct Revision {
     pub reference: String,
     /// Its full hash.
     pub commit: String,
-    /// Its files and the results of the build.
+    /// Its files, including the results of the build.
     pub folder: PathBuf,
 }
 
@@ -39,7 +39,7 @@ impl Revision {
     }
 }
 
-/// An error with a commit.
+/// An error concerning a commit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevisionError {
@@ -56,9 +56,9 @@ pub enum RevisionError {
     /// The repository has no such commit.
     #[error("there is no commit '{reference}' in {}", repository.display())]
     NoCommit {
-        /// The word that the user wrote.
+        /// The name that the user wrote.
         reference: String,
-        /// Where it was looked for.
+        /// The repository.
         repository: PathBuf,
     },
     /// The commit could not be checked out.
@@ -131,8 +131,8 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// Builds of the repository that contains `folder`. `build` is a shell command that runs at the
-    /// top of each commit; without it nothing is built.
+    /// Builds for the repository that contains `folder`. `build` is a shell command that runs in
+    /// the root of each commit's clone; without it, nothing is built.
     ///
     /// # Errors
     /// There is no git, no repository, or no folder for builds.
@@ -161,12 +161,12 @@ impl Builds {
         })
     }
 
-    /// The top of the repository.
+    /// The root of the repository.
     pub fn repository(&self) -> &Path {
         &self.repository
     }
 
-    /// Checks out a commit and builds it, unless that was done before.
+    /// Checks out a commit and builds it, unless that was done earlier.
     ///
     /// # Errors
     /// The repository has no such commit, or it cannot be checked out or built.
@@ -204,7 +204,7 @@ impl Builds {
         Ok(revision)
     }
 
-    /// Locks a commit: until the returned file is dropped, no other process builds the same commit.
+    /// Locks a commit: until the returned file is dropped, no other process builds it.
     fn hold(&self, revision: &Revision) -> Result<File, RevisionError> {
         self.placed(fs::create_dir_all(&self.place))?;
         let lock = self.place.join(format!("{}.lock", revision.commit));
@@ -214,7 +214,7 @@ impl Builds {
     }
 
     fn check_out(&self, revision: &Revision) -> Result<(), RevisionError> {
-        // An interrupted build may have left a part of the files.
+        // An interrupted build may have left some of the files.
         if revision.folder.exists() {
             self.placed(fs::remove_dir_all(&revision.folder))?;
         }
@@ -302,7 +302,7 @@ fn git<W: AsRef<OsStr>>(
         .map_err(RevisionError::NoGit)
 }
 
-/// Returns git's complaint, in one line.
+/// Returns git's error message in one line.
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     text.trim().lines().collect::<Vec<_>>().join("; ")

@@ -26,9 +26,9 @@ const NO_IRQ_TIME: &str = "tsc=noirqtime";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
-    /// The kernel has it.
+    /// The kernel was built with it.
     On,
-    /// The kernel does not have it.
+    /// The kernel was built without it.
     Off,
     /// The configuration cannot be read.
     #[default]
@@ -56,13 +56,14 @@ pub struct Accounting {
     /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time does not count as CPU time of the process
     /// that lost it.
     pub paravirt_time: Setting,
-    /// The process that is charged for softirq, by the configuration or else by a test.
+    /// The process that is charged for softirq, according to the configuration or otherwise to a
+    /// test.
     pub softirq: SoftirqPayer,
 }
 
 impl Accounting {
-    /// Returns the accounting of this machine. If the configuration cannot be read, a test finds
-    /// it, which takes a second, once.
+    /// Returns the accounting of this machine. If the configuration cannot be read, a test
+    /// determines it; the test takes a second and runs only once.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<Accounting> = OnceLock::new();
         *KNOWN.get_or_init(|| {
@@ -97,9 +98,9 @@ impl Accounting {
     }
 }
 
-/// CPU time that other processes than ours used on these cores between two samples. `ours_ns` is
-/// the CPU time of our own components there. If no process is charged for softirq and interrupts,
-/// they are subtracted too. A result below one tick per core means nothing.
+/// CPU time that processes outside the run used on these cores between two samples. `ours_ns` is
+/// the CPU time of the run's own components there. If no process is charged for softirq and
+/// interrupts, they are subtracted too. A result below one tick per core is meaningless.
 pub fn foreign_cpu_ns(
     cores: &[usize],
     before: &MachineSample,
@@ -134,7 +135,7 @@ fn text(from: impl Read) -> Option<String> {
     Some(text)
 }
 
-/// A complete configuration omits an option if its architecture does not support it.
+/// A complete configuration lacks an option if its architecture does not support it.
 fn setting(configuration: &str, option: &str) -> Setting {
     let is_whole = configuration
         .lines()

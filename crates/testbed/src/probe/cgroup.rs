@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::system::limit::Group;
 use crate::system::processes::field;
 
-/// The effects of a CPU limit on a group since the group was made.
+/// The effects of a CPU limit on a group since the group was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// Periods of the limit in which the group had something to run.
+    /// Periods of the limit in which the group had runnable threads.
     pub periods: u64,
-    /// The periods at whose end it had to wait.
+    /// The number of these periods in which the group had to wait.
     pub throttled_periods: u64,
     /// The time that it had to wait, summed over cores.
     pub throttled_ns: u64,
@@ -97,7 +97,7 @@ fn member<'a>(line: &'a str, controller: &str) -> Option<(bool, &'a Path)> {
 struct Hierarchy<'a> {
     unified: bool,
     controllers: Vec<&'a str>,
-    /// The mounted group: the uppermost one if nothing is hidden.
+    /// The group that is mounted: the root group if nothing is hidden.
     root: &'a Path,
     mount: &'a Path,
 }
@@ -124,7 +124,7 @@ fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
 
 impl Hierarchy<'_> {
     fn with_parents(&self, group: &Path) -> Vec<Group> {
-        // Of a process outside the mounted hierarchy only the top is visible.
+        // For a process outside the mounted hierarchy, only the top is visible.
         let below = group.strip_prefix(self.root).unwrap_or(Path::new(""));
         let folders = below.ancestors().map(|group| self.mount.join(group));
         folders

@@ -12,7 +12,7 @@ pub fn clock_source() -> Option<String> {
     clock_source_below(Path::new("/"))
 }
 
-/// As [`clock_source`], of the machine whose `/sys` is below `root`.
+/// Like [`clock_source`], for the machine whose `/sys` is below `root`.
 pub fn clock_source_below(root: &Path) -> Option<String> {
     let name = fs::read_to_string(root.join(SOURCE)).ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())

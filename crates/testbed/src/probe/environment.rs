@@ -1,5 +1,4 @@
-//! The properties of the machine for the manifest, with which a reader can repeat or question a
-//! run.
+//! The properties of the machine for the manifest, which let a reader repeat or question a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +43,7 @@ const BOOT_OPTIONS: [&str; 11] = [
     "tsc",
 ];
 
-/// The machine. A property that cannot be read is absent, never guessed.
+/// The properties of the machine. A property that cannot be read is absent, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentFacts {
     /// Processors.
@@ -56,7 +55,7 @@ pub struct EnvironmentFacts {
     pub limits: LimitFacts,
     /// Kernel settings by name, as `net.core.somaxconn`.
     pub sysctls: BTreeMap<String, String>,
-    /// The source of the cores' frequency; earlier versions did not record it.
+    /// Where the cores' frequency is read; earlier versions did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<FrequencySource>,
 }
@@ -66,28 +65,28 @@ pub struct EnvironmentFacts {
 pub struct CpuFacts {
     /// Model name.
     pub model: Option<String>,
-    /// Processor architecture.
+    /// Logical processors that are online, as in `0-3`.
     pub architecture: String,
     /// Logical processors online, as `0-3`.
     pub online: Option<String>,
-    /// Logical processors this process may use, as `0-1`.
+    /// Logical processors that this process may use, as in `0-1`.
     pub allowed: Option<String>,
-    /// NUMA nodes online, as `0`.
+    /// NUMA nodes that are online, as in `0`.
     pub numa_nodes: Option<String>,
-    /// Frequency governor of each core that has one; different ones are joined.
+    /// Frequency governor of each core that has one; distinct values are joined.
     pub governor: Option<String>,
     /// Lowest and highest frequency that the governor may choose, in kHz, of each core that has
-    /// them; different ones are joined.
+    /// them; distinct values are joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_limits: Option<String>,
     /// The CPUs of each core that may be used, by package, NUMA node and speed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology: Vec<String>,
-    /// True if two threads share a core: `on`, `off`, `notsupported`, …
+    /// Whether two threads share a core: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
     /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// True if the processor may raise its frequency by itself: turbo, boost.
+    /// Whether the processor may raise its frequency by itself: turbo, boost.
     pub boost: Option<String>,
 }
 
@@ -122,11 +121,11 @@ pub struct KernelFacts {
 /// Limits of this process and of its control groups, innermost group first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitFacts {
-    /// Open descriptors, soft; absent where there is no limit.
+    /// Soft limit of open descriptors; absent if there is no limit.
     pub nofile_soft: Option<u64>,
-    /// Open descriptors, hard.
+    /// Hard limit of open descriptors.
     pub nofile_hard: Option<u64>,
-    /// Locked memory in bytes, soft. Old kernels charge io_uring's rings to it.
+    /// Soft limit of locked memory in bytes. Old kernels charge io_uring's rings to it.
     pub memlock_soft_bytes: Option<u64>,
     /// CPU limits: `cpu.max` of version 2, or `cpu.cfs_quota_us` of version 1.
     pub cgroup_cpu: Vec<String>,
@@ -183,7 +182,7 @@ fn cpu() -> CpuFacts {
     }
 }
 
-/// The different values of the cores, each once.
+/// The distinct values of the cores.
 fn of_cores(value: impl Fn(&Path) -> Option<String>) -> Option<String> {
     let cores = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
     let found = cores.filter_map(|core| value(&core.path()));

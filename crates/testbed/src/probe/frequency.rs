@@ -59,13 +59,14 @@ impl FrequencySource {
         }
     }
 
-    /// The frequencies of these cores of this machine in kHz, in their order; none if one of them
-    /// is not visible.
+    /// The frequencies of these cores in kHz, in the given order; none if one of them is not
+    /// visible.
     pub fn read_khz(self, cores: &[usize]) -> Option<Vec<u64>> {
         self.read_khz_below(Path::new("/"), cores)
     }
 
-    /// As [`FrequencySource::read_khz`], of the machine whose `/proc` and `/sys` are below `root`.
+    /// Like [`FrequencySource::read_khz`], for the machine whose `/proc` and `/sys` are below
+    /// `root`.
     pub fn read_khz_below(self, root: &Path, cores: &[usize]) -> Option<Vec<u64>> {
         if cores.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Sums of counters whose owners come and go. The last value of an owner that is gone stays in the
+//! Sums of counters whose owners come and go. The last value of an owner that has gone stays in the
 //! sum.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ impl AddAssign for ThreadAccount {
     }
 }
 
-/// Counters by owner, and the sum of those whose owners are gone.
+/// Counters by owner, and the sum for owners that have gone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger<K, C> {
     present: BTreeMap<K, C>,
@@ -23,7 +23,7 @@ pub(crate) struct Ledger<K, C> {
 }
 
 impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
-    /// Takes the current values of the owners, and returns the sum over all owners ever seen.
+    /// Replaces the current values of the owners, and returns the sum over all owners ever seen.
     pub(crate) fn update(&mut self, now: BTreeMap<K, C>) -> C {
         for (key, counters) in &self.present {
             if !now.contains_key(key) {
@@ -49,7 +49,7 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
         sum
     }
 
-    /// Returns how many owners are gone.
+    /// Returns the number of owners that have gone.
     pub(crate) fn gone_count(&self) -> u32 {
         self.gone_count
     }

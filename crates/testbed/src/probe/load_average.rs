@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// The load average: the number of threads that ran, were runnable or waited for a disk,
+/// The load average: the number of threads that were running, runnable or waiting for a disk,
 /// exponentially damped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadAverage {
@@ -11,7 +11,7 @@ pub struct LoadAverage {
 }
 
 impl LoadAverage {
-    /// Reads it; none if there is no /proc.
+    /// Reads the load average; none if there is no /proc.
     pub fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/loadavg").ok()?)
     }

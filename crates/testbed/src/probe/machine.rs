@@ -24,10 +24,10 @@ pub struct CoreTimes {
     pub steal_ns: u64,
 }
 
-/// The machine at one moment.
+/// The state of the machine at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineSample {
-    /// When, on `CLOCK_MONOTONIC`.
+    /// The time on `CLOCK_MONOTONIC`.
     pub at_ns: u64,
     /// Each core that is online.
     pub cores: Vec<CoreTimes>,
@@ -36,7 +36,7 @@ pub struct MachineSample {
 }
 
 impl MachineSample {
-    /// Reads the machine now.
+    /// Reads the current state.
     pub fn read() -> Self {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let tick_ns = Self::tick_ns();
@@ -50,7 +50,7 @@ impl MachineSample {
         }
     }
 
-    /// The kernel's unit of the times of cores.
+    /// The unit in which the kernel counts the times of cores, in nanoseconds.
     pub fn tick_ns() -> u64 {
         1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
     }
@@ -85,7 +85,7 @@ impl MachineSample {
 /// Reads `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user time.
 fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let mut fields = line.strip_prefix("cpu")?.split_whitespace();
-    // The line of the whole machine, `cpu  …`, has no number.
+    // The line for the whole machine, `cpu  …`, has no number.
     let core = if line.starts_with("cpu ") {
         None
     } else {

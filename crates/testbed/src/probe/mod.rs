@@ -1,7 +1,7 @@
 //! Reads counters: CPU time, memory, descriptors and context switches of process trees; steal time
 //! and throttling of the machine; and the facts about the machine.
 //!
-//! Everything but profiles is read from `/proc` and `/sys`. Counters never decrease, even when
+//! Everything except profiles is read from `/proc` and `/sys`. Counters never decrease, even when
 //! processes or threads of a tree end, so the difference of two samples counts what happened
 //! between them.
 //!

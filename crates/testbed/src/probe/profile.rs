@@ -1,4 +1,4 @@
-//! The functions in which processes use CPU time: perf samples their stacks.
+//! Finds the functions in which processes use CPU time, by sampling stacks with perf.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -20,17 +20,17 @@ mod samples;
 
 const PERF: &str = "perf";
 
-/// The largest file of samples. perf ends by itself at this size, and the samples until then are
-/// reported.
+/// The maximum size of the file with samples. perf ends at this size, and the samples up to then
+/// are reported.
 const DATA_MAX: &str = "4G";
 
 /// The interval at which `is_enough` is called.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Bytes of a stack that each sample copies if it is unwound later.
+/// The size of the stack copy in each sample that is unwound later, in bytes.
 const STACK_COPY: &str = "dwarf,16384";
 
-/// An operation that perf could not do.
+/// A failed operation of perf.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// perf is not installed.
@@ -63,8 +63,8 @@ impl Blame for ProfileError {
 /// The samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// A line for each different stack: the process's name and the functions from the outermost on,
-    /// separated by semicolons; then the CPU time of its samples, in nanoseconds.
+    /// A line for each distinct stack: the process's name and the functions from the outermost
+    /// inwards, separated by semicolons; then the CPU time of its samples, in nanoseconds.
     pub folded: String,
     /// The CPU time of all samples, in nanoseconds.
     pub sampled_ns: u64,
@@ -94,9 +94,9 @@ impl Profiler {
         Err(ProfileError::NotFound)
     }
 
-    /// Samples these processes, with their present and future threads, at this rate per second of
-    /// CPU time. A timer of the kernel triggers the samples, because a virtual machine may have no
-    /// other source.
+    /// Samples these processes, including their present and future threads, at this rate per second
+    /// of CPU time. A timer of the kernel triggers the samples, because a virtual machine may have
+    /// no other source.
     ///
     /// # Errors
     /// perf does not start.
@@ -119,7 +119,7 @@ impl Profiler {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
-            // Ctrl-C must reach gatebench alone, which then ends perf.
+            // Ctrl-C must reach only gatebench, which then ends perf.
             .process_group(0)
             .spawn()
             .map_err(not_started)?;
@@ -131,10 +131,10 @@ impl Profiler {
 
     /// Ends the sampling and reads the samples. With copies of stacks, reading takes as long as
     /// sampling did. `is_enough` receives the number of samples that were read, and ends the
-    /// reading if it returns true; the profile then consists of these earliest samples.
+    /// reading by returning true; the profile then consists of these earliest samples.
     ///
     /// # Errors
-    /// The kernel refused perf, or its output cannot be read.
+    /// The kernel rejected perf, or perf's output cannot be read.
     pub fn stop(
         mut self,
         is_enough: &(dyn Fn(u64) -> bool + Sync),
@@ -167,16 +167,15 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // Both fail if perf has ended, which is the usual case.
+        // Both fail if perf has already ended, which is the usual case.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The profile needs only the stacks, and with copies of stacks the file is large.
+        // The profile needs only the stacks, and the file with copies of stacks is large.
         let _ = fs::remove_file(&self.data);
     }
 }
 
-/// Sends a signal to a child that was not waited for yet; until then no other process gets its
-/// number.
+/// Sends a signal to a child that was not waited for yet, so no other process can have its number.
 fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);
@@ -232,7 +231,7 @@ fn collapse(
     Ok(folded)
 }
 
-/// Sets a flag when it is dropped, also on a panic.
+/// Sets a flag on drop, even on a panic.
 struct OnDrop<'a>(&'a AtomicBool);
 
 impl Drop for OnDrop<'_> {

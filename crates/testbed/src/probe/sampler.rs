@@ -17,22 +17,22 @@ use crate::system::processes::{self, ProcessKey, ThreadAccount, tree};
 pub enum Scope {
     /// The process alone, because its children are other components.
     Process,
-    /// Everything below the process, without itself: the processes of a supervisor.
+    /// Everything below the process, but not the process itself: the processes of a supervisor.
     Below,
     /// The process and everything below it.
     Tree,
 }
 
-/// A component at one moment. Times, switches and ends count from the first sample or from the
-/// start of a process, and never decrease; the other figures are current values.
+/// A component at one time. Times, switches and ends count from the first sample or from the start
+/// of a process, and never decrease; the other figures are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When, on `CLOCK_MONOTONIC`.
+    /// The time on `CLOCK_MONOTONIC`.
     pub at_ns: u64,
     /// CPU time, user and system, of all threads. A process that ended counts with its value at the
     /// last sample.
     pub cpu_ns: u64,
-    /// Time its threads were runnable and waited for a core.
+    /// Time for which its threads were runnable and waited for a core.
     pub run_queue_wait_ns: u64,
     /// Context switches because a thread waited for something.
     pub switches_voluntary: u64,
@@ -44,7 +44,7 @@ pub struct Sample {
     pub descriptors: u64,
     pub processes: u32,
     pub threads: u32,
-    /// Processes that ended since the first sample: crashes, or workers that were replaced.
+    /// Processes that ended since the first sample, by a crash or because a worker was replaced.
     pub processes_ended: u32,
     /// The effects of the CPU limit of its control group; none if the component has no separate
     /// group.
@@ -52,10 +52,10 @@ pub struct Sample {
     pub throttling: Option<Throttling>,
 }
 
-/// The threads of a component and the files that it writes, at one moment.
+/// The threads of a component, and the files that it writes, at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outside {
-    /// CPU time in nanoseconds, by the numbers of the process and the thread.
+    /// CPU time in nanoseconds, by the IDs of the process and the thread.
     pub threads: Vec<((u32, u32), u64)>,
     /// Sizes in bytes, by device and inode.
     pub files: Vec<((u64, u64), u64)>,
@@ -84,7 +84,7 @@ impl Sampler {
         }
     }
 
-    /// The root of the tree, if it is not a process of the component.
+    /// The root of the tree, if it is not itself a process of the component.
     pub fn supervisor(&self) -> Option<u32> {
         (self.scope == Scope::Below).then_some(self.root)
     }
@@ -122,15 +122,15 @@ impl Sampler {
         sample
     }
 
-    /// CPU time so far of the processes that were there at the last sample: one system call for
-    /// each, which is cheap enough for ten readings per second during a load.
+    /// CPU time so far of the processes that existed at the last sample. This takes one system call
+    /// for each, which is cheap enough for ten readings per second during a load.
     pub fn cpu_ns(&self) -> u64 {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
 
     /// Proportional set size of the component; none if it is not visible to this user. The kernel
-    /// walks all pages for it, which disturbs the tail of latencies: call it before and after a
-    /// load only.
+    /// walks all pages for it, which disturbs the tail of latencies: call it only before and after
+    /// a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         self.processes()
             .into_iter()
@@ -138,8 +138,8 @@ impl Sampler {
             .sum()
     }
 
-    /// Observes threads and files. Reads a file for each thread and descriptor: call it before and
-    /// after a load only.
+    /// Observes threads and files. This reads a file for each thread and descriptor: call it only
+    /// before and after a load.
     pub fn outside(&self) -> Outside {
         let processes = self.processes();
         let threads = |key: &ProcessKey| {
@@ -155,7 +155,7 @@ impl Sampler {
         }
     }
 
-    /// The processes of the component now.
+    /// The current processes of the component.
     pub fn pids(&self) -> Vec<u32> {
         self.processes().into_iter().map(|key| key.pid).collect()
     }

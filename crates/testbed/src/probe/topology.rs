@@ -25,7 +25,7 @@ pub fn topology(allowed: &[usize]) -> Topology {
     topology_below(Path::new(ROOT), allowed)
 }
 
-/// The topology of some CPUs according to a directory with a folder `cpuN` for each. A CPU without
+/// The topology of some CPUs, according to a directory with a folder `cpuN` for each. A CPU without
 /// a list of threads counts as a separate core.
 pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
@@ -70,7 +70,7 @@ fn node_of(folder: &Path) -> Option<usize> {
         .min()
 }
 
-/// The speed of each CPU by one file; none has a speed if a single CPU has no such file.
+/// The speed of each CPU according to one file; none has a speed if even one CPU lacks this file.
 fn speeds(root: &Path, allowed: &[usize], file: &str) -> Vec<Option<u64>> {
     let one = |cpu: &usize| number_in(&root.join(format!("cpu{cpu}")).join(file));
     let all: Option<Vec<u64>> = allowed.iter().map(one).collect();

@@ -6,14 +6,14 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::system::processes::field;
 
-/// Sizes of files in bytes, by device and inode, because these stay when a file is renamed.
+/// Sizes of files in bytes, by device and inode, which do not change when a file is renamed.
 pub(crate) type FileSizes = BTreeMap<(u64, u64), u64>;
 
 /// The bits of `flags` with the access mode of a file, and the value for reading only (open(2)).
 const ACCESS_MODE: u32 = 0o3;
 const READ_ONLY: u32 = 0o0;
 
-/// The regular files that a process has open for writing; none if its descriptors are not visible
+/// The regular files that a process has open for writing; empty if its descriptors are not visible
 /// to this user.
 pub(crate) fn of_process(pid: u32) -> FileSizes {
     let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {

@@ -1,4 +1,5 @@
-//! Ends starting and stopping processes at once, while the responsible thread is blocked.
+//! Immediately stops processes that are being started or stopped, while the responsible thread is
+//! blocked.
 
 use std::fs;
 

@@ -22,16 +22,16 @@ use crate::system::private::create_private;
 use crate::system::processes;
 
 /// The time that the supervisor may take, in addition to the gateway's stop timeout, before it is
-/// killed too.
+/// also killed.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(5);
 
 /// The time that the kernel may take to empty the control groups of killed processes.
 const GROUPS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The stop signal of a program that has nothing to save.
+/// The stop timeout of a program that has nothing to save.
 const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The number of bytes of a log that an error shows.
+/// The number of lines of a log that an error shows.
 const TAIL_LINES: usize = 20;
 
 /// The program that supervises started processes: `gatebench supervise`.
@@ -104,12 +104,13 @@ impl Supervised {
             .args(orders.to_args())
             .envs(environment)
             .current_dir(folder)
-            // The pipe stays open until the end, because the supervisor takes its end for ours.
+            // The pipe stays open until the end, because the supervisor interprets its closing as
+            // the end of gatebench.
             .stdin(Stdio::piped())
             // Gateways may log requests with their keys.
             .stdout(create_private(&stdout)?)
             .stderr(create_private(&stderr)?)
-            // A separate group, so that Ctrl-C at the terminal reaches gatebench alone.
+            // A separate process group, so that Ctrl-C at the terminal reaches only gatebench.
             .process_group(0)
             .spawn()?;
         Ok(Self {
@@ -130,8 +131,8 @@ impl Supervised {
         self.child.id()
     }
 
-    /// The first process in the container; none if it does not run in one. It is no descendant of
-    /// the supervisor.
+    /// The first process in the container; none if it does not run in one. It is not a descendant
+    /// of the supervisor.
     pub(crate) fn container_pid(&self) -> Option<u32> {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
@@ -150,11 +151,11 @@ impl Supervised {
         }
     }
 
-    /// The processes that it supervises: the root of their tree, and whether the root is one.
+    /// The supervised processes: the root of their tree, and whether the root is one of them.
     pub(crate) fn tree(&self) -> (u32, Scope) {
         match &self.container {
             None => (self.supervisor_pid(), Scope::Below),
-            // 0 is no process; it means that the container does not exist yet.
+            // 0 is not a process; the container does not exist yet.
             Some(_) => (self.container_pid().unwrap_or(0), Scope::Tree),
         }
     }
@@ -197,12 +198,12 @@ impl Supervised {
         }
     }
 
-    /// Asks it to stop, and kills it if it does not stop in time.
+    /// Asks the process to stop, and kills it if it does not stop in time.
     pub fn stop(&mut self) -> Ended {
         if let Some(exit) = self.exit_status() {
             return Ended::Crashed(exit);
         }
-        // The call fails if it has just ended; the wait reports that.
+        // The call fails if the process has just ended; the wait reports that.
         let _ = self.signal(Signal::TERM);
         let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
         match wait_until(deadline, || self.exit_status()) {
@@ -223,7 +224,7 @@ impl Supervised {
         self.exit = self.child.wait().ok().map(Exit::of_supervisor);
     }
 
-    /// The last lines of its output: standard output, then standard error.
+    /// The last lines of its output, first of standard output, then of standard error.
     pub fn output_tail(&self) -> String {
         last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
     }
@@ -243,8 +244,8 @@ impl Supervised {
         }
     }
 
-    /// Returns the reason why the supervisor could not start it; none if it ended for another
-    /// reason.
+    /// Returns the reason why the supervisor could not start the process; none if it ended for
+    /// another reason.
     pub(crate) fn supervisors_complaint(&mut self) -> Option<String> {
         if self.exit_status() != Some(Exit::Code(FAILED.into())) {
             return None;
@@ -255,7 +256,7 @@ impl Supervised {
     }
 }
 
-/// A program that has nothing to save, and its start.
+/// The start of a program that has nothing to save.
 pub(crate) struct Plain<'a> {
     /// Its name, for logs and errors.
     pub name: &'a str,

@@ -4,8 +4,8 @@
 //! ```text
 //! gatebench ──stdin pipe──> supervisor (subreaper) ──> gateway ──> workers, orphans, …
 //! ```
-//! The end of its stdin means that gatebench has ended. The kernel's parent-death signal does not
-//! serve, because the kernel sends it when the *thread* that started the child ends.
+//! The end of its stdin means that gatebench has ended. The kernel's parent-death signal cannot be
+//! used, because the kernel sends it when the *thread* that started the child ends.
 
 use std::ffi::{CStr, OsString};
 use std::io::{self, Read as _};
@@ -37,24 +37,24 @@ pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::US
 /// Signals that ask the supervisor to end the gateway; the second one kills the gateway.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
-/// The exit code of a supervisor that failed itself.
+/// The exit code of a supervisor that itself failed.
 pub(crate) const FAILED: u8 = 125;
 
-/// The beginning of the reason, which the supervisor then prints on standard error.
+/// The prefix of the reason, which the supervisor then prints on standard error.
 pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
 
-/// The exit code if the supervisor killed the command. It is above the codes of all signals.
+/// The exit code if the supervisor killed the command. It is higher than the codes for all signals.
 pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 
 /// The exit code that shells and container engines report for a process that SIGKILL ended.
 const KILLED: u8 = 128 + 9;
 
-/// The number of attempts to kill all descendants.
+/// The pause between attempts to kill all descendants.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
-/// Runs a command and ends it, with everything that descends from it, when it receives a signal or
-/// when the program at the other end of stdin has ended. The arguments are `[--cores 0,1] [--nofile
-/// N] [--limit JSON]... [--container JSON] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND
+/// Runs a command, and ends it together with all its descendants on a signal, or when the program
+/// at the other end of stdin has ended. The arguments are `[--cores 0,1] [--nofile N] [--limit
+/// JSON]... [--container JSON] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND
 /// [ARGUMENT...]`.
 ///
 /// Exits with the command's code, with 128 + N if signal N ended it, with 254 if the supervisor
@@ -138,11 +138,11 @@ fn spawn(orders: &Orders) -> io::Result<Pid> {
         .map_err(|error| {
             io::Error::other(format!("cannot start {}: {error}", program.display()))
         })?;
-    // The handle is not used, because one place collects all children and orphans.
+    // The handle is not used, because all children and orphans are collected in one place.
     Ok(Pid::from_child(&child))
 }
 
-/// The descriptors on which signals and the end of gatebench arrive.
+/// The descriptors that deliver signals and the end of gatebench.
 struct Inbox {
     signals: Vec<(Signal, UnixStream)>,
     /// None after the end of stdin.
@@ -164,7 +164,7 @@ impl Inbox {
         })
     }
 
-    /// The pipe that announces the end of a process that is no child of ours.
+    /// The pipe that announces the end of a process that is not a child of the supervisor.
     fn bell(&mut self) -> io::Result<UnixStream> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -264,7 +264,7 @@ struct Watch<'a> {
     orders: &'a Orders,
     inbox: Inbox,
     main: Main,
-    /// The time at which the gateway was asked to stop.
+    /// The time by which the gateway must have stopped.
     deadline: Option<Instant>,
     /// True if it was killed because it did not stop in time.
     out_of_patience: bool,

@@ -4,8 +4,8 @@ use crate::error::DriverError;
 use crate::process::last_lines;
 use gatebench_model::Culprit;
 
-/// Words of an error message and the remedy, in which `HOST` is replaced by the host. The first
-/// match counts.
+/// Parts of error messages with their remedies, in which `HOST` stands for the host. The first
+/// match is used.
 const REMEDIES: [(&str, &str); 13] = [
     (
         "No space left on device",
@@ -58,7 +58,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ("not found", "see what is missing on HOST: `ssh HOST`"),
 ];
 
-/// The error for a host that cannot be used, or not any longer.
+/// The error for a host that cannot be used, or no longer.
 pub(super) fn of(host: &str, what: &str, stderr: &str) -> DriverError {
     let said = last_lines(stderr);
     let known = REMEDIES.iter().find(|(words, _)| said.contains(words));

@@ -1,4 +1,4 @@
-//! The remote end: responds to requests, one after the other, until the connection ends.
+//! The remote end responds to requests, one after the other, until the connection ends.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -21,7 +21,7 @@ use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Ports, Started, c
 use crate::probe::{Sampler, allowed_cores};
 use crate::process::{Launcher, end_supervisors};
 
-/// The other end is considered lost after this time without a sign of life.
+/// The other end counts as lost after this time without a sign of life.
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 
 /// The timeout of a connection to the upstream.
@@ -31,11 +31,11 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 /// ENVIRONMENT).
 const CONNECTION: &str = "SSH_CONNECTION";
 
-/// Responds on standard output to requests on standard input, until that ends. It leaves no process
-/// and no file.
+/// Responds on standard output to requests on standard input, until standard input ends. It leaves
+/// no process and no file.
 ///
 /// # Errors
-/// No folder for temporary files; a closed standard output.
+/// There is no folder for temporary files, or standard output is closed.
 pub fn serve(launcher: Launcher) -> io::Result<()> {
     let hello = hello()?;
     let folder = WorkFolder::make(&env::temp_dir())?;
@@ -67,8 +67,8 @@ fn say(line: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Receives the lines of standard input. At its end, and on request, all starting processes are
-/// ended.
+/// Receives the lines of standard input. At its end, and on request, it ends all processes that are
+/// being started.
 fn questions() -> Receiver<String> {
     let (sender, questions) = mpsc::channel();
     thread::spawn(move || {
@@ -193,7 +193,7 @@ impl End {
         let ended = gateway.process.stop();
         drop(gateway);
         let kept = kept::texts_of(&self.work());
-        // The logs of a soak are removed before the end of the run.
+        // The logs of a soak are removed before the run ends.
         let _ = fs::remove_dir_all(self.work());
         Ok(Stopped { ended, kept })
     }

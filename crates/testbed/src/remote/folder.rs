@@ -10,7 +10,8 @@ use rustix::process::geteuid;
 
 /// The prefix of the folders' names, before random letters.
 const PREFIX: &str = "gatebench-remote-";
-/// The lock file, locked by the folder's process. The kernel unlocks it when that process ends.
+/// The lock file, which the folder's process holds. The kernel releases the lock when that process
+/// ends.
 const LOCK: &str = "lock";
 const PRIVATE: u32 = 0o700;
 /// Every user may write to a folder for temporary files, so no link in it is followed, and opening
@@ -19,7 +20,7 @@ const WARY: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
 
-/// A folder that is removed when this is dropped.
+/// A folder that is removed on drop.
 #[derive(Debug)]
 pub(super) struct WorkFolder {
     path: PathBuf,
@@ -51,7 +52,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // The next remote end removes what remains.
+        // The next remote end removes any remains.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -17,7 +17,7 @@ use crate::process::Launcher;
 /// The subcommand of the remote end.
 const SUBCOMMAND: &str = "remote-end";
 
-/// The interval between checks whether the response is still needed.
+/// The interval between checks of whether the response is still needed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The timeout of a connection from here to a gateway there.
@@ -38,10 +38,11 @@ pub struct RemoteHost {
 }
 
 impl RemoteHost {
-    /// Connects to a host, and copies gatebench to it.
+    /// Connects to a host, and copies gatebench to it if necessary.
     ///
     /// # Errors
-    /// The error of `ssh` or the host; no address at which the host reaches this machine.
+    /// The error of `ssh` or of the host, or there is no address at which the host reaches this
+    /// machine.
     pub(crate) fn connect(elsewhere: &Elsewhere, launcher: &Launcher) -> Result<Self, DriverError> {
         let name = elsewhere.host.clone();
         let (link, greeting) = Link::open(&name, launcher, &[SUBCOMMAND])?;
@@ -98,8 +99,8 @@ impl RemoteHost {
         self.ask_unless(ask, || false)
     }
 
-    /// Sends a request and waits for its response. If the response is not needed any more, it
-    /// cancels once, and the response arrives soon.
+    /// Sends a request and waits for its response. If the response is no longer needed, it cancels
+    /// once, and the response arrives soon.
     pub(super) fn ask_unless<T: DeserializeOwned>(
         &self,
         ask: &Ask,
@@ -124,7 +125,7 @@ impl RemoteHost {
         serde_json::from_value(response).map_err(failed)
     }
 
-    /// Checks that a gateway that responds there is reachable from here.
+    /// Checks that a gateway that responds there can also be reached from here.
     pub(super) fn must_be_reached(&self, address: SocketAddr) -> Result<(), DriverError> {
         let reached = TcpStream::connect_timeout(&address, REACH_TIMEOUT);
         reached.map(drop).map_err(|error| DriverError::Remote {

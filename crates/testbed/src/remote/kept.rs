@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::system::private::write_private;
 
-/// The most bytes of a file that are sent: its end, because a log ends with the error.
+/// The largest part of a file that is sent, in bytes: its end, because a log ends with the error.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
-/// The most files, more than a folder renders. Further files that a gateway creates may be omitted.
+/// The maximum number of files, which is more than a folder renders. Further files that a gateway
+/// creates may be omitted.
 const FILES_MAX: usize = 1_000;
 
 /// Files by their path below the folder, and their texts.
@@ -47,7 +48,7 @@ fn text_of(path: &Path) -> Option<String> {
 }
 
 /// Writes the texts into a folder, and none outside it. Only this user may read them, because they
-/// include keys.
+/// contain keys.
 pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let is_below = |place: &Path| {

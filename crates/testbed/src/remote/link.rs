@@ -26,7 +26,7 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
 
-/// Options of `ssh` in addition to the user's configuration: never prompt, notice a dead host
+/// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host
 /// within 15 s, and use the connection for nothing else.
 const OPTIONS: [&str; 7] = [
     "BatchMode=yes",
@@ -49,8 +49,8 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects, sends the program of `launcher` if the host does not have it, runs it there with
-    /// these words, and returns its first text after [`READY`].
+    /// Connects, sends the program of `launcher` if the host lacks it, runs it there with these
+    /// arguments, and returns its first text after [`READY`].
     pub(super) fn open(
         host: &str,
         launcher: &Launcher,
@@ -87,8 +87,8 @@ impl Link {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C at the terminal reaches gatebench alone, which then stops the processes on the
-            // host in order.
+            // Ctrl-C at the terminal reaches only gatebench, which then stops the processes on the
+            // host in an orderly way.
             .process_group(0)
             .spawn()
             .map_err(|error| match error.kind() {
@@ -168,7 +168,7 @@ impl Link {
         }
     }
 
-    /// Returns the next line; none if there is none within this time.
+    /// Returns the next line; none if no line arrives within this time.
     pub(super) fn hear(&mut self, timeout: Duration) -> Result<Option<String>, DriverError> {
         match self.lines.recv_timeout(timeout) {
             Ok(line) => Ok(Some(line)),

@@ -3,14 +3,14 @@
 //! ```text
 //! gatebench ──stdin, stdout of one ssh──> gatebench there ──> supervisor ──> gateway
 //! ```
-//! gatebench runs there too, and handles the gateway as it would here: it finds, renders, starts
-//! and supervises it, samples its processes and ends it. One connection carries everything: the
-//! program itself if the host does not have it, and then lines in both directions, one request
-//! after the other. If the connection, `ssh` or gatebench breaks, the standard input on the host
-//! ends, and then the program ends all its processes there.
+//! gatebench also runs on the host, and handles the gateway as it would here: it finds, renders,
+//! starts and supervises it, samples its processes and ends it. One connection carries everything:
+//! the program itself if the host lacks it, and then lines in both directions, one request after
+//! the other. If the connection, `ssh` or gatebench fails, standard input on the host ends, and the
+//! program then ends all its processes there.
 //!
-//! Engine and upstream stay here, and only clocks of this machine are compared; of the host's clock
-//! only differences are used.
+//! Load generator and upstream stay here, and only clocks of this machine are compared; of the
+//! host's clock, only differences are used.
 
 mod complaint;
 mod end;

@@ -1,5 +1,5 @@
-//! The protocol between the two ends: a request on one line, and its response on the next line
-//! back. Both ends run the same program, byte for byte, so the protocol has no version.
+//! The protocol between the two ends: a request on one line, and its response on one line back.
+//! Both ends run the same program, byte for byte, so the protocol has no version.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,7 +12,7 @@ use crate::error::DriverError;
 use crate::gateway::{Folder, FoundGateway, Started};
 use crate::system::exit::Ended;
 
-/// Sent while a request is open: end all starting processes.
+/// Sent while a request is open: end all processes that are being started.
 pub(super) const CANCEL: &str = "cancel";
 
 /// The first message of the remote end.
@@ -28,50 +28,50 @@ pub(super) struct Hello {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Ask {
-    /// Finds a gateway: [`FoundGateway`].
+    /// Finds a gateway. The response is [`FoundGateway`].
     Find {
         folder: Box<Folder>,
         setup: Box<Setup>,
     },
-    /// True if gateways can be limited to a size.
+    /// The response is true if gateways can be limited to a size.
     CanHold { limits: Limits },
-    /// Connects to an address: nothing.
+    /// Connects to an address. The response is empty.
     Reach { address: SocketAddr },
-    /// Starts a gateway: [`Tried`].
+    /// Starts a gateway. The response is [`Tried`].
     Start(Box<Start>),
-    /// Its exit status: an `Option` of [`crate::Exit`].
+    /// The response is its exit status, an `Option` of [`crate::Exit`].
     Exit,
-    /// The end of its standard error: a text.
+    /// The response is the end of its standard error, a text.
     Stderr,
-    /// An action of its folder: nothing.
+    /// Runs an action of its folder. The response is empty.
     Act { action: String },
-    /// [`crate::probe::Sample`] by the sampler of this number, which is created if
-    /// necessary.
+    /// The response is a [`crate::probe::Sample`] by the sampler with this number, which is created
+    /// if necessary.
     Sample { sampler: u32 },
-    /// Its threads and files by this sampler: [`crate::probe::Outside`].
+    /// The response is its threads and files by this sampler, [`crate::probe::Outside`].
     Outside { sampler: u32 },
-    /// Its proportional set size: an `Option` of bytes.
+    /// The response is its proportional set size, an `Option` of bytes.
     Pss { sampler: u32 },
-    /// The end of the gateway: [`Stopped`].
+    /// Ends the gateway. The response is [`Stopped`].
     Stop,
 }
 
-/// The inputs of the start of a gateway there.
+/// The inputs for starting a gateway there.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Start {
     pub(super) gateway: FoundGateway,
     pub(super) scenario: Scenario,
     /// Files of the working folder before the start, with their text.
     pub(super) files: Texts,
-    /// Cores, and workers.
+    /// The number of cores and workers.
     pub(super) cores: usize,
     pub(super) listen: IpAddr,
     pub(super) target: SocketAddr,
-    /// The most connections that a load opens.
+    /// The largest number of connections that a load opens.
     pub(super) connections: u32,
 }
 
-/// A start and, if it failed, its files.
+/// The result of a start and, if it failed, the files.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Tried {
     pub(super) started: Result<Started, RemoteError>,
@@ -88,7 +88,7 @@ pub(super) struct Stopped {
 /// A response, or an error.
 pub(super) type Response = Result<Json, RemoteError>;
 
-/// An error in transfer.
+/// An error in a form that can be sent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RemoteError {
     pub(super) culprit: Culprit,
@@ -107,7 +107,7 @@ impl RemoteError {
         }
     }
 
-    /// Converts it into an error of this machine.
+    /// Converts it into an error on this machine.
     pub(super) fn on(self, host: &str) -> DriverError {
         DriverError::Remote {
             culprit: self.culprit,

@@ -1,4 +1,4 @@
-//! A gateway that runs there, and the usage of its processes.
+//! A gateway that runs on another host, and the usage of its processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ impl RemoteGateway {
 impl Drop for RemoteGateway {
     fn drop(&mut self) {
         if !self.has_stopped {
-            // If the connection is lost, it ends by itself.
+            // If the connection is lost, the gateway ends by itself.
             let _ = self.stop();
         }
     }
@@ -113,7 +113,7 @@ fn certificate(work: &Path) -> Texts {
         .collect()
 }
 
-/// Samples the processes there. Times are of that host's clock, so only their differences are
+/// Samples the processes there. Times are those of that host's clock, so only their differences are
 /// meaningful here.
 #[derive(Debug)]
 pub(crate) struct RemoteSampler {

@@ -1,13 +1,13 @@
 //! The commands for the host's shell, which receives the program if it is missing and then executes
 //! it.
 
-/// The prefix of the program's lines, because shells print greetings too.
+/// The prefix of the program's lines, because shells also print greetings.
 pub(super) const READY: &str = "gatebench-remote: ";
-/// The word after [`READY`] that requests the program.
+/// The text after [`READY`] that requests the program.
 pub(super) const SEND: &str = "send";
 
-/// The command of `ssh`. The program is stored in the user's cache under its digest, so it is sent
-/// only once. It is renamed into place, so half of a program never runs. The command is one line
+/// The command for `ssh`. The program is stored in the user's cache under its digest, so it is sent
+/// only once. It is renamed into place, so a partial program never runs. The command is one line
 /// without single quotes, because the user's shell, whichever it is, must pass it to `sh`.
 pub(super) fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String {
     let words = words.join(" ");
@@ -51,7 +51,7 @@ mod tests {
             .spawn()
             .unwrap();
         let mut stdin = shell.stdin.take().unwrap();
-        // If the host has the program already, it does not read it.
+        // If the host already has the program, it does not read it.
         let _ = stdin.write_all(sent.as_bytes());
         drop(stdin);
         shell.wait_with_output().unwrap()

@@ -13,7 +13,7 @@ use crate::system::command;
 /// The limit of its open descriptors, if the machine's hard limit is not lower.
 const NOFILE: u64 = 1_048_576;
 
-/// Everything needed to start a load generator.
+/// The inputs for starting a load generator.
 #[derive(Clone, Debug)]
 pub struct GeneratorStart<'a> {
     /// Its name, for logs and errors.
@@ -46,7 +46,7 @@ impl GeneratorStart<'_> {
 /// Runs a short command of a load generator, and returns its success and its whole output.
 ///
 /// # Errors
-/// It cannot be started, or does not end within `timeout`.
+/// The command cannot be started, or does not end within `timeout`.
 pub fn ask_generator(
     program: &Path,
     arguments: &[&str],

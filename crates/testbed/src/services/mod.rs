@@ -15,7 +15,7 @@ pub use upstream::UpstreamStart;
 
 use crate::process::Supervised;
 
-/// An upstream or a Redis that listens. Dropping it ends it.
+/// A listening upstream or Redis. Dropping it ends it.
 #[derive(Debug)]
 pub struct Service {
     pub process: Supervised,

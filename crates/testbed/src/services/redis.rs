@@ -1,4 +1,4 @@
-//! A Redis for one trial, for limits that count in Redis.
+//! A Redis for one trial, for rate limits that count in Redis.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ const READY: &str = "Ready to accept connections";
 /// The line that it writes if another process listens on its port.
 const TAKEN: &str = "Address already in use";
 
-/// The time that it may take to start. It reads nothing from disk, so this is plenty.
+/// The timeout of its start. It reads nothing from disk, so this is plenty.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time that it may take to print its version.
@@ -46,7 +46,7 @@ const SETTINGS: [(&str, &str); 5] = [
     ("--dir", "."),
 ];
 
-/// Everything needed to start one.
+/// The inputs for starting Redis.
 pub(crate) struct RedisStart<'a> {
     /// Its working folder with its log, which is created if it does not exist.
     pub work: &'a Path,
@@ -147,7 +147,7 @@ impl RedisStart<'_> {
         };
         let mut process = plain.start()?;
         let heard = wait_until(Instant::now() + READY_TIMEOUT, || {
-            // The exit is checked before the read, so that the last output is still read.
+            // The exit is checked before the read, so that the last output is not missed.
             let exit = process.exit_status();
             let said = fs::read_to_string(&process.stdout).unwrap_or_default();
             let is_ready = said.contains(READY).then_some(Ok(()));

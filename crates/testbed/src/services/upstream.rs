@@ -1,5 +1,5 @@
-//! The embedded upstream as a separate process, so that its CPU time does not count as the
-//! engine's.
+//! The embedded upstream as a separate process, so that its CPU time does not count as the load
+//! generator's.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The limit of its open descriptors, if the machine's hard limit is not lower.
 const NOFILE: u64 = 65_536;
 
-/// Everything needed to start an upstream, apart from its address.
+/// The inputs for starting an upstream, except its address.
 #[derive(Clone, Debug)]
 pub struct UpstreamStart {
     /// The command, to which `--listen ADDRESS:PORT` is added. When it listens, it prints one line,
@@ -81,7 +81,7 @@ impl UpstreamStart {
         }
         .start()?;
         let heard = wait_until(Instant::now() + LISTEN_TIMEOUT, || {
-            // The exit is checked before the read, so that the last output is still read.
+            // The exit is checked before the read, so that the last output is not missed.
             let exit = process.exit_status();
             first_line(&process.stdout)
                 .map(Ok)

@@ -14,23 +14,23 @@ use rustix::process::{
 
 use super::processes;
 
-/// The largest output that is kept; a reader of an error needs no more.
+/// The largest output that is kept, enough for an error message.
 pub(crate) const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
 
 /// The interval at which the exit is checked and output is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// The time for which descendants of a command may write after the command has ended.
+/// How long descendants of a command may write after the command has ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
-/// The time for which outputs may stay open after all their holders were killed.
+/// How long outputs may stay open after all processes that hold them were killed.
 const KILLED_WITHIN: Duration = Duration::from_millis(300);
 
 /// The capacity of a pipe.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// The number of pieces that are read at once, so that reading ends even if the command writes
-/// without end.
+/// The number of pieces that are read at a time, so that reading ends even if the command never
+/// stops writing.
 const PIECES_MAX: usize = 16;
 
 /// The result of a short command.
@@ -112,7 +112,7 @@ impl Group {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // An error means that the group has no process that may be killed.
+        // An error means that the group contains no process that may be killed.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let status = self.child.wait()?;
         self.status = Some(status);
@@ -127,15 +127,14 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A caller that needs the result has called `end` before.
+        // Callers that need the result have called `end` before.
         let _ = self.end();
     }
 }
 
-/// The text of one of the two outputs, which is read as it arrives, so that the writer does not
-/// block.
+/// One of the two outputs, which is read as it arrives, so that the writer does not block.
 struct Output {
-    /// None after its end.
+    /// None once the output has ended.
     pipe: Option<OwnedFd>,
     kept: Vec<u8>,
 }
@@ -177,7 +176,7 @@ impl Output {
         let holders = self.pipe.as_ref().map(processes::holders_of_pipe);
         for pid in holders.into_iter().flatten() {
             if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-                // It may have ended by itself in the meantime.
+                // The process may have ended by itself in the meantime.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
@@ -242,8 +241,8 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
-    /// Runs a script whose first argument is a file into which it writes the number of a process;
-    /// returns the result, and true if that process has ended.
+    /// Runs a script that writes a process ID into the file given as its first argument. Returns
+    /// the result, and whether that process has ended.
     fn left_by(script: &str) -> (String, bool) {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("pid");

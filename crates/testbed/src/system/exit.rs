@@ -1,11 +1,11 @@
-//! The end of a process and of a supervised program.
+//! How a process and a supervised program ended.
 
 use std::fmt;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-/// The way a process ended.
+/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this code.
@@ -32,12 +32,12 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The way a supervised program ended.
+/// How a supervised program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// It was asked to stop and did.
+    /// It was asked to stop, and stopped.
     Stopped,
-    /// It was asked to stop, did not in time, and was killed.
+    /// It was asked to stop, but did not in time, and was killed.
     Killed,
     /// It had ended before it was asked to stop.
     Crashed(Exit),

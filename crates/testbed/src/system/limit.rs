@@ -17,14 +17,14 @@ pub const NO_GROUPS: &str = "run gatebench as root, or where systemd lets you as
 /// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
 const CPU_PERIOD_US: u64 = 100_000;
 
-/// The beginning of the groups' names, by which they are found again.
+/// The prefix of the groups' names, by which they are found later.
 const NAME_PREFIX: &str = "gatebench-";
 
 /// The file that lists the processes of a group. Writing a process ID to it moves that process into
 /// the group.
 const PROCS: &str = "cgroup.procs";
 
-/// A control group of this program, or one above it.
+/// A control group that contains this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// True if it belongs to the unified hierarchy of version 2.
@@ -36,7 +36,7 @@ pub struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amount {
-    /// CPU time per time, in thousandths of a CPU.
+    /// CPU time per wall time, in thousandths of a CPU.
     CpuMillis(u32),
     /// Memory without swap.
     MemoryBytes(u64),
@@ -73,7 +73,7 @@ impl Amount {
     }
 }
 
-/// The CPU time of one period.
+/// The CPU time in one period, in microseconds.
 fn quota_us(millis: u32) -> u64 {
     u64::from(millis) * CPU_PERIOD_US / 1_000
 }
@@ -92,12 +92,12 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Finds groups for several limits of one process tree. In version 2 a process is in one group
-    /// only, so all limits are set in the same one. `groups` returns this program's groups for a
+    /// Finds groups for several limits of one process tree. In version 2, a process is in one group
+    /// only, so all limits are set in the same group. `groups` returns this program's groups for a
     /// controller, innermost first.
     ///
     /// # Errors
-    /// The system's message about the innermost group.
+    /// The system's error for the innermost group.
     pub fn find_all(
         amounts: &[Amount],
         groups: impl Fn(&str) -> Vec<Group>,
@@ -115,7 +115,7 @@ impl Limit {
     }
 
     /// Finds a group in which the limit can be set, by creating and removing a limited group. In
-    /// version 2 a group with processes cannot have groups below it, so the groups above are tried
+    /// version 2, a group with processes cannot have groups below it, so the groups above are tried
     /// next.
     fn find(
         amount: Amount,
@@ -150,7 +150,7 @@ impl Limit {
     }
 
     fn attempt(&self) -> io::Result<()> {
-        // Moving a process requires write access to a group above both.
+        // Moving a process requires write access to a group above both groups.
         access(self.home.join(PROCS), Access::WRITE_OK)?;
         let made = self.make(&format!("{NAME_PREFIX}try-{}", std::process::id()))?;
         fs::remove_dir(made)
@@ -174,7 +174,7 @@ impl Limit {
         set.map(|()| folder)
     }
 
-    /// In version 2 a controller has files only below groups that enable it.
+    /// In version 2, a controller has files only below groups that enable it.
     fn enable(&self) -> io::Result<()> {
         let file = self.home.join("cgroup.subtree_control");
         let controller = self.amount.controller();
@@ -188,7 +188,7 @@ impl Limit {
     fn set(&self, folder: &Path) -> io::Result<()> {
         for (index, (file, value)) in self.amount.files(self.unified).into_iter().enumerate() {
             match fs::write(folder.join(file), value) {
-                // A kernel without swap accounting has no limit of swap.
+                // A kernel without swap accounting has no swap limit.
                 Err(error) if index > 0 && file.contains("sw") && is_absent(&error) => {}
                 result => result?,
             }
@@ -221,14 +221,14 @@ pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes the groups that are empty.
+/// Removes empty groups.
 pub(crate) fn remove(folders: &[PathBuf]) -> bool {
     let gone = |folder: &PathBuf| fs::remove_dir(folder).is_ok() || !folder.exists();
     folders.iter().filter(|folder| !gone(folder)).count() == 0
 }
 
-/// The groups of a supervisor. Dropping them removes them, for which all their processes must have
-/// ended.
+/// The groups of a supervisor. Dropping them removes them; all their processes must have ended
+/// before.
 #[derive(Debug)]
 pub(crate) struct LimitedGroups<'a> {
     limits: &'a [Limit],
@@ -236,7 +236,7 @@ pub(crate) struct LimitedGroups<'a> {
 }
 
 impl<'a> LimitedGroups<'a> {
-    /// Creates them, with a name for this process.
+    /// Creates the groups, with a name for this process.
     pub(crate) fn make(limits: &'a [Limit]) -> io::Result<Self> {
         let groups = Self {
             limits,
@@ -273,14 +273,14 @@ impl Drop for LimitedGroups<'_> {
     }
 }
 
-/// 0 means the writing process itself.
+/// 0 stands for the writing process itself.
 fn move_to(group: &Path) -> io::Result<()> {
     fs::write(group.join(PROCS), "0")
         .map_err(|error| io::Error::other(format!("cannot move to {}: {error}", group.display())))
 }
 
 /// Removes the groups of killed supervisors. A group with processes is in use and cannot be
-/// removed. A group of another PID namespace stays, because it may be about to get processes.
+/// removed. A group of another PID namespace is kept, because it may be about to get processes.
 fn remove_leftovers(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else {
         return;
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(quota_us(16_000), 1_600_000);
     }
 
-    /// Plain files in place of the kernel's show which text is written to which file in version 2.
+    /// Plain files in place of the kernel's show what is written to each file in version 2.
     #[test]
     fn the_controller_is_handed_down_before_its_limit_is_set() {
         let at = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The process that created a container or a control group. Another process that finds one later
+//! The process that created a container or a control group. Another process that later finds one
 //! can check whether its creator has ended.
 
 use std::fmt;
@@ -15,10 +15,10 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 
 /// A unique identifier of a process. The process ID and the start time alone are not unique: a
-/// container engine is shared with other PID namespaces, each of which counts its processes from 1,
-/// and containers outlive a boot, after which the ticks begin again.
+/// container engine may be shared by PID namespaces, each of which counts its processes from 1, and
+/// containers may outlive a boot, after which the ticks begin again.
 ///
-/// As text it is `PID-TICKS-NAMESPACE-BOOT`.
+/// The text form is `PID-TICKS-NAMESPACE-BOOT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pid: u32,
@@ -44,7 +44,7 @@ impl Owner {
         })
     }
 
-    /// Parses the text; none if it has another form, as in labels of other programs.
+    /// Parses the text form; none if the text has another form, like the labels of other programs.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '-');
         Some(Self {

@@ -11,7 +11,8 @@ const PRIVATE: u32 = 0o600;
 /// The end of the first line of a certificate's key in PEM (RFC 7468 sections 10 and 11).
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 
-/// Writes a file that only this user may read, even if it existed and was readable by others.
+/// Writes a file that only this user may read, even if it existed before and was readable by
+/// others.
 ///
 /// # Errors
 /// The system's error.

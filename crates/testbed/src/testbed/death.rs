@@ -1,4 +1,4 @@
-//! The ends of parts that were not stopped.
+//! Describes the deaths of parts that were not stopped.
 
 use gatebench_model::Culprit;
 

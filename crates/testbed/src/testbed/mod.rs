@@ -1,6 +1,6 @@
-//! The places where the parts of trials run, and their start.
+//! The machines on which the parts of trials run, and the start of these parts.
 //!
-//! [`Testbed::start`] is the one entry point. It knows the order of the parts and the place of
+//! [`Testbed::start`] is the only entry point. It knows the order of the parts and the machine of
 //! each; it must not know loads, plans or records.
 
 mod certificate;
@@ -33,8 +33,8 @@ use parts::HERE;
 use placed::PlacedGateway;
 use upstreams::Upstreams;
 
-/// The places where the parts of trials run: this machine, and for gateways another host. Dropping
-/// the last copy ends the connection to the host.
+/// The machines on which the parts of trials run: this machine and, for gateways, possibly another
+/// host. Dropping the last copy ends the connection to the host.
 #[derive(Clone, Debug)]
 pub struct Testbed {
     launcher: Launcher,
@@ -59,7 +59,7 @@ impl Testbed {
         self.host.as_deref()
     }
 
-    /// Finds a gateway and the means for its limits, at its place.
+    /// Finds a gateway and the means for its limits, on its machine.
     ///
     /// # Errors
     /// Its program is missing, has another version, or cannot be limited.
@@ -81,7 +81,8 @@ impl Testbed {
         }
     }
 
-    /// Renders a gateway with a scenario as for a start, with placeholders for ports and folders.
+    /// Renders a gateway with a scenario as if for a start, with placeholders for ports and
+    /// folders.
     ///
     /// # Errors
     /// Unsupported policies, a template that does not render.
@@ -94,12 +95,12 @@ impl Testbed {
         gateway::rehearse(gateway, scenario, cores, &self.launcher)
     }
 
-    /// Starts the upstreams, Redis and the gateway of a trial, each ready before the next; or
-    /// checks the attached gateway. `begin` is called before each part, and its error ends the
-    /// start. After an error, an interrupt or a panic no process is left.
+    /// Starts the upstreams, Redis and the gateway of a trial, each ready before the next. An
+    /// attached gateway is only checked. `begin` is called before each part, and its error ends the
+    /// start. After an error, an interrupt or a panic, no process is left.
     ///
     /// # Errors
-    /// That of `begin`, or of a part.
+    /// The error of `begin`, or of a part.
     pub fn start<E: From<DriverError>>(
         &self,
         trial: &TrialParts<'_>,
@@ -170,7 +171,7 @@ impl Testbed {
     /// Starts an external load generator.
     ///
     /// # Errors
-    /// Its folder cannot be made, or the supervisor cannot be started.
+    /// Its folder cannot be created, or the supervisor cannot be started.
     pub fn start_generator(&self, start: GeneratorStart<'_>) -> Result<Supervised, DriverError> {
         start.start(&self.launcher)
     }

@@ -7,7 +7,7 @@ use gatebench_model::{Placement, Scenario, Variant};
 
 use crate::gateway::{FoundGateway, Opening};
 
-/// The address of parts on this machine.
+/// The IP address of parts on this machine.
 pub(super) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A part of a trial.
@@ -18,20 +18,20 @@ pub enum Part {
     Gateway,
 }
 
-/// The parts of a trial that are started.
+/// The parts of a trial to start.
 #[derive(Clone, Copy)]
 pub struct TrialParts<'a> {
     pub scenario: &'a Scenario,
     pub variant: &'a Variant,
     /// The gateway of the variant; none for the direct variant and an attached gateway.
     pub gateway: Option<&'a FoundGateway>,
-    /// Its folder, with a folder for the files and logs of each part.
+    /// The trial's folder, which has a folder for the files and logs of each part.
     pub folder: &'a Path,
     /// The cores of the parts.
     pub placement: &'a Placement,
-    /// The most connections that a load opens.
+    /// The largest number of connections that a load opens.
     pub connections: u32,
-    /// Decides when the gateway is ready, in place of its folder.
+    /// Decides when the gateway is ready, instead of its folder.
     pub opening: Option<Opening<'a>>,
 }
 

@@ -6,7 +6,7 @@ use crate::gateway::{LocalGateway, Started};
 use crate::remote::RemoteGateway;
 use crate::system::exit::{Ended, Exit};
 
-/// Dropping it ends the gateway.
+/// A started gateway. Dropping it ends it.
 #[derive(Debug)]
 pub(super) enum PlacedGateway {
     Here(Box<LocalGateway>),
@@ -54,7 +54,7 @@ impl PlacedGateway {
         }
     }
 
-    /// Ends it; an error if the connection is lost, which ends it too.
+    /// Ends it. Returns an error if the connection is lost, which also ends it.
     pub(super) fn stop(&mut self) -> Result<Ended, DriverError> {
         match self {
             Self::Here(local) => Ok(local.process.stop()),

@@ -16,11 +16,11 @@ use crate::interrupt::{Interrupt, Urgency};
 use crate::probe::{Sampler, Scope};
 use crate::wire::Wire;
 
-/// The word for standard output in a gateway's folder.
+/// The name of standard output in a gateway's folder.
 const STDOUT: &str = "stdout";
 
-/// The running parts of a trial. Dropping it ends the gateway first, then the upstreams and Redis:
-/// fields drop in this order.
+/// The running parts of a trial. Dropping them ends the gateway first, then the upstreams and
+/// Redis, because fields drop in this order.
 #[derive(Debug)]
 pub struct Running {
     front: Front,
@@ -34,7 +34,7 @@ enum Front {
     /// The upstream itself.
     Upstream,
     Gateway(StartedGateway),
-    /// A gateway that someone else started, with its label and the root of its processes.
+    /// A gateway that the user started, with its label and the root of its processes.
     Attached {
         label: String,
         pid: Option<u32>,
@@ -45,7 +45,7 @@ impl Running {
     pub(super) fn direct(upstreams: Upstreams) -> Self {
         Self {
             front: Front::Upstream,
-            // There is one target, which runs.
+            // There is only one target, and it is running.
             target: upstreams.up().remove(0),
             upstreams,
         }
@@ -95,12 +95,12 @@ impl Running {
         }
     }
 
-    /// Returns the target of the load: the gateway, or without one the upstream.
+    /// Returns the target of the load: the gateway, or the upstream if there is none.
     pub fn target(&self) -> &Wire {
         &self.target
     }
 
-    /// Returns the running targets of the upstream; none if it is not ours.
+    /// Returns the running targets of the upstream; empty if gatebench did not start it.
     pub fn upstream(&self) -> Vec<Wire> {
         self.upstreams.up()
     }
@@ -168,8 +168,8 @@ impl Running {
         self.upstreams.start_first_again()
     }
 
-    /// Ends everything, the gateway first; meanwhile an urgent interrupt kills it. Returns the end
-    /// of the gateway, if gatebench started one.
+    /// Ends everything, the gateway first; meanwhile, an urgent interrupt kills it. Returns how the
+    /// gateway ended, if gatebench started one.
     pub fn stop(self, interrupt: &Interrupt) -> Option<Shutdown> {
         interrupt.cuts_short(Urgency::Now, || {
             // The upstreams end after the gateway, at the end of this function.

@@ -38,7 +38,7 @@ impl GatewaySampler {
         }
     }
 
-    /// Reads figures for which the kernel walks every page. Too slow during a measurement.
+    /// Reads figures for which the kernel walks every page. This is too slow during a measurement.
     pub fn pss_bytes(&self) -> Option<u64> {
         match &self.0 {
             Place::Here(sampler) => sampler.pss_bytes(),
@@ -46,7 +46,7 @@ impl GatewaySampler {
         }
     }
 
-    /// Observes threads and files. Too slow during a measurement.
+    /// Observes threads and files. This is too slow during a measurement.
     pub fn outside(&self) -> Outside {
         match &self.0 {
             Place::Here(sampler) => sampler.outside(),

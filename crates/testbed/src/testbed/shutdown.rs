@@ -12,18 +12,18 @@ use super::placed::PlacedGateway;
 use crate::error::DriverError;
 use crate::system::exit::Ended;
 
-/// A gateway, and what its end needs.
+/// A gateway, with everything that is needed to end it.
 #[derive(Debug)]
 pub(super) struct StartedGateway {
     pub(super) label: String,
     pub(super) gateway: PlacedGateway,
     pub(super) stop: Stop,
     pub(super) stderr_log: PathBuf,
-    /// None if its folder names none, and on another host.
+    /// None if its folder names no file, and on another host.
     pub(super) access_log: Option<PathBuf>,
 }
 
-/// The end of a gateway.
+/// How a gateway ended.
 #[derive(Debug)]
 pub struct Shutdown {
     /// A description for the record.

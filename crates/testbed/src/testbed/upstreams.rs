@@ -1,4 +1,4 @@
-//! The upstreams of a trial, and the Redis in which its limits are counted.
+//! The upstreams of a trial, and the Redis in which its rate limits count.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -36,8 +36,8 @@ pub(super) struct Upstreams {
 }
 
 impl Upstreams {
-    /// Starts the targets of the scenario's own upstream; for a gateway also the further upstreams
-    /// and Redis. Without a gateway, there is one target with the gateway's protocol.
+    /// Starts the targets of the scenario's own upstream and, for a gateway, the further upstreams
+    /// and Redis. Without a gateway, there is a single target, which uses the gateway's protocol.
     pub(super) fn start(
         trial: &TrialParts<'_>,
         listen: IpAddr,

@@ -22,17 +22,17 @@ const CHUNK_BYTES: usize = 16 * 1024;
 /// The address and the protocol of a gateway or an upstream.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// The address that it listens on.
+    /// The address on which it listens.
     pub address: SocketAddr,
-    /// The standard error of the process that listens, which may explain a request that hangs; none
-    /// for a process that is not ours or is on another host.
+    /// The standard error of the listening process, which may explain a request that hangs; none
+    /// for a process that gatebench did not start or that is on another host.
     stderr: Option<PathBuf>,
     /// For TLS: a certificate that is its own authority.
     certificate: Option<Pem>,
 }
 
 impl Wire {
-    /// Plain HTTP.
+    /// A plain HTTP connection.
     pub fn plain(address: SocketAddr) -> Self {
         Self::new(address, None)
     }
@@ -46,7 +46,7 @@ impl Wire {
         }
     }
 
-    /// The same, with the file of the listening process's standard error.
+    /// The same address, with the file of the listening process's standard error.
     pub fn explained_by(self, stderr: Option<PathBuf>) -> Self {
         Self { stderr, ..self }
     }
@@ -74,8 +74,8 @@ impl Wire {
         ClientContext::new(&settings, SERVER_NAME).map(Some)
     }
 
-    /// Connects, and completes the handshake of TLS. Reads without data for `read_slice` fail with
-    /// [`io::ErrorKind::WouldBlock`].
+    /// Connects, and completes the TLS handshake if necessary. Reads without data for `read_slice`
+    /// fail with [`io::ErrorKind::WouldBlock`].
     ///
     /// # Errors
     /// The system's error, or that of TLS.
@@ -86,7 +86,7 @@ impl Wire {
     /// Reports whether the server chooses HTTP/2 if a client offers nothing else (RFC 7301).
     ///
     /// # Errors
-    /// As [`Self::connect`].
+    /// Like [`Self::connect`].
     pub fn agrees_on_http2(&self, timeout: Duration) -> io::Result<bool> {
         let line = self.connect_offering("h2", timeout, timeout)?;
         let agreed = line.tls.as_ref().and_then(|tls| tls.session.alpn());
@@ -114,12 +114,12 @@ pub struct Line {
 #[derive(Debug)]
 struct Secured {
     session: Box<Session>,
-    /// Decrypted bytes that were not read yet.
+    /// Decrypted bytes that have not been read yet.
     plain: Vec<u8>,
 }
 
 impl Line {
-    /// Connects, and with a context completes the handshake of TLS. Reads without data for
+    /// Connects and, if there is a context, completes the TLS handshake. Reads without data for
     /// `read_slice` fail with [`io::ErrorKind::WouldBlock`].
     ///
     /// # Errors

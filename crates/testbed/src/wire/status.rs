@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     /// Sends a request to a server that responds with these bytes and then stays silent until the
-    /// end of the test.
+    /// test ends.
     fn asked(bytes: &'static [u8], timeout: Duration) -> io::Result<u16> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

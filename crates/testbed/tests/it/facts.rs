@@ -1,5 +1,5 @@
 //! Checks the files rendered for gateways that do not run here against facts about their
-//! configuration. The facts are ours, from their documentation and sources: this repository keeps
+//! configuration. The facts are taken from their documentation and sources: this repository keeps
 //! no vendor's files, and no network is used.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 const KONG: &str = include_str!("../facts/kong.json");
 const APISIX: &str = include_str!("../facts/apisix.json");
 
-/// The keys that Kong's file of properties may set besides directives of nginx; Kong silently
+/// The keys that Kong's properties file may set in addition to nginx directives. Kong silently
 /// ignores unknown keys.
 const KONG_PROPERTIES: [&str; 21] = [
     "prefix",
@@ -37,7 +37,7 @@ const KONG_PROPERTIES: [&str; 21] = [
     "nginx_daemon",
     "upstream_keepalive_",
 ];
-/// The prefixes of its directives of nginx.
+/// The prefixes of nginx directives in that file.
 const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_main_",
     "nginx_events_",
@@ -78,7 +78,7 @@ fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<Str
     }
 }
 
-/// Scenarios with properties that no scenario for all folders has.
+/// A scenario with properties that no scenario for all folders has.
 fn everything_small() -> Scenario {
     scenario(
         "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\
@@ -92,7 +92,7 @@ fn everything_small() -> Scenario {
     )
 }
 
-/// Scenarios with properties that no scenario of the repository has.
+/// A scenario with properties that no scenario of the repository has.
 fn keys_in_queries() -> Scenario {
     scenario(
         "scenario: query\ntitle: query\nupstream: httpbin\nconsumers: [{name: alice, keys: [k]}]\n\
@@ -138,7 +138,7 @@ fn apisix_gets_what_it_accepts() {
     let facts = facts(APISIX);
     each_rendered(&folder("apisix"), |scenario, files| {
         let text = files["apisix.yaml"].trim_end();
-        // The last line shows APISIX that the file is complete.
+        // APISIX recognises a complete file by its last line.
         let found = serde_json::from_str(text.strip_suffix("#END").unwrap()).unwrap();
         must_fit(&facts, &found, scenario);
     });

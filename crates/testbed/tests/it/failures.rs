@@ -12,8 +12,8 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway, Ports};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
-/// A small gateway, which responds to everything with 204. It is a plain socket server, because
-/// Python's HTTP server looks up its name.
+/// A small gateway that responds to everything with 204. It is a plain socket server, because
+/// Python's HTTP server looks up its own name.
 const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -30,7 +30,7 @@ fn every_embedded_folder_is_whole() {
     ] {
         assert!(names.contains(&name.to_owned()), "{names:?}");
     }
-    // Its files are parts of others.
+    // Its files are parts of other folders.
     assert!(!names.contains(&"_shared".to_owned()), "{names:?}");
 }
 
@@ -49,8 +49,8 @@ fn the_libraries_of_every_embedded_java_program_are_pinned() {
     assert!(pinned > 0);
 }
 
-/// Folders that cannot run here are at least rendered, for each scenario that they claim; their
-/// JSON files must be JSON.
+/// Folders that cannot run here are at least rendered, for each scenario that they claim, and their
+/// JSON files must be valid.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
     let scenarios = crate::common::scenarios();
@@ -303,7 +303,7 @@ fn a_file_is_made_for_each_settings_of_a_policy() {
     assert_eq!((uses(1), uses(2)), (4, 2));
 }
 
-/// A variant of nginx.
+/// A folder that is a variant of nginx.
 fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
     let at = tempfile::tempdir().unwrap();
     let yaml = format!("gateway: mine\ncontract: 2\ntitle: Mine\nextends: nginx\n{more}");
@@ -312,7 +312,7 @@ fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
     (at, folder)
 }
 
-/// nginx, with this module for stylesheets.
+/// nginx with this module for stylesheets.
 fn with_module(path: &str, test: &str) -> Folder {
     let needs = format!("{{path: {path}, test: {test}, install: make it}}");
     let features = format!("features: {{response_xslt: {{native: a module, needs: {needs}}}}}\n");
@@ -337,7 +337,7 @@ fn a_variant_takes_what_it_does_not_state_from_its_base() {
         render(&mine, &input).unwrap(),
         render(&nginx, &input).unwrap()
     );
-    // A run depends on the base, too.
+    // A run also depends on the base.
     assert!(
         mine.texts()
             .any(|(file, _)| file == "../nginx/gateway.yaml")

@@ -1,4 +1,4 @@
-//! Starts the gateways of the repository: all must behave alike and leave no process or file
+//! Starts the gateways of the repository: all must behave alike, and leave no process or file
 //! behind.
 
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use gatebench_model::{Route, Scenario};
 use gatebench_testbed::Ended;
 use gatebench_testbed::gateway::{Attached, Ports};
 
-/// A module of tests for each gateway that is a program, so that they run at the same time.
+/// A test module for each gateway that is a program, so that they run at the same time.
 macro_rules! gateways {
     ($($module:ident: $name:literal,)*) => {$(
         mod $module {
@@ -46,7 +46,7 @@ gateways! {
     traefik: "traefik",
 }
 
-/// Keys and bodies that would be configuration if they were not quoted.
+/// A key that would change the configuration if it were not quoted.
 const NASTY_KEY: &str = r##"K3y; return 200 "$host" #\'x"##;
 const NASTY_BODY: &str = "{\"a\": \"$5 \\\\ 'x'; }\"}\n# no comment\n";
 
@@ -75,7 +75,7 @@ fn policies() -> Scenario {
     scenario
 }
 
-/// The scenario without the routes with policies that a gateway does not support.
+/// The scenario without the routes whose policies a gateway does not support.
 fn claimed(scenario: &Scenario, name: &str) -> Scenario {
     let has = folder(name).spec;
     let mut scenario = scenario.clone();
@@ -108,7 +108,7 @@ fn routes_and_policies_act_alike(name: &str) {
     if has.has("mock") {
         mocks_respond_themselves(gateway.started.address);
     }
-    // Folders that have a pool for each route open one or two for each of the five.
+    // Folders with a pool for each route open one or two connections for each of the five.
     let accepted = accepted.load(Ordering::Relaxed);
     assert!(accepted <= 10, "{accepted} connections to the origin");
 

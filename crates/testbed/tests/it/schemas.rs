@@ -1,4 +1,4 @@
-//! Checks the files rendered for a gateway, over everything that its folder claims, against its
+//! Checks the files rendered for a gateway, with everything that its folder claims, against its
 //! vendor's schemas. This repository keeps no vendor's files: the schemas come from registries.
 
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use gatebench_model::Scenario;
 use gatebench_testbed::gateway::{input_for, render};
 use serde_json::Value as Json;
 
-/// The subjects of Gravitee's schemas and their places in Maven: artifact and file in it. Policies
-/// have the names that an API uses for them.
+/// The subjects of Gravitee's schemas and their places in Maven: the artifact, and the file in it.
+/// Policies have the names that an API uses for them.
 const GRAVITEE: [(&str, &str, &str); 8] = [
     (
         "mock",
@@ -198,8 +198,8 @@ fn a_hundred_routes_of_gravitee_are_a_hundred_apis() {
     let files = rendered("gravitee", &scenario_of(100));
     let lines = files["apis.jsonl"].lines();
     assert_eq!(lines.filter(|line| !line.trim().is_empty()).count(), 100);
-    // Nine chains in turn: the first without a policy, the second with all seven; and two parts of
-    // each endpoint.
+    // Nine chains in turn, the first without a policy and the second with all seven, and two parts
+    // for each endpoint.
     let policies = 11 * 7 + 7 * 11;
     assert_eq!(gravitee_parts(&files["apis.jsonl"]).len(), policies + 200);
 }

@@ -75,7 +75,7 @@ fn orphans_in_sessions_of_their_own_are_ended_too() {
 fn when_its_parent_is_killed_the_supervisor_ends_everything() {
     let temporary = tempfile::tempdir().unwrap();
     let fifo = temporary.path().join("fifo");
-    // The shell takes the part of gatebench: it holds the other end of the supervisor's stdin until
+    // The shell plays the role of gatebench: it holds the other end of the supervisor's stdin until
     // it ends.
     let script = format!(
         "mkfifo {0}; {1} --stop-timeout-ms 50 -- sh -c 'trap \"\" TERM; sleep 600 & wait; wait' < {0} & exec 3> {0}; wait",

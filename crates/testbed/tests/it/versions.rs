@@ -1,4 +1,4 @@
-//! Several versions of a gateway side by side.
+//! Several versions of a gateway next to each other.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +19,7 @@ fn among(programs: &[PathBuf]) -> Folder {
     folder
 }
 
-/// A prefix with a program that prints a version like nginx.
+/// A prefix with a program that prints its version in nginx's form.
 fn prefix(at: &Path, version: &str) -> PathBuf {
     let place = at.join(version).join("sbin/nginx");
     fs::create_dir_all(place.parent().unwrap()).unwrap();

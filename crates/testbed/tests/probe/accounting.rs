@@ -4,7 +4,7 @@ use gatebench_testbed::probe::{
     Accounting, CoreTimes, MachineSample, PingPong, SoftirqPayer, foreign_cpu_ns,
 };
 
-/// On a busy machine the test may be undecided, but it must never contradict the configuration.
+/// On a busy machine the test may be inconclusive, but it must never contradict the configuration.
 #[test]
 fn the_ping_pong_does_not_contradict_the_configuration() {
     let played = PingPong::play();

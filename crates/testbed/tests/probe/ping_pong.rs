@@ -4,7 +4,7 @@ use gatebench_testbed::probe::{PingPong, Round, SoftirqPayer};
 
 const MS: u64 = 1_000_000;
 
-/// CPU time of the threads, busy time, softirq and the time of others, in milliseconds.
+/// CPU time of the threads, busy time, softirq and the time of other processes, in milliseconds.
 type Figures = (u64, u64, u64, u64);
 
 fn judged(rounds: &[Figures]) -> SoftirqPayer {
@@ -29,8 +29,8 @@ const RECORDED: [Figures; 4] = [
     (158, 200, 50, 156),
 ];
 
-/// Constructed from kernel/sched/cputime.c: with IRQ_TIME_ACCOUNTING the clock of a task leaves
-/// out what `irq_time_read` counts, and /proc/stat shows that as softirq.
+/// Constructed from kernel/sched/cputime.c: with IRQ_TIME_ACCOUNTING, a task's clock excludes the
+/// time that `irq_time_read` counts, and /proc/stat shows that time as softirq.
 const IRQ_TIME: [Figures; 4] = [
     (140, 200, 60, 0),
     (150, 200, 50, 10),
@@ -46,10 +46,10 @@ fn rounds_of_each_mode_are_distinguished() {
 
 #[test]
 fn other_processes_hide_the_mode() {
-    // Another process uses the same time as softirq, which looks as if no process is charged.
+    // Another process uses as much time as softirq, which looks as if no process were charged.
     let steady = [(150, 200, 50, 50), (148, 200, 50, 60), (152, 200, 50, 40)];
     assert_eq!(judged(&steady), SoftirqPayer::Unknown);
-    // The other process is idle for a round.
+    // The other process is idle for one round.
     let rests = [steady[0], steady[1], (196, 200, 60, 0)];
     assert_eq!(judged(&rests), SoftirqPayer::Processes);
     // One undisturbed round does not prove that no process is charged.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gatebench_testbed::probe::processes::{children, tree};
 use gatebench_testbed::probe::{MachineSample, Sample, Sampler, Scope};
 
-/// A test that waits this long has failed.
+/// The longest wait; a test that waits longer has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A shell that executes each line that it receives, and ends with the test.
@@ -158,7 +158,7 @@ fn children_of_every_thread_are_found() {
         let mut command = Command::new("cat");
         command.stdin(Stdio::piped()).spawn().unwrap()
     };
-    // The thread stays, because the children of a thread that ends move to another.
+    // The thread must not end, because the children of a thread that ends move to another one.
     let (give, take) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
     let other = thread::spawn(move || {

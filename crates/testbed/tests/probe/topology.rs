@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gatebench_model::{Placement, Topology};
 use gatebench_testbed::probe::topology_below;
 
-/// A folder of CPUs that is removed at the end.
+/// A folder of CPUs that is removed on drop.
 struct Machine {
     root: PathBuf,
 }
@@ -25,7 +25,7 @@ impl Machine {
         fs::write(path, format!("{text}\n")).unwrap();
     }
 
-    /// The threads of each core, with the node that it is on.
+    /// The threads of each core, and the node of the core.
     fn of(name: &str, cores: &[(&[usize], usize)]) -> Self {
         let machine = Self::new(name);
         for (core, (threads, node)) in cores.iter().enumerate() {
@@ -55,8 +55,8 @@ impl Drop for Machine {
     }
 }
 
-/// The cores of gateway, engine and upstream; true if the engine may spin; true if the gateway has
-/// a sibling.
+/// The cores of gateway, load generator and upstream; whether the load generator may spin; whether
+/// the gateway has a sibling.
 type Seen = (Vec<usize>, Vec<usize>, Vec<usize>, bool, bool);
 
 fn seen(placed: &Placement) -> Seen {
@@ -161,7 +161,7 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
         seen(&next.placed(&all, 2)),
         expected(&[5, 7], &[0], &[2], true, false)
     );
-    // Four CPUs are two whole cores, since engine and upstream need one each.
+    // Four CPUs are two whole cores, because load generator and upstream need one each.
     assert_eq!(
         seen(&far.placed(&all, 4)),
         expected(&[2, 3, 6, 7], &[0], &[1], true, false)
@@ -270,7 +270,7 @@ fn a_set_that_a_group_limits_is_shared_out_by_its_cores() {
         "limited",
         &[(&[0, 4], 0), (&[1, 5], 0), (&[2, 6], 0), (&[3, 7], 0)],
     );
-    // One thread of each of two cores: the others' threads belong to other processes.
+    // One thread of each of two cores; the other threads belong to other processes.
     let placed = machine.placed(&[1, 2], 1);
     assert_eq!(seen(&placed), expected(&[2], &[1], &[1], false, false));
     assert!(
@@ -281,7 +281,7 @@ fn a_set_that_a_group_limits_is_shared_out_by_its_cores() {
     // Both threads of one core and one of another.
     let placed = machine.placed(&[1, 2, 5], 1);
     assert_eq!(seen(&placed), expected(&[2], &[1], &[5], false, false));
-    // Nothing but two threads of one core.
+    // Only two threads of one core.
     assert!(machine.placed(&[2, 6], 1).gateway_has_siblings());
     let only = Placement::automatic(&machine.topology(&[6]));
     assert_eq!(seen(&only), expected(&[6], &[6], &[6], false, false));

@@ -20,7 +20,7 @@ const START_MAX: Duration = Duration::from_secs(20);
 /// The reason why there is no result.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// Saxon's words.
+    /// Saxon's message.
     Refused(Complaints),
     /// The process has ended, or does not respond any more.
     Gone,

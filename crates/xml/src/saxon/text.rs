@@ -102,7 +102,7 @@ fn is_plain(text: &[u8]) -> bool {
     !rest.starts_with("<!")
 }
 
-/// Saxon's words without their line breaks. Blanks within a line stay, as in Kong's plug-in.
+/// Saxon's message without their line breaks. Blanks within a line stay, as in Kong's plug-in.
 pub(super) fn one_line(words: &str) -> String {
     let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" ")

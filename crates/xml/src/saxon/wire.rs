@@ -15,7 +15,7 @@ pub type Made = Result<Vec<u8>, Unmade>;
 /// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmade {
-    /// Saxon's words on the message or the stylesheet.
+    /// Saxon's message on the message or the stylesheet.
     Refused(Complaints),
     /// The helper has ended while it worked on the order, or there is no helper.
     Gone(Complaints),

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use sides::{Side, commits};
 
-/// The suite that the scenario and the load come from.
+/// The suite that provides the default scenario and load.
 const SUITE: &str = "ab";
 
 const EXAMPLES: &str = "\
@@ -46,7 +46,7 @@ pub struct Ab {
     /// The baseline: a gateway's name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(required_unless_present_any = ["git", "configs"])]
     baseline: Option<String>,
-    /// The candidate, named like the baseline
+    /// The candidate, specified like the baseline
     #[arg(required_unless_present_any = ["git", "configs"])]
     candidate: Option<String>,
     /// Compare two configurations of your own, first the baseline's, then the candidate's (see
@@ -157,7 +157,7 @@ impl Ab {
         }
     }
 
-    /// The same gateway with each configuration.
+    /// Returns a side for each configuration, both with the same gateway.
     fn of_configs(&self, baseline: &str, candidate: &str) -> Result<Selection, Failure> {
         let side = Side::named("");
         let gateway = self.gateway.as_ref().map(|it| it.display().to_string());

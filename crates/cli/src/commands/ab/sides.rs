@@ -16,7 +16,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// The label of a folder is its own name, because it may contain another nginx.
+    /// Labels a folder with its own name, because another folder may also contain an nginx.
     pub fn named(word: &str) -> Self {
         let path = Path::new(word);
         let name = path.file_name().filter(|_| path.is_dir());
@@ -27,7 +27,8 @@ impl Side {
     }
 }
 
-/// The folder `gateway` of each commit of the repository that it is in, each built by `build`.
+/// Returns the folder `gateway` as it is in each commit of its repository, each commit built by
+/// `build`.
 pub fn commits(
     references: &[&str],
     gateway: &Path,
@@ -55,7 +56,7 @@ pub fn commits(
     references.iter().map(|reference| side(reference)).collect()
 }
 
-/// The gateway's folder in a commit.
+/// Returns the gateway's folder in the clone of a commit.
 fn folder_of(revision: &Revision, within: &Path) -> Result<String, Failure> {
     let folder = revision.folder.join(within);
     if folder.join("gateway.yaml").is_file() {
@@ -68,7 +69,8 @@ fn folder_of(revision: &Revision, within: &Path) -> Result<String, Failure> {
     ))
 }
 
-/// `main-1a2b3c4d5e6f`, because a name may refer to another commit tomorrow; a hash stays alone.
+/// Returns a label such as `main-1a2b3c4d5e6f`, because a name may refer to another commit
+/// tomorrow. A hash stays alone.
 fn label(revision: &Revision) -> String {
     let (short, reference) = (revision.short(), &revision.reference);
     if revision.commit.starts_with(reference) {

@@ -33,7 +33,7 @@ pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
     })
 }
 
-/// The figures that contradict themselves or arithmetic.
+/// The figures that contradict each other or arithmetic.
 fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFindings, &'f Reason)> {
     let of_trial = |trial: &'f TrialFindings| trial.reasons.iter().map(move |it| (trial, it));
     let is_defect = |(_, it): &(&TrialFindings, &Reason)| {

@@ -1,4 +1,5 @@
-//! `gatebench capacity`: the rate sustained with an objective, and the cores that a rate needs.
+//! `gatebench capacity`: the rate at which a gateway meets an objective, and the cores that a rate
+//! needs.
 
 mod values;
 
@@ -14,7 +15,7 @@ use super::values::SpreadWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that the default gateways and scenario come from.
+/// The suite that provides the default gateways and scenario.
 const SUITE: &str = "capacity";
 
 const EXAMPLES: &str = "\

@@ -1,8 +1,8 @@
-//! Rates, steps and numbers of cores, as words.
+//! Parsers for rates, step lengths and numbers of cores.
 
 use gatebench_model::HumanDuration;
 
-/// The highest rate for which a schedule can be kept.
+/// The highest rate at which the load generator can keep a schedule.
 const RATE_MAX: f64 = 1e8;
 
 /// A shorter step contains too few samples.

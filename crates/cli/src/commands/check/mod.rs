@@ -106,7 +106,7 @@ impl CheckGateway {
         let library = self.overlay.scenarios();
         let all = check_scenarios(&library)?;
         let named = self.scenarios.iter().map(|word| {
-            // The contract is not in the library: it is no load.
+            // The contract is not in the library, because it is not a scenario for loads.
             let known = all.iter().find(|scenario| &scenario.scenario == word);
             match known {
                 Some(scenario) => Ok(scenario.clone()),

@@ -14,17 +14,17 @@ use crate::terminal;
 
 /// Spaces before the details of a case.
 const INDENT: usize = 6;
-/// The most failing cases of a scenario that are shown, because those of a hundred routes are
-/// alike.
+/// The largest number of failing cases that are shown of a scenario. The cases of a hundred routes
+/// are alike.
 const SHOWN_MAX: usize = 3;
-/// Between two columns.
+/// The separator between the two columns.
 const GAP: &str = "  │ ";
 
-/// Prints one scenario after the other; for a failure that was printed before, only the scenario
-/// that had it.
+/// Prints one scenario after the other. For a failure that was already printed, it prints only the
+/// name of the scenario that had it.
 #[derive(Debug, Default)]
 pub struct Printer {
-    /// Scenarios by what failed in them.
+    /// Maps each failure to the first scenario that had it.
     shown: HashMap<String, String>,
 }
 
@@ -36,7 +36,8 @@ impl Printer {
         })
     }
 
-    /// Where the same was shown. Ports, times and the scenario's name differ.
+    /// Returns the scenario in which the same failure was shown. Ports, times and the scenario's
+    /// name are ignored.
     fn shown_in(&mut self, what: &str, scenario: &str) -> Option<String> {
         let same = what.replace(scenario, "");
         let same = same.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -180,7 +181,7 @@ fn side_by_side(case: &ParityCaseRecord) -> String {
     text.trim_end().to_owned()
 }
 
-/// A line cut into pieces that fit a column.
+/// Splits a line into pieces that fit a column.
 fn pieces(line: &str, width: usize) -> Vec<String> {
     let characters: Vec<char> = line
         .chars()

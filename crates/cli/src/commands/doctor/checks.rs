@@ -14,22 +14,22 @@ use gatebench_testbed::services::FoundRedis;
 use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
-/// Enough for the connections of the tour on both sides of a gateway, and for the other files of a
-/// process.
+/// The minimum limit of open files: enough for the connections of the tour on both sides of a
+/// gateway and the other files of a process.
 const DESCRIPTORS_MIN: u64 = 1024;
 
 /// The severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
+    /// Nothing to improve.
     Good,
-    /// It runs, and could run better.
+    /// The tour runs, but could run better.
     Advice,
     /// The tour cannot run.
     Missing,
 }
 
-/// One property of the machine: whether it holds, and the remedy if it does not.
+/// A property of the machine, with a remedy if it is not as it should be.
 #[derive(Debug)]
 pub struct Check {
     /// The subject.
@@ -60,7 +60,7 @@ impl Check {
     }
 }
 
-/// Looks at everything.
+/// Runs all checks.
 pub fn all() -> Result<Vec<Check>, Failure> {
     let facts = EnvironmentFacts::read();
     let mut checks = vec![
@@ -149,8 +149,8 @@ fn governor(facts: &EnvironmentFacts) -> Check {
     }
 }
 
-/// Checks which processes are charged for softirq, by the kernel's configuration and by a test of a
-/// second.
+/// Checks which processes softirq time is charged to, by the kernel's configuration and by a test
+/// of one second.
 fn accounting() -> Check {
     let configured = Accounting::configured();
     let name = "CPU accounting";
@@ -208,7 +208,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
     }
 }
 
-/// The kernel's accounting options as a sentence.
+/// Describes the kernel's accounting options in a sentence.
 fn options(configured: &Accounting) -> String {
     let word = |setting| match setting {
         Setting::On => "on",
@@ -296,7 +296,7 @@ mod tests {
 
     use super::*;
 
-    /// A test in which the threads' clocks miss some of the core's busy time.
+    /// A test result in which the threads' clocks miss some of the core's busy time.
     fn played(missing_ms: u64) -> PingPong {
         let round = Round {
             threads_ns: (200 - missing_ms) * 1_000_000,

@@ -1,4 +1,4 @@
-//! `gatebench export prometheus` and `influxdb`: a run on disk as metrics.
+//! `gatebench export prometheus` and `influxdb`: print or send a recorded run as metrics.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub struct Prometheus {
     /// Send the run to this server by remote write, with the settings of `run --out prometheus=URL`
     #[arg(long, value_name = "URL")]
     to: Option<String>,
-    /// Add this label to everything (repeatable)
+    /// Add this label to every series (repeatable)
     #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = tag)]
     tags: Vec<(String, String)>,
 }
@@ -80,16 +80,17 @@ pub struct Influxdb {
     /// Send the run to this server, with the settings of `run --out influxdb=URL`
     #[arg(long, value_name = "URL")]
     to: Option<String>,
-    /// Let a point of a time stand for N requests [default: follows from the first second]
+    /// Let each point of response times stand for N requests [default: derived from the first
+    /// second]
     #[arg(long, value_name = "N", conflicts_with = "to", value_parser = clap::value_parser!(u64).range(1..))]
     sampling: Option<u64>,
-    /// Add this label to everything (repeatable)
+    /// Add this label to every series (repeatable)
     #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = tag)]
     tags: Vec<(String, String)>,
 }
 
 impl Influxdb {
-    /// Prints it.
+    /// Prints or sends it.
     pub fn run(self) -> Result<Exit, Failure> {
         let run = Run::open(&self.run)?;
         let tags = BTreeMap::from_iter(self.tags);

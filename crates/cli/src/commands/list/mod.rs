@@ -53,7 +53,7 @@ enum ListedKind {
     Published,
 }
 
-/// One of a kind.
+/// An entry of a list.
 struct Entry {
     name: String,
     title: String,
@@ -180,7 +180,7 @@ impl List {
         })
     }
 
-    /// The entries below the folders that they are in, each with its title.
+    /// Prints the entries grouped by folder, each with its title.
     fn lines(&self, entries: &[Entry]) -> String {
         let widest = terminal::widest(entries.iter().map(|it| &*it.name));
         let folders: BTreeSet<&str> = entries.iter().map(|it| it.folder.as_str()).collect();
@@ -197,7 +197,7 @@ impl List {
     }
 }
 
-/// A path behind an entry; nothing if paths are not shown.
+/// The path after an entry, or nothing if paths are not shown.
 fn in_brackets(path: &str, is_shown: bool) -> String {
     match is_shown {
         true => format!("  ({path})"),

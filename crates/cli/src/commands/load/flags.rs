@@ -163,7 +163,7 @@ impl ConnectionFlags {
         }
     }
 
-    /// The differences from plain HTTP/1.1, in words that begin with a comma.
+    /// The differences from plain HTTP/1.1, as text that begins with a comma.
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if self.http2 {

@@ -15,7 +15,7 @@ pub struct Judged {
     pub text: String,
     /// The measured value: nanoseconds, requests per second, a number, or a share from 0 to 1.
     pub value: Option<f64>,
-    /// The same in words, or why there is none.
+    /// The same as text, or why there is none.
     pub words: String,
     /// True if the bound was kept.
     pub held: bool,

@@ -13,7 +13,7 @@ pub const NO_PROTOCOL: &str = "none";
 pub struct Results<'a> {
     /// The URL, or the host of several.
     pub target: String,
-    /// The load in words.
+    /// The load as text.
     pub load: String,
     /// The protocol by its name in ALPN.
     pub protocol: &'static str,

@@ -16,7 +16,7 @@ const SILENCES_LISTED: usize = 3;
 /// A limit of what may be concluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {
-    /// The word in JSON.
+    /// The value in JSON.
     pub word: String,
     /// The sentence.
     pub message: String,
@@ -25,7 +25,7 @@ pub struct Caution {
 
 impl From<Reason> for Caution {
     fn from(reason: Reason) -> Self {
-        // Two words in JSON are older than the gates' own.
+        // Two values in JSON are older than the gates' own.
         let word = match reason.gate {
             Gate::EngineSaturated => "engine_cpu".into(),
             Gate::EngineLate => "sends_late".into(),

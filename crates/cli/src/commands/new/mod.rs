@@ -65,7 +65,7 @@ impl NewGateway {
             Some(image) => in_image(like, image),
         };
         let spec = spec.replace("NAME", name);
-        // Only the name can be wrong.
+        // The name is the only part that can be invalid.
         gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec).map_err(
             |_| {
                 Failure::words(
@@ -93,7 +93,7 @@ impl NewGateway {
     }
 }
 
-/// The gateway of a plain proxy.
+/// The program that the plain proxy uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Like {
     Nginx,
@@ -108,7 +108,7 @@ impl Like {
         }
     }
 
-    /// Its gateway.yaml and the template of its configuration.
+    /// Returns the gateway.yaml and the configuration template.
     fn files(self) -> (&'static str, &'static str) {
         match self {
             Self::Nginx => (include_str!("nginx.yaml"), include_str!("nginx.conf")),
@@ -117,7 +117,7 @@ impl Like {
     }
 }
 
-/// The first that this machine has; nginx if it has none.
+/// Returns the first one that is installed, or nginx if none is.
 fn installed() -> Result<Like, Failure> {
     let launcher = launcher()?;
     let catalogue = Catalogue::default();
@@ -129,7 +129,7 @@ fn installed() -> Result<Like, Failure> {
     Ok(found.unwrap_or(Like::Nginx))
 }
 
-/// Returns the same folder for a gateway in an image.
+/// Returns the folder for the same gateway in a container image.
 fn in_image(like: Like, image: &str) -> String {
     let container = format!(
         "# gatebench does not pull the image. The program in it is `binary`; its entrypoint does not run.\n\
@@ -140,7 +140,7 @@ fn in_image(like: Like, image: &str) -> String {
     spec.replacen("files:", &container, 1)
 }
 
-/// Rejects a word that is not the name of an image in a line of YAML.
+/// Rejects text that cannot be an image name within a line of YAML.
 fn image(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     let name = word.rsplit('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Runs a plan with a display, and reports the results.
+//! Runs a plan, displays its progress, and reports the results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::{reports, signals, terminal};
 /// A run that is over.
 pub struct Conducted {
     pub findings: Findings,
-    /// The exit code without a verdict.
+    /// The exit code apart from a verdict.
     pub exit: Exit,
 }
 
 impl Conducted {
-    /// States the decision of the run's study, unless the output is JSON, and returns the exit code
-    /// that follows from it.
+    /// Prints the decision of the run's study, unless the output is JSON, and returns the resulting
+    /// exit code.
     ///
     /// # Errors
     /// The terminal cannot be written.
@@ -43,7 +43,7 @@ impl Conducted {
     }
 }
 
-/// The output of a run.
+/// The amount and format of a run's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The first screen, if the run has one.

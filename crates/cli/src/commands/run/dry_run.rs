@@ -29,7 +29,7 @@ pub fn print(prepared: &Prepared, outputs: &[Target], json: bool) -> Result<(), 
     differences(prepared)
 }
 
-/// Prints the lines of the user's configurations that differ in a trial.
+/// Prints the lines that differ between the user's configurations and their copies in a trial.
 fn differences(prepared: &Prepared) -> Result<(), Failure> {
     let setups = prepared.plan.variants.iter().filter_map(Variant::setup);
     let files: BTreeSet<&String> = setups.filter_map(|setup| setup.config.as_ref()).collect();
@@ -86,12 +86,12 @@ fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
     lines.join("\n")
 }
 
-/// A line under its name, wrapped.
+/// A wrapped line that begins with its name.
 fn wrapped(words: String) -> String {
     terminal::wrapped(&words, terminal::WIDTH, 9)
 }
 
-/// The common load, and the loads of single scenarios with their names.
+/// The common load, and the separate loads of scenarios, with their names.
 fn loads(plan: &Plan) -> Vec<String> {
     let line = |phase: &Phase| {
         let shape = loads::in_words(&phase.shape);
@@ -111,10 +111,10 @@ fn loads(plan: &Plan) -> Vec<String> {
     common.chain(own).collect()
 }
 
-/// Groups of a scenario that are listed; the others are counted.
+/// The largest number of groups of a scenario that are listed; further ones are only counted.
 const GROUPS_MAX: usize = 8;
 
-/// The groups of a scenario with their parts of each load; nothing for a single group.
+/// The groups of a scenario with their shares of each load; empty for a single group.
 fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let groups = scenario.groups();
     if groups.len() < 2 {
@@ -126,7 +126,8 @@ fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
         .load_of(&scenario.scenario)
         .phases
         .iter()
-        // Only a load that is replaced by a script may be too small for the groups.
+        // Only a load that a script replaces can have too few connections or requests for the
+        // groups.
         .filter_map(|phase| Some((&phase.name, divide(&phase.shape, &groups).ok()?)))
         .collect();
     let line = |(index, group): (usize, &Group)| {

@@ -41,8 +41,9 @@ pub struct Measuring {
 }
 
 impl Measuring {
-    /// Plans the selection, or the missing trials of the run in a directory, runs them within the
-    /// budget, reports the result, and returns the exit code. With `--dry-run`, prints the plan.
+    /// Plans the selection, or the missing trials of the run to resume. Runs the plan within the
+    /// budget, reports the result and returns the exit code. With `--dry-run`, it only prints the
+    /// plan.
     ///
     /// # Errors
     /// The plan cannot be made, or an error ended the run.
@@ -56,7 +57,7 @@ impl Measuring {
         conducted.map_or(Ok(Exit::Fine), |it| it.decided(self.json))
     }
 
-    /// As [`Measuring::run`], and returns the run; none with `--dry-run`.
+    /// Like [`Measuring::run`], but returns the finished run, or none with `--dry-run`.
     pub fn conducted(
         &self,
         selection: &Selection,
@@ -70,7 +71,7 @@ impl Measuring {
         self.conduct(&request)
     }
 
-    /// Reports a mistake in an output, before anything is built or planned.
+    /// Rejects invalid outputs before anything is built or planned.
     ///
     /// # Errors
     /// An output is not valid.
@@ -78,7 +79,7 @@ impl Measuring {
         self.outputs.settings().map(drop)
     }
 
-    /// Plans the selection, or the missing trials of the run in a directory.
+    /// Plans the selection, or the missing trials of the run to resume.
     ///
     /// # Errors
     /// The plan cannot be made.
@@ -94,7 +95,8 @@ impl Measuring {
         })
     }
 
-    /// The request to run the plan in the directory that is resumed, the named one, or a new one.
+    /// Returns the request to run the plan: in the directory that is resumed, in the named one, or
+    /// in a new one.
     ///
     /// # Errors
     /// The path of the running program cannot be read.
@@ -127,7 +129,7 @@ impl Measuring {
     /// The named run directory.
     ///
     /// # Errors
-    /// It is the name of an output.
+    /// The name is that of an output.
     pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
         match &self.dir {
             Some(dir) => Ok(Some(dir.clone())),
@@ -135,7 +137,7 @@ impl Measuring {
         }
     }
 
-    /// Refuses the earlier form of --dir for a run that has its directory.
+    /// Refuses the earlier form of --dir for a resumed run, which already has a directory.
     fn refuse_dir_of_resumed(&self) -> Result<(), Failure> {
         match self.outputs.dir()? {
             None => Ok(()),
@@ -147,10 +149,11 @@ impl Measuring {
         }
     }
 
-    /// Runs the plan and reports the results. With `--dry-run`, prints the plan and returns none.
+    /// Runs the plan and reports the results. With `--dry-run`, it prints the plan and returns
+    /// none.
     ///
     /// # Errors
-    /// The error that ended the run, after the measured part has been reported.
+    /// The error that ended the run, after the results so far have been reported.
     pub fn conduct(&self, request: &RunRequest) -> Result<Option<Conducted>, Failure> {
         if self.dry_run {
             dry_run::print(&request.prepared, &request.outputs.targets, self.json)?;

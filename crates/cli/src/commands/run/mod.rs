@@ -147,7 +147,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs it and reports the results, also if the run ends early.
+    /// Runs it and reports the results, even if the run ends early.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
         let conducted = self.measuring.conducted(&self.selection()?, resume, None)?;

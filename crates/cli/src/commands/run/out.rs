@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 const FOLDER: &str = "gatebench-runs";
 
-/// `gatebench-runs/SUITE-20260102T030405Z`, with a number if that exists.
+/// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that exists.
 pub fn default_dir(suite: &str) -> PathBuf {
     let name = format!("{suite}-{}", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     free(&Path::new(FOLDER).join(name))

@@ -1,4 +1,4 @@
-//! Shares of saturation, as words.
+//! The shares of saturation at which `--at` measures.
 
 use gatebench_model::study::measure::CONNECTIONS;
 

@@ -1,11 +1,11 @@
-//! Sizes of gateways, as words.
+//! Parsers for the limits of CPU and memory.
 
 use gatebench_model::Limits;
 use gatebench_model::setup::MILLIS_PER_CPU;
 
 use crate::commands::values::in_units;
 
-/// The kernel accepts at least one millisecond of each period of 100 ms.
+/// The kernel requires at least one millisecond of each 100 ms period.
 const CPU_MILLIS_MIN: u32 = 10;
 /// More than the largest machines have.
 const CPUS_MAX: f64 = 4_096.0;
@@ -32,7 +32,7 @@ pub(super) fn bytes(word: &str) -> Result<u64, String> {
         .ok_or_else(|| "write a size with a unit, for example 256M or 1G".into())
 }
 
-/// Each number of CPUs with each amount of memory.
+/// Combines each number of CPUs with each amount of memory.
 pub(super) fn all(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     let cpus = some_or_none(cpu_millis);
     let memories = some_or_none(memory_bytes);
@@ -46,7 +46,7 @@ pub(super) fn all(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     sizes.filter(|limits| !limits.is_none()).collect()
 }
 
-/// Each amount; a single none if there are no amounts.
+/// Returns each amount, or a single none if there are no amounts.
 fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
     if amounts.is_empty() {
         vec![None]

@@ -1,4 +1,4 @@
-//! The exit code of a run, and its complaints.
+//! The exit code of a run, and the failures to report.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,8 +12,8 @@ use gatebench_studies::common::facts::{Gate, Reason, TrialFindings};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The exit code of the run in `dir`, and the complaints about gateways in completed trials. Failed
-/// trials were reported when they ended.
+/// Returns the exit code of the run in `dir`, and the failures of gateways in completed trials.
+/// Failed trials were reported when they ended.
 pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failure> {
     let run = Run::open(dir)?;
     let mut complaints = complaints(findings, &run.manifest().plan);
@@ -26,13 +26,13 @@ pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failu
             Outcome::Failed { culprit, .. } => Some(Exit::of(culprit)),
             _ => None,
         });
-    // A fault that can be corrected in a gateway comes before one of the machine.
+    // A fault of a gateway, which can be corrected, takes precedence over a fault of the machine.
     let worst = failed
         .chain(complaints.iter().map(Failure::exit))
         .min_by_key(|exit| exit.code());
     let exit = match findings.run.status {
         Status::Interrupted => Exit::Interrupted,
-        // A trial that could not be written is missing.
+        // A trial that could not be written is missing from the run.
         Status::Failed => worst.unwrap_or(Exit::Environment),
         _ => worst.unwrap_or_else(|| without_failure(findings, &run.manifest().plan)),
     };
@@ -48,8 +48,8 @@ fn succeeded_later(run: &Run, failed: &Trial) -> bool {
         .any(|record| record.outcome == Outcome::Completed)
 }
 
-/// Returns the exit code of a run without a failure: success, unless gateways were measured and no
-/// trial of them is valid.
+/// Returns the exit code of a run without a failure: success, unless gateways were measured but
+/// none of their trials is valid.
 fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
     let measured = findings.trials.iter().filter(|trial| {
         trial.outcome == "completed" && plan.variant(&trial.variant) != Some(&Variant::Direct)
@@ -64,7 +64,8 @@ fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
     }
 }
 
-/// One complaint for each scenario, variant and gate, about its first trial.
+/// Returns one failure for each scenario, variant and gate, which describes the first affected
+/// trial.
 fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
     let completed = findings
@@ -80,8 +81,7 @@ fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
         .collect()
 }
 
-/// One complaint for each scenario, variant, phase and threshold of a user's script that does not
-/// hold.
+/// Returns one failure for each scenario, variant, phase and failed threshold of a user's script.
 fn thresholds(run: &Run) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
     let mut complaints = Vec::new();
@@ -107,7 +107,8 @@ fn thresholds(run: &Run) -> Vec<Failure> {
     complaints
 }
 
-/// Reports whether the reason is a fault of a gateway or upstream, not an unreliable trial.
+/// Reports whether the reason is a fault of a gateway or upstream. Otherwise, the trial is
+/// unreliable.
 fn is_a_failure(reason: &Reason) -> bool {
     let gate = reason.gate;
     reason.validity == Validity::Invalid

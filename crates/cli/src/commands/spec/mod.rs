@@ -1,4 +1,4 @@
-//! `gatebench spec`: specifications, as Kong's testing framework has them.
+//! `gatebench spec`: benchmarks that are written as named steps, as in Kong's testing framework.
 
 mod run;
 
@@ -92,8 +92,8 @@ impl ListSpecifications {
     }
 }
 
-/// The specifications of these names or files, or every one that is known, of which those are taken
-/// that have one of the tags. The mistakes of all files are reported at once.
+/// Returns the named specifications, or all known ones, that have one of the tags. The mistakes of
+/// all files are reported together.
 fn chosen(
     words: &[String],
     tags: &[String],

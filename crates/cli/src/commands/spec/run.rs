@@ -78,7 +78,7 @@ impl RunSpecifications {
         let specifications = chosen(&self.words, &self.tags, &self.measuring.overlay.scenarios())?;
         let versions = self.versions()?;
         // Every plan is made before the first run starts, so that a mistake in the last one is
-        // reported first.
+        // reported at once.
         let plans = specifications
             .into_iter()
             .map(|it| self.prepare(it, &versions))
@@ -154,8 +154,8 @@ impl RunSpecifications {
     }
 }
 
-/// Returns the exit code of several runs. A failure that can be corrected comes before one of
-/// the machine.
+/// Returns the exit code of several runs. A failure that can be corrected takes precedence over one
+/// of the machine.
 fn worst(exits: impl IntoIterator<Item = Exit>) -> Exit {
     let bad = exits.into_iter().filter(|exit| *exit != Exit::Fine);
     bad.min_by_key(|exit| exit.code()).unwrap_or(Exit::Fine)

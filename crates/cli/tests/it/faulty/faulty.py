@@ -31,7 +31,7 @@ if KIND == "exit":
 if KIND == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-# What proves a gateway before the load sends fewer requests than this.
+# The proof of a gateway before the load sends fewer requests than this.
 PROOF = 40
 
 count = itertools.count(1)

@@ -1,4 +1,4 @@
-//! The queries of published dashboards and of ours return data.
+//! The queries of published dashboards and of gatebench's own return data.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn all_queries_return_data() {
     let bench = Bench::new();
     bench.write("ping.yaml", SCRAPED);
     bench.load(LOAD);
-    // Both have the same counters, of which a server accepts only the first.
+    // Both outputs have the same counters, of which a server accepts only the first.
     let (server, native) = (Server::receiver(), Server::receiver());
     let words = format!(
         "run suite.yaml --dir run --out prometheus={} --out prometheus={}?native=true",
@@ -67,8 +67,8 @@ fn all_queries_return_data() {
             assert!(!server.series(&query).is_empty(), "{dashboard}: {query}");
         }
     }
-    // The quantile of the native histogram is within a bucket of the percentile of the same time:
-    // both grow with the load, and one of them may end a second earlier.
+    // At the same time, the quantile of the native histogram is within a bucket of the percentile.
+    // Both grow with the load, and one of the series may end a second earlier.
     let by_time = |server: &Server, query: &str| -> Vec<(f64, f64)> {
         let series = server.series(query);
         let values = series[0]["values"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! Every request of a run is in Prometheus, while it runs and afterwards.
+//! Prometheus has every request of a run, during the run and afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::server::{Server, is_there};
 use crate::bench::Bench;
 
-/// Requests that ended, by gateway, block and phase, as the records of the trials have them.
+/// Requests that ended, by gateway, block and phase, from the records of the trials.
 pub fn recorded(bench: &Bench, run: &str) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
     for trial in bench.kept_trials(run) {
@@ -30,7 +30,7 @@ pub fn recorded(bench: &Bench, run: &str) -> BTreeMap<String, f64> {
     all
 }
 
-/// The same, as a server has them.
+/// The same counts, from a server.
 fn received(server: &Server) -> BTreeMap<String, f64> {
     let query = "sum by (gateway, block, phase) (max_over_time(k6_http_reqs_total[15m]))";
     let key = |labels: &Value| {
@@ -126,7 +126,7 @@ fn a_server_that_is_killed_leaves_the_run_as_it_is() {
     let mut server = Server::receiver();
     let url = server.url("/api/v1/write");
     let session = bench.start(&format!("run suite.yaml --dir run --out prometheus={url}"));
-    // A series that has ended counts as well: on a busy machine one trial may be over by now.
+    // A series that has ended counts as well: on a busy machine, a trial may already be over.
     bench.wait_for("series while the run goes on", || {
         (!server.now("count_over_time(k6_vus[10m])").is_empty()).then_some(())
     });

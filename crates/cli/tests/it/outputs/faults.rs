@@ -1,4 +1,4 @@
-//! Servers that fail, and a run that they do not disturb.
+//! Servers that fail, which must not disturb a run.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -10,22 +10,22 @@ use std::time::{Duration, Instant};
 use crate::bench::{Bench, Finished};
 use crate::serving::Serving;
 
-/// The way a server fails.
+/// How a server fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
-    /// Takes a connection and says nothing.
+    /// Accepts a connection and never responds.
     Silent,
-    /// Responds after this long.
+    /// Responds after this delay.
     Slow(Duration),
     /// Responds with this status.
     Status(u16),
-    /// Responds with 413 to more bytes than this.
+    /// Responds with 413 to bodies larger than this.
     TooLarge(usize),
-    /// Resets each connection that has sent something.
+    /// Resets each connection that has sent data.
     Resets,
 }
 
-/// A server that fails. It ends when it is dropped.
+/// A failing server, which ends on drop.
 struct Failing {
     port: u16,
     over: Arc<AtomicBool>,
@@ -178,8 +178,8 @@ fn a_server_that_fails_changes_nothing_but_a_warning() {
             "{fault:?}: {requests} requests"
         );
     }
-    // Two seconds for the probe, two for the load and five for the rest; the others are patience
-    // with a busy machine.
+    // Two seconds for the probe, two for the load, five for the rest, and a margin for a busy
+    // machine.
     assert!(
         begun.elapsed() < Duration::from_secs(30),
         "{:?}",

@@ -82,7 +82,7 @@ fn victoria_metrics_takes_all_its_formats() {
     let run = bench.gatebench(&format!("run suite.yaml --dir run --out-required {outs}"));
     run.assert_measured();
     let recorded: f64 = recorded(&bench, "run").values().sum();
-    // New samples become visible after some seconds.
+    // New samples become visible after a few seconds.
     bench.wait_for("the last samples", || {
         let total = "sum(max_over_time(k6_http_reqs_total[15m]))";
         let lines = "sum(sum_over_time(http_reqs_value{db=\"k6\"}[15m]))";

@@ -1,4 +1,4 @@
-//! A run as metrics, in real servers and in servers that fail.
+//! The metrics of a run, sent to real servers and to failing ones.
 
 mod dashboards;
 mod exact;

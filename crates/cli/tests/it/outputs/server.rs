@@ -26,7 +26,7 @@ pub fn is_there(program: &str) -> bool {
     is_there
 }
 
-/// A server; killed when it is dropped.
+/// A server, which is killed on drop.
 pub struct Server {
     child: Child,
     pub port: u16,
@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Prometheus with these further flags.
+    /// Prometheus with additional flags.
     pub fn prometheus(flags: &[&str]) -> Self {
         Self::start("/-/ready", |port, folder| {
             fs::write(folder.join("prometheus.yml"), "global: {}\n").unwrap();
@@ -77,7 +77,7 @@ impl Server {
         })
     }
 
-    /// Starts a server on a free port, and on another one if something else takes that first.
+    /// Starts a server on a free port, or on another one if a process takes that first.
     fn start(ready: &str, command: impl Fn(u16, &Path) -> Command) -> Self {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -111,7 +111,7 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Status and body of a GET; none if it does not listen.
+    /// Status and body of a GET; none if the server does not listen.
     fn get(&self, path: &str) -> Option<(u16, String)> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
         let fields: [(&str, &[u8]); 2] = [("Host", b"localhost"), ("Connection", b"close")];
@@ -122,7 +122,7 @@ impl Server {
         Some((response.status(), body))
     }
 
-    /// The JSON at a path with parameters.
+    /// The JSON at a path, requested with parameters.
     #[track_caller]
     pub fn json(&self, path: &str, parameters: &[(&str, &str)]) -> Value {
         let pairs = parameters.iter();
@@ -133,7 +133,7 @@ impl Server {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// The values of a PromQL query by their labels, over the last hour at every second.
+    /// The values of a PromQL query by their labels, for every second of the last hour.
     #[track_caller]
     pub fn series(&self, query: &str) -> Vec<Value> {
         let now = jiff::Timestamp::now().as_second();
@@ -159,7 +159,7 @@ impl Server {
             .collect()
     }
 
-    /// The rows of an InfluxQL query in the database `k6`, all series in one.
+    /// The rows of an InfluxQL query in the database `k6`, all series together.
     #[track_caller]
     pub fn rows(&self, query: &str) -> Vec<Value> {
         let data = self.json("/query", &[("db", "k6"), ("q", query)]);
@@ -178,7 +178,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -7,7 +7,7 @@ import queue
 import sys
 
 CONFIG = json.load(open(sys.argv[1]))
-# Each target with the connections to it that nothing happens on.
+# Each target with its idle connections.
 TARGETS = [(host, port, queue.LifoQueue()) for host, port in CONFIG["targets"]]
 TURNS = itertools.count()
 

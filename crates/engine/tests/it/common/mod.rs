@@ -1,4 +1,4 @@
-//! Helpers for several suites of the engine.
+//! Helpers shared by several test suites of the engine.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub fn load(target: Target, request: Request, shape: Shape, measure: Duration) -
     }
 }
 
-/// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+/// epoll, and io_uring if this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Uring, Backend::Epoll];

@@ -71,9 +71,9 @@ pub(crate) struct Multiplexed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// The last word is queued.
+    /// The last bytes are queued.
     Closing,
-    /// The last word is sent, FIN too.
+    /// The last bytes and FIN are sent.
     Lingering,
 }
 
@@ -378,7 +378,7 @@ impl Multiplexed {
         }
     }
 
-    /// The last word is queued: nothing more is done for the client, which has its time to read
+    /// The last bytes are queued: nothing more is done for the client, which has its time to read
     /// that.
     fn end<I: Io>(&mut self, core: &mut Core<I>) {
         self.state = State::Closing;

@@ -28,12 +28,12 @@ const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 const ASK_EVERY: Duration = Duration::from_millis(1);
 /// The interval between checks for an interrupt while waiting for a response.
 const SLICE: Duration = Duration::from_millis(50);
-/// The most characters of a wrong response that are reported.
+/// The maximum number of characters of a wrong response that are reported.
 const SHOWN_CHARS: usize = 400;
 
 /// Runs the rounds of the scenario; none if it has none, or if there is no admin interface. The
-/// first call without a response or an effect ends them with a warning. It does not affect earlier
-/// measurements.
+/// first call that gets no response or has no effect ends them with a warning, which does not
+/// affect earlier measurements.
 pub(crate) fn rounds(
     context: &TrialContext<'_>,
     running: &Running,
@@ -73,7 +73,7 @@ pub(crate) fn rounds(
     Ok(Some(record))
 }
 
-/// Returns warnings about a phase with calls that failed, or were not made.
+/// Returns warnings about the calls of a phase that failed or were not made.
 pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(admin) = &record.admin else {
         return Vec::new();
@@ -129,7 +129,7 @@ impl Speaker<'_> {
         };
         self.until_status(path, status)?;
         if verb == AdminVerb::Update {
-            // When the new path works, the old one must not.
+            // Once the new path works, the old one must not.
             self.until_status(&route.path, 404)?;
         }
         let effective_ns = nanos(began.elapsed());

@@ -17,7 +17,7 @@ use crate::phase::watch::Shared;
 /// The longest sleep between checks for the end of the load.
 const NAP_NS: u64 = 20_000_000;
 
-/// The calls in a phase, and their interval.
+/// The calls of a phase, and their interval.
 pub(crate) struct Calling<'a> {
     calls: AdminCalls,
     /// Number of other routes.
@@ -40,9 +40,9 @@ impl<'a> Calling<'a> {
         })
     }
 
-    /// Makes the calls that are due in the measurement, the first after one interval. At the end it
-    /// completes the last round, so that no route remains. It counts the calls for which there was
-    /// no time.
+    /// Makes the calls of the measurement at their times; the first is after one interval. At the
+    /// end, it completes the last round, so that no route remains. It also counts the calls that
+    /// could not be made in time.
     pub(crate) fn run(&self, shared: &Shared) -> AdminLoadRecord {
         let mut record = AdminLoadRecord {
             routes: self.routes,
@@ -84,7 +84,7 @@ impl<'a> Calling<'a> {
         }
     }
 
-    /// Makes the call of this number, which was due at this time.
+    /// Makes the call with this number, whose scheduled time is `due_ns`.
     fn make(&self, number: usize, due_ns: u64, record: &mut AdminLoadRecord) {
         let calls = &self.calls.calls;
         let (verb, request) = &calls[number % calls.len()];
@@ -101,7 +101,7 @@ impl<'a> Calling<'a> {
         }
     }
 
-    /// Makes the remaining calls of the round, after `done` calls. Parity detects their failure.
+    /// Makes the remaining calls of the round, after `done` calls. If one fails, parity detects it.
     fn end_round(&self, done: usize) {
         for (_, request) in left(&self.calls.calls, done) {
             if call(&self.calls, request, self.interrupt).is_err() {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn calls_that_slow_calls_prevented_are_counted() {
-        // At 250, 500 and 750; at the end of the measurement none is due.
+        // Calls are due at 250, 500 and 750, but not at the end of the measurement.
         assert_eq!(due_within(250, 1_000, 1_200), 3);
         assert_eq!(due_within(250, 1_000, 600), 2, "the load was stopped");
         assert_eq!(due_within(250, 100, 1_200), 0);

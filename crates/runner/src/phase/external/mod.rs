@@ -31,7 +31,7 @@ use record::{Observed, assemble};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The interval at which gateway and upstream are sampled.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
-/// The additional time for the load generator: k6 starts slowly on a busy machine.
+/// Additional time for the load generator, because k6 starts slowly on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a phase with an external load generator. The death of a process or an interrupt ends it.
@@ -63,8 +63,8 @@ pub(crate) fn measure(
     driven.measure()
 }
 
-/// Returns the scenario with the paths that are requested: the direct variant has no gateway to
-/// strip prefixes.
+/// Returns the scenario with the paths that are actually requested: without a gateway, prefixes
+/// must be stripped here.
 fn asked(context: &TrialContext<'_>) -> Scenario {
     let mut scenario = context.scenario.clone();
     if *context.variant != Variant::Direct {
@@ -79,7 +79,7 @@ fn asked(context: &TrialContext<'_>) -> Scenario {
     scenario
 }
 
-/// The warnings about a phase that an external load generator drove.
+/// Warnings about a phase that an external load generator drove.
 pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(external) = &record.external else {
         return Vec::new();
@@ -117,12 +117,12 @@ struct DrivenPhase<'a> {
     work: &'a Path,
 }
 
-/// Samples from the run of a load generator.
+/// Samples that were taken while a load generator ran.
 struct Watched {
-    /// Gateway, upstream and machine, from before the engine's start to after its end. The usage of
-    /// the load generator counts as that of this process.
+    /// Samples of gateway, upstream and machine, from before the load generator's start to after
+    /// its end. The usage of the load generator counts as that of this process.
     moments: Vec<Moment>,
-    /// The engine's processes.
+    /// Samples of the load generator's processes.
     engine: Vec<Sample>,
     samplers: Samplers,
 }
@@ -246,8 +246,8 @@ impl DrivenPhase<'_> {
         })
     }
 
-    /// Waits for the end of the load generator. Stops it after the death of a process, after an
-    /// interrupt, or if it takes far longer than ordered.
+    /// Waits for the end of the load generator. Stops it if a process dies, on an interrupt, or if
+    /// it takes far longer than ordered.
     fn until_ended(
         &mut self,
         process: &mut Supervised,
@@ -326,7 +326,7 @@ impl DrivenPhase<'_> {
 impl Watched {
     fn sample(&mut self) {
         let mut moment = self.samplers.sample();
-        // Otherwise it would count as a process outside the run.
+        // Otherwise, this time would count as that of a process outside the run.
         moment.own.cpu_ns += self.engine.last().map_or(0, |sample| sample.cpu_ns);
         self.moments.push(moment);
     }

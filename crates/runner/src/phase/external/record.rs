@@ -16,18 +16,19 @@ use crate::phase::Measured;
 use crate::phase::figures::{self, summary};
 use crate::phase::samples::{self, Pss};
 
-/// The figures of a load generator, and the observations around it.
+/// The figures of a load generator, and what was observed around it.
 pub(super) struct Observed {
     pub(super) figures: Figures,
     pub(super) command: Vec<String>,
     pub(super) limits: Limits,
-    /// Start of the measurement in the trial, nanoseconds.
+    /// Start of the measurement in the trial, in nanoseconds.
     pub(super) began_ns: u64,
     pub(super) pss: (Pss, Pss),
     pub(super) ledger: Option<LedgerDelta>,
 }
 
-/// Assembles the record, without histograms and series, which no load generator reports.
+/// Assembles the record. It has no histograms and no series, because no external load generator
+/// reports them.
 pub(super) fn assemble(
     context: &TrialContext<'_>,
     phase: &Phase,
@@ -95,8 +96,8 @@ fn counts(figures: &Figures, shape: &Shape) -> Counts {
     }
 }
 
-/// Its requests carry no nonce, so only the ledger's number of requests is known: responses beyond
-/// it did not come from the upstream.
+/// The requests carry no nonce, so only the number of requests in the ledger is known. Responses
+/// beyond this number did not come from the upstream.
 fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(figures.completed, |ledger| ledger.requests);
     TraceCounts {
@@ -107,7 +108,8 @@ fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
 
 /// Returns the usage of each component. Gateway and upstream are sampled before the start and after
 /// the end of the load generator, so that the samples enclose all work for its requests. The window
-/// is the time in which it sent requests, because both idle before and after it.
+/// is the time in which it sent requests, because both components are idle before and after that
+/// time.
 fn usages(watched: &Watched, pss: &(Pss, Pss), measure_ns: u64) -> BTreeMap<String, Usage> {
     let engine = samples::usage(&watched.engine, None, None);
     let mut usages = figures::usages(&watched.moments, pss, engine);

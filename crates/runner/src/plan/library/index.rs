@@ -1,4 +1,4 @@
-//! The index of a library: which file has the document of a name.
+//! The index of a library, which maps each name to the file of the document.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
 /// The extension of all these files.
 const EXTENSION: &str = "yaml";
-/// Folders below an overlaying directory at the most; bounds the search in a directory that is not
-/// one of ours.
+/// The maximum depth of folders below an overlaying directory, which bounds the search in a
+/// directory that is not meant for gatebench.
 const DEPTH_MAX: usize = 6;
 
-/// The key that each kind of file begins with, and the folder that a file without any of them is
-/// assumed to belong to, so that its mistakes are reported.
+/// The first key of each kind of file, and the folder of that kind. A file without any of these
+/// keys is assumed to belong to its folder's kind, so that its mistakes are reported.
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
     ("profile", "loads"),
@@ -28,15 +28,16 @@ const KINDS: [(&str, &str); 5] = [
 ];
 const SCENARIO: &str = "scenario";
 
-/// Where a name leads.
+/// The file that a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,
-    /// The names of the scenarios that the name means, if it is that of a family.
+    /// The names of the scenarios for which a family's name stands.
     pub(super) members: Vec<String>,
 }
 
-/// The names of a kind of files: those embedded, and those below `overlay`, which replace them.
+/// The names of all files of a kind: the embedded ones, and those below `overlay`, which replace
+/// them.
 pub(super) fn names<T: Document>(
     overlay: Option<&Path>,
 ) -> Result<BTreeMap<String, Place>, RunnerError> {
@@ -80,11 +81,11 @@ pub(super) fn embedded_bytes(path: &Path) -> Option<Vec<u8>> {
         .map(|file| file.contents().to_vec())
 }
 
-/// The key that a file begins with, if it determines the kind of the file, and its value.
+/// The first key of a file, if it determines the kind of the file, and its value.
 pub(super) fn kind_of(text: &str) -> Option<(&'static str, &str)> {
     let of_line = |line: &str| -> Option<(&'static str, usize)> {
         let (key, _) = line.split_once(':')?;
-        // A mapping in braces may begin with blanks; other indented lines belong to another key.
+        // A mapping in braces may be indented; other indented lines belong to another key.
         let name = match key.strip_prefix('{') {
             Some(inner) => inner.trim_start(),
             None => key,
@@ -147,7 +148,8 @@ fn files<T: Document>(
         if path.is_dir() && depth > 0 {
             files::<T>(top, &path, depth - 1, names)?;
         } else if path.is_file() && is_ours(&path) {
-            // A file that cannot be read is found by its own name, and then reported.
+            // A file that cannot be read is listed under its file name, so that using it reports
+            // the error.
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             add::<T>(&text, &Source::File(path), top, names)?;
         }
@@ -159,7 +161,7 @@ fn is_ours(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == EXTENSION)
 }
 
-/// Adds the names of a file below `folder`, if it is one of this kind.
+/// Adds the names of a file below `folder`, if it is of this kind.
 fn add<T: Document>(
     text: &str,
     source: &Source,
@@ -201,8 +203,8 @@ fn add<T: Document>(
     Ok(())
 }
 
-/// The kind that a file without any of the keys is assumed to be, so that its mistakes are
-/// reported: that of its folder, and a scenario if it is not below any. Other files belong to a
+/// The assumed kind of a file without any of the keys, so that its mistakes are reported: that of
+/// its folder, or a scenario if the file is in none of these folders. Other files belong to a
 /// scenario.
 fn kind_of_folder(path: &Path, folder: &Path) -> Option<&'static str> {
     let parent = path.parent()?;

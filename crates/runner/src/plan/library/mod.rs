@@ -1,5 +1,5 @@
-//! Scenarios, load profiles and suites: those embedded in the program, those of an overlaying
-//! directory, and any file by its path.
+//! Scenarios, load profiles and suites: embedded in the program, in an overlaying directory, or
+//! given by path.
 
 mod index;
 
@@ -14,12 +14,11 @@ use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 use crate::error::RunnerError;
 use index::Place;
 
-/// The suite of a folder that `gatebench import` made.
+/// The suite in a folder that `gatebench import` wrote.
 const SUITE_FILE: &str = "suite.yaml";
 
-/// Finds scenarios, loads and suites by name or path. The folders of an overlaying directory can be
-/// arranged in any way: the key that a file begins with says what it is, and the key's value is its
-/// name.
+/// Finds scenarios, loads and suites by name or path. An overlaying directory may have any
+/// structure: the first key of a file determines its kind, and the value of the key is its name.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     overlay: Option<PathBuf>,
@@ -35,14 +34,14 @@ pub enum Source {
 }
 
 impl Source {
-    /// Its path, in this program or in the file system.
+    /// The path, in this program or in the file system.
     pub fn path(&self) -> &Path {
         match self {
             Self::Embedded(path) | Self::File(path) => path,
         }
     }
 
-    /// Its folder: as in the repository if it is embedded, else of the file system.
+    /// The folder: as in the repository if it is embedded, otherwise in the file system.
     pub fn folder(&self) -> String {
         let folder = self.path().parent().unwrap_or(Path::new(""));
         folder.display().to_string()
@@ -58,18 +57,18 @@ impl fmt::Display for Source {
     }
 }
 
-/// A file with a name.
+/// A document with its name and origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed<T> {
     /// Its content.
     pub document: T,
     /// Its origin.
     pub source: Source,
-    /// The word that named it: its name, that of its family, or a path.
+    /// The argument that named it: its name, the name of its family, or a path.
     pub word: String,
 }
 
-/// The file that a word on the command line names.
+/// What an argument names.
 pub(crate) enum Named {
     Suite(Box<Listed<Suite>>),
     Scenarios(Vec<Listed<Scenario>>),
@@ -77,7 +76,7 @@ pub(crate) enum Named {
 
 /// A kind of file in the library.
 pub(crate) trait Document: gatebench_config::Document {
-    /// The key that such a file begins with.
+    /// The first key of such a file.
     const KEY: &'static str;
 
     /// The value of that key.
@@ -125,12 +124,13 @@ impl Document for Published {
 }
 
 impl Library {
-    /// A library in which the files of `overlay` add to the embedded ones, or replace them by name.
+    /// A library in which the files of `overlay` are added to the embedded ones, or replace those
+    /// of the same name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
         Self { overlay }
     }
 
-    /// Every scenario known by name, in the order of the names.
+    /// Every scenario that has a name, ordered by name.
     ///
     /// # Errors
     /// A file of the overlaying directory that cannot be read or has mistakes.
@@ -138,34 +138,34 @@ impl Library {
         self.all()
     }
 
-    /// Every load profile known by name.
+    /// Every load profile that has a name.
     ///
     /// # Errors
-    /// As [`Library::scenarios`].
+    /// Like [`Library::scenarios`].
     pub fn loads(&self) -> Result<Vec<Listed<LoadProfile>>, RunnerError> {
         self.all()
     }
 
-    /// Every suite known by name.
+    /// Every suite that has a name.
     ///
     /// # Errors
-    /// As [`Library::scenarios`].
+    /// Like [`Library::scenarios`].
     pub fn suites(&self) -> Result<Vec<Listed<Suite>>, RunnerError> {
         self.all()
     }
 
-    /// Every specification known by name.
+    /// Every specification that has a name.
     ///
     /// # Errors
-    /// As [`Library::scenarios`].
+    /// Like [`Library::scenarios`].
     pub fn specifications(&self) -> Result<Vec<Listed<Specification>>, RunnerError> {
         self.all()
     }
 
-    /// The specifications of these names or paths.
+    /// The specifications with these names or paths.
     ///
     /// # Errors
-    /// An unknown name, or all files with mistakes.
+    /// A name is unknown, or files have mistakes; the error has all of them.
     pub fn specifications_named(
         &self,
         words: &[String],
@@ -173,18 +173,18 @@ impl Library {
         self.find_all(words.iter().map(String::as_str), Path::new(""))
     }
 
-    /// Every published document known by name.
+    /// Every published document that has a name.
     ///
     /// # Errors
-    /// As [`Library::scenarios`].
+    /// Like [`Library::scenarios`].
     pub fn published(&self) -> Result<Vec<Listed<Published>>, RunnerError> {
         self.all()
     }
 
-    /// Finds the published document of a name, an alias or a path.
+    /// Finds a published document by name, alias or path.
     ///
     /// # Errors
-    /// An unknown name, or a file with mistakes.
+    /// The name is unknown, or the file has mistakes.
     pub fn published_of(&self, word: &str) -> Result<Listed<Published>, RunnerError> {
         if !is_path(word) && !self.names::<Published>()?.contains_key(word) {
             let is_it = |it: &Listed<Published>| it.document.aliases.iter().any(|it| it == word);
@@ -195,7 +195,7 @@ impl Library {
         self.find(word, Path::new(""))
     }
 
-    /// The document of a name, or of a path relative to `base`.
+    /// The document with a name, or at a path relative to `base`.
     pub(crate) fn find<T: Document>(
         &self,
         word: &str,
@@ -215,7 +215,7 @@ impl Library {
         }
     }
 
-    /// The documents of a name, of a family, or of a path relative to `base`.
+    /// The documents with a name, of a family, or at a path relative to `base`.
     fn find_each<T: Document>(
         &self,
         word: &str,
@@ -232,7 +232,7 @@ impl Library {
         named(&names, word)
     }
 
-    /// The documents of these words. Mistakes of all files are returned at once.
+    /// The documents that these arguments name. Mistakes of all files are returned together.
     pub(crate) fn find_all<'w, T: Document>(
         &self,
         words: impl IntoIterator<Item = &'w str>,
@@ -253,7 +253,7 @@ impl Library {
         }
     }
 
-    /// The suite or the scenarios that a word on the command line names.
+    /// The suite or the scenarios that an argument names.
     pub(crate) fn find_suite_or_scenarios(&self, word: &str) -> Result<Named, RunnerError> {
         if is_path(word) {
             return open_suite_or_scenarios(Path::new(word));
@@ -273,7 +273,7 @@ impl Library {
         }
     }
 
-    /// Every document of a kind, in the order of the names.
+    /// All documents of a kind, ordered by name.
     fn all<T: Document>(&self) -> Result<Vec<Listed<T>>, RunnerError> {
         let mut all = Vec::new();
         for (name, place) in self.names::<T>()? {
@@ -289,7 +289,7 @@ impl Library {
     }
 }
 
-/// Reports whether a word is a path, not a name.
+/// Reports whether an argument is a path, not a name.
 pub(crate) fn is_path(word: &str) -> bool {
     word.contains('/') || word.starts_with('.') || word.ends_with(".yaml") || word.ends_with(".yml")
 }
@@ -310,8 +310,8 @@ fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     )
 }
 
-/// Returns the names that contain a word, four at most, or else the one that it is most likely a
-/// slip of.
+/// Returns at most four names that contain the word, or otherwise the name of which it is most
+/// likely a misspelling.
 fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     let names = || known.iter().map(String::as_str);
     let containing: Vec<&str> = names().filter(|it| it.contains(word)).take(4).collect();
@@ -321,7 +321,7 @@ fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     }
 }
 
-/// The document of a name, or those of a family, each from the file that has its name now.
+/// The document with a name, or those of a family, each from the file that defines the name.
 fn named<T: Document>(
     names: &BTreeMap<String, Place>,
     word: &str,
@@ -342,7 +342,7 @@ fn named<T: Document>(
     Ok(documents)
 }
 
-/// The document of this name in a file, which may describe several.
+/// The document with this name from a file that may describe several.
 fn open_place<T: Document>(place: &Place, name: &str) -> Result<Vec<Listed<T>>, RunnerError> {
     let mut documents = open::<T>(&place.source, name)?;
     if documents.len() > 1 {
@@ -351,7 +351,7 @@ fn open_place<T: Document>(place: &Place, name: &str) -> Result<Vec<Listed<T>>, 
     Ok(documents)
 }
 
-/// The documents of a file that `word` names.
+/// The documents of the file that `word` names.
 fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, RunnerError> {
     let documents = match source {
         Source::File(path) => read_all(path)?,
@@ -374,9 +374,9 @@ fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, Runn
     Ok(documents.into_iter().map(listed).collect())
 }
 
-/// Opens a file as a suite or as scenarios, by the key that it begins with. A file without such a
-/// key is read as a scenario, whose mistakes then say what is missing. Of a folder, that is the
-/// file `suite.yaml`.
+/// Opens a file as a suite or as scenarios, depending on its first key. A file without such a key
+/// is read as a scenario, so that the mistakes show what is missing. For a folder, the file is
+/// `suite.yaml`.
 fn open_suite_or_scenarios(path: &Path) -> Result<Named, RunnerError> {
     let in_folder = path.join(SUITE_FILE);
     let path = if path.is_dir() { &in_folder } else { path };

@@ -12,17 +12,17 @@ use gatebench_runner::{
 use gatebench_testbed::Launcher;
 use gatebench_testbed::gateway::Catalogue;
 
-/// Two short phases: closed and open.
+/// Two short phases, a closed and an open one.
 pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, measure: 200ms}\n";
 
-/// The same after warm-ups, each of which takes up to two seconds before a gateway.
+/// The same with warm-ups, each of which takes up to two seconds with a gateway.
 pub const WARMED_UP: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
-/// The program that is supervisor, upstream and gateway, which cargo builds next to the tests.
+/// The program that acts as supervisor, upstream and gateway; cargo builds it next to the tests.
 pub fn launcher() -> Launcher {
     let test = std::env::current_exe().unwrap();
     let program = test
@@ -42,7 +42,8 @@ pub fn launcher() -> Launcher {
     }
 }
 
-/// A run moves this process's threads and observes its children, so only one may run at a time.
+/// A run moves this process's threads and observes its child processes, so only one may run at a
+/// time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -64,7 +65,7 @@ impl Bench {
         }
     }
 
-    /// With warm-ups.
+    /// The same with warm-ups.
     pub fn warmed_up() -> Self {
         let bench = Self::new();
         fs::write(bench.path("load.yaml"), WARMED_UP).unwrap();
@@ -79,7 +80,7 @@ impl Bench {
         self.path("run")
     }
 
-    /// A copy of the reference gateway's folder under a name, with its files changed.
+    /// A copy of the reference gateway's folder under this name, with changed files.
     pub fn gateway(&self, name: &str, change: impl Fn(&str, String) -> String) -> String {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
         let folder = self.path(name);
@@ -164,7 +165,7 @@ pub fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// The process that runs this part of the product below a supervisor.
+/// The process below a supervisor that runs this part of the product.
 pub fn part(name: &str) -> Option<u32> {
     let runs = |pid: &u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

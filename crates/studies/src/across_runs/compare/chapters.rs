@@ -1,4 +1,4 @@
-//! Two runs next to each other, or a run and its baseline.
+//! The report of a comparison of two runs, or of a run and its baseline.
 
 use gatebench_report::chapter::{
     Block, Chapter, Document, Entry, Fact, Forms, Head, Line, Lines, MARKDOWN, PAGE, Part, Report,
@@ -15,7 +15,7 @@ use super::facts::{
 };
 use crate::common::facts::Decision;
 
-/// The sections of the method that it rests on.
+/// The sections of docs/METHOD.md that describe the comparison.
 const METHODS: [&str; 2] = ["Comparing runs", "Validity"];
 
 const DIFFERENCES: &str = "What differs besides the figures";
@@ -163,7 +163,7 @@ fn comment(mode: CompareMode, cells: &[&CellFindings]) -> Block {
     Lines::new("", Head::row(heads), cells.iter().map(line)).into()
 }
 
-/// The cells on the page, metric by metric on one axis of ratios.
+/// The cells on the page, grouped by metric on one axis of ratios.
 fn plots(
     mode: CompareMode,
     (at, name): (usize, &str),
@@ -257,7 +257,7 @@ fn title(found: &CompareFindings) -> String {
     format!("{} against {against}", found.candidate.name)
 }
 
-/// The meaning of the intervals, for readers who did not choose the method.
+/// The meaning of the intervals, for readers who do not know the method.
 fn explanation(mode: CompareMode) -> &'static str {
     match mode {
         CompareMode::Blocks => {
@@ -273,7 +273,7 @@ fn explanation(mode: CompareMode) -> &'static str {
     }
 }
 
-/// A cell in words.
+/// The text of a cell.
 struct Row {
     gateway: String,
     metric: String,
@@ -310,7 +310,7 @@ impl Row {
     }
 }
 
-/// A verdict in a word or two; that of a control describes the machine.
+/// The short verdict; that of a control describes the machine.
 fn verdict(found: &CellFindings, mode: CompareMode) -> &'static str {
     match (found.result.verdict, found.control, mode) {
         (Verdict::Better | Verdict::Worse, Some(_), _) => "moved",

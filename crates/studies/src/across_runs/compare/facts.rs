@@ -1,4 +1,4 @@
-//! The comparison of a run with another run, or with several.
+//! The result of comparing a run with another run, or with several.
 
 use gatebench_report::{Unit, Validity};
 use gatebench_stats::{Comparison, Direction, Estimate};
@@ -7,63 +7,63 @@ use serde::Serialize;
 
 use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 
-/// A run against another, or against several.
+/// The result of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareFindings {
     /// The run that is judged.
     pub candidate: RunLine,
     /// The runs that it is compared with, the oldest first.
     pub baseline: Vec<RunLine>,
-    /// The kind of the comparison, with one run or with several.
+    /// Whether the run is compared with one run or with several.
     pub mode: CompareMode,
     /// The metric that decides.
     pub metric: Metric,
     pub decision: Decision,
-    /// Why, in a sentence with its full stop.
+    /// The reason for the decision, as a sentence with its full stop.
     pub text: String,
     /// Notes on the comparison as a whole.
     pub notes: Vec<Sentence>,
-    /// The differences between the runs besides their figures, the gravest first.
+    /// The differences between the runs apart from their figures, the most serious first.
     pub differences: Vec<RunDifference>,
-    /// Every scenario, gateway and metric that both sides have, what decides first.
+    /// Every scenario, gateway and metric that both sides have, the deciding ones first.
     pub cells: Vec<CellFindings>,
 }
 
-/// The kind of a comparison.
+/// The kind of baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompareMode {
-    /// With another, by the blocks of each.
+    /// Another run; the comparison uses the blocks of each.
     Blocks,
-    /// With several others, by the differences among those.
+    /// Several runs; the comparison uses the variation among them.
     Runs,
 }
 
 /// Identifies one of the compared runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunLine {
-    /// Its directory as it was named.
+    /// Its directory, as the user wrote it.
     pub name: String,
     /// Name of the suite.
     pub suite: String,
-    /// When it began.
+    /// When the run began.
     pub created: Timestamp,
-    /// Version of the gatebench that measured.
+    /// The version of gatebench that measured.
     pub gatebench: String,
     /// Blocks of which every trial is on disk.
     pub blocks: u32,
 }
 
-/// Something that differs between the runs.
+/// A difference between the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunDifference {
-    /// The consequence for the comparison.
+    /// Its consequence for the comparison.
     pub weight: Weight,
     /// The name of the difference, as in `version of nginx`.
     pub what: String,
-    /// The run of the baseline; empty if it has no such thing.
+    /// The value in the baseline; empty if the baseline has none.
     pub baseline: String,
-    /// The candidate; empty if it has no such thing.
+    /// The value in the candidate; empty if the candidate has none.
     pub candidate: String,
 }
 
@@ -71,58 +71,58 @@ pub struct RunDifference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
-    /// Nothing may be compared.
+    /// Nothing can be compared.
     Forbids,
     /// A part is left out.
     LeavesOut,
-    /// It may be the reason why figures differ.
+    /// It may be the reason for different figures.
     Caution,
     /// The subject of the comparison: another program, version, folder or setting of a gateway.
     Subject,
-    /// It changes nothing.
+    /// It has no influence on the comparison.
     #[serde(rename = "told")]
     Noted,
 }
 
-/// The purpose of a cell that is not judged.
+/// The kind of a cell that is not judged but shows changes of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
-    /// Program, folder and settings are the same in both: what differs is the machine.
+    /// Program, folder and settings are the same in both runs, so only the machine can differ.
     SameGateway,
     /// There is no gateway.
     #[serde(rename = "floor")]
     Direct,
 }
 
-/// A metric of a gateway in a scenario, on both sides.
+/// A metric of a gateway in a scenario, from both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellFindings {
     pub scenario: String,
     /// Label of the variant.
     pub gateway: String,
-    /// The kind of control that shows changes of the machine; none if the gateway is judged.
+    /// The kind of control, which shows changes of the machine; none if the gateway is judged.
     pub control: Option<Control>,
     /// Name of the phase.
     pub phase: String,
     /// The load: `64 connections`, `5,000 requests/s`.
     pub load: String,
     pub kind: PhaseKind,
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// Unit of the estimates.
     pub unit: Unit,
-    /// Which values are good.
+    /// Whether higher or lower values are better.
     pub direction: Direction,
     /// True for the metric that decides.
     pub primary: bool,
-    /// The smallest effect that matters: 0.02 is two per cent either way.
+    /// The smallest effect that matters: 0.02 is two per cent in either direction.
     pub smallest_effect: f64,
     /// Blocks of the candidate.
     pub candidate: Estimate,
     /// Blocks of the baseline, or the values of its runs.
     pub baseline: Estimate,
-    /// Worst validity of both.
+    /// The worse validity of the two.
     pub validity: Validity,
     /// Ratio, interval and verdict.
     pub result: Comparison,

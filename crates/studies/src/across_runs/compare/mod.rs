@@ -1,4 +1,4 @@
-//! A run against another, or against a baseline of several.
+//! Compares a run with another run, or with a baseline of several.
 
 mod chapters;
 pub mod facts;
@@ -18,8 +18,8 @@ use crate::common::facts::{Aspect, Decision, Sentence};
 use crate::common::metrics::decided_by;
 use facts::{CellFindings, CompareFindings, CompareMode, Control, RunDifference, Weight};
 
-/// A run against another by the blocks of each (Welch). What runs differ by among themselves is not
-/// in its intervals, and that is said.
+/// Compares two runs by the blocks of each (Welch). The intervals do not contain the variation
+/// between runs, and the result states this.
 pub fn compare(
     baseline: &RunSummary,
     candidate: &RunSummary,
@@ -47,8 +47,8 @@ pub fn compare(
     whole(candidate, &[baseline], metric, judged, (differences, notes))
 }
 
-/// A run against several. Those that cannot be compared with it, by machine or load, are left out
-/// and named.
+/// Compares a run with several. Runs of another machine or load cannot be compared; they are left
+/// out and named.
 pub fn compare_with_baseline(
     baseline: &[RunSummary],
     candidate: &RunSummary,
@@ -68,7 +68,7 @@ pub fn compare_with_baseline(
             .as_deref()
             .map(caution),
     );
-    // The latest run is nearest to the present state.
+    // The latest run is closest to the present state.
     let differences = usable
         .into_iter()
         .chain(other)
@@ -95,15 +95,16 @@ pub fn compare_with_baseline(
     found
 }
 
-/// Both sides of a place. The baseline's values are those of its blocks, or of its runs.
+/// Both sides of a place. The baseline has a value for each block, or for each run.
 struct Both {
     own: Candidate,
     other: Side,
-    /// Standard error of a run's logarithm by its own blocks, where the values are those of runs.
+    /// Standard error of a run's logarithm, computed from its blocks, if the baseline has a value
+    /// for each run.
     run_error: f64,
 }
 
-/// Pairs the candidate's geometric mean with that of each run that measured the same.
+/// Pairs the candidate's geometric mean with that of each run that has the same measurement.
 fn among(mut own: Candidate, runs: &[&RunSummary], candidate: &RunSummary) -> Option<Both> {
     let place = &own.place;
     let same = |run: &&&RunSummary| {
@@ -137,7 +138,8 @@ fn among(mut own: Candidate, runs: &[&RunSummary], candidate: &RunSummary) -> Op
     })
 }
 
-/// The root mean square of the standard errors of the runs' mean logarithms, by the blocks of each.
+/// The root mean square of the runs' standard errors, each computed from the logarithms of the
+/// run's blocks.
 fn run_error<'a>(sides: impl Iterator<Item = &'a Side>) -> f64 {
     let square = |side: &Side| -> Option<f64> {
         let logs: Vec<f64> = side.values.iter().map(|value| value.ln()).collect();
@@ -150,8 +152,8 @@ fn run_error<'a>(sides: impl Iterator<Item = &'a Side>) -> f64 {
     (known.iter().sum::<f64>() / known.len().max(1) as f64).sqrt()
 }
 
-/// The deciding metrics are one family, the other metrics another; the controls form families as
-/// well.
+/// The deciding metrics form one family and the other metrics another; the controls form separate
+/// families.
 fn judge(all: Vec<Both>, mode: CompareMode) -> Vec<CellFindings> {
     let family = |it: &Both| (it.own.place.control.is_some(), !it.own.place.primary);
     let mut results: Vec<Option<Comparison>> = vec![None; all.len()];
@@ -185,7 +187,7 @@ fn sides(both: &Both) -> Sides {
 
 fn cell(both: Both, mut result: Comparison, mode: CompareMode) -> CellFindings {
     let Candidate { place, side } = both.own;
-    // Blocks of two runs are not from the same minutes, so a sign test cannot pair them.
+    // Blocks of two runs were not measured in the same minutes, so a sign test cannot pair them.
     let by = |side: &Side| SpoiledBy {
         alone: 0,
         all: side.spoiled,
@@ -289,7 +291,7 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     }
     let judged: Vec<&CellFindings> = match primary().any(|it| it.control.is_none()) {
         true => primary().filter(|it| it.control.is_none()).collect(),
-        // Where nothing was changed, it is the machine that is compared with itself.
+        // If nothing was changed, the comparison is of the machine with itself.
         false => primary()
             .filter(|it| it.control == Some(Control::SameGateway))
             .collect(),

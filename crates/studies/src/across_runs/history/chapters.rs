@@ -1,4 +1,4 @@
-//! The history of a folder of runs.
+//! The report of the history of a folder of runs.
 
 use gatebench_report::axis::Axis;
 use gatebench_report::chapter::{
@@ -12,10 +12,10 @@ use gatebench_report::palette::Palette;
 
 use super::facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 
-/// The sections of the method that it rests on.
+/// The sections of docs/METHOD.md that describe the search.
 const METHODS: [&str; 1] = ["Changes over many runs"];
 
-/// The meaning of a change, for readers who did not choose the method.
+/// The meaning of a change, for readers who do not know the method.
 const EXPLANATION: &str = "A change is one that random orders of the runs hardly show (e-divisive, \
      blocks of runs in any order) at several looks in a row: over all series and all looks \
      together, one is reported by chance in 5 of 100 histories. The direct variant's change is \
@@ -25,12 +25,12 @@ const TRENDS: &str = "Each point is the median of a run's blocks, the line throu
      a thick line is the level between changes. A hollow point was limited by something other than the gateway and \
      is not searched.";
 
-/// Runs that a line of bars shows: the latest.
+/// The largest number of runs in a line of bars, which shows the latest ones.
 const BARS_MAX: usize = 12;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Part of the values' range that stays free above and below them.
+/// The part of the values' range that is left free above and below them.
 const MARGIN: f64 = 0.08;
 
 impl Report for HistoryFindings {
@@ -122,7 +122,7 @@ fn line(series: &SeriesFindings) -> Line {
     Line::new(&*series.gateway, cells)
 }
 
-/// The latest runs as bars between the smallest and the largest of them.
+/// The latest runs as bars, scaled between the smallest and the largest value.
 fn bars(series: &SeriesFindings) -> String {
     let begin = series.points.len().saturating_sub(BARS_MAX);
     let values: Vec<f64> = series.points[begin..].iter().map(|it| it.value).collect();

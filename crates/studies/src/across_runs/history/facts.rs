@@ -1,4 +1,4 @@
-//! The history of gateways over many runs.
+//! The result of a search for changes over many runs.
 
 use gatebench_report::Unit;
 use gatebench_stats::Direction;
@@ -10,7 +10,7 @@ use crate::common::facts::{Metric, Sentence};
 /// The history of a folder of runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct HistoryFindings {
-    /// One sentence per finding, changes to the worse first.
+    /// One sentence for each finding, changes for the worse first.
     pub headlines: Vec<Sentence>,
     /// The runs, the oldest first.
     pub runs: Vec<HistoryRun>,
@@ -18,20 +18,20 @@ pub struct HistoryFindings {
     pub series: Vec<SeriesFindings>,
 }
 
-/// The run behind one point of each series.
+/// A run, to which one point of each series belongs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryRun {
-    /// Its folder.
+    /// Its directory.
     pub dir: String,
-    /// When it began.
+    /// When the run began.
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
-    /// Version of the gatebench that measured.
+    /// The version of gatebench that measured.
     pub gatebench: String,
     /// Blocks of which every trial is on disk.
     pub blocks: u32,
-    /// Why it is in no series; none if it may be.
+    /// Why the run is in no series; none if it may be in one.
     pub left_out: Option<String>,
 }
 
@@ -43,27 +43,26 @@ pub struct SeriesFindings {
     pub gateway: String,
     /// The load: `64 connections`, `5,000 requests/s`.
     pub load: String,
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// Unit of all values.
     pub unit: Unit,
-    /// Which values are good.
+    /// Whether higher or lower values are better.
     pub direction: Direction,
-    /// A digest of machine, load, scenario, engine and size: only runs that share it are in one
-    /// series.
+    /// A digest of machine, load, scenario, load generator and size; all runs of a series share it.
     pub conditions: String,
     /// The runs in order.
     pub points: Vec<SeriesPoint>,
-    /// True if it is long enough to detect a change.
+    /// True if the series is long enough to detect a change.
     pub searched: bool,
-    /// Where it changes.
+    /// The changes of its level.
     pub changes: Vec<SeriesChange>,
 }
 
 /// A run in a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesPoint {
-    /// The run, counted from 0 in the history's order.
+    /// The run, counted from 0 in the order of the history.
     pub run: usize,
     /// Version of the gateway.
     pub version: String,
@@ -74,35 +73,36 @@ pub struct SeriesPoint {
     /// The largest block.
     pub max: f64,
     pub blocks: u32,
-    /// True if something other than the gateway limited it; such a point is shown and not searched.
+    /// True if something other than the gateway limited the value. The point is shown, but not
+    /// searched.
     pub limited: bool,
-    /// The value of the same run's direct variant, whose changes are the machine's.
+    /// The value of the same run's direct variant, which changes only with the machine.
     pub control: Option<f64>,
-    /// Blocks that the gateway spoiled itself. The others may look better for it, so such a point
-    /// is shown and not searched.
+    /// Blocks that the gateway itself spoiled. The other blocks may look better as a result, so the
+    /// point is shown, but not searched.
     pub spoiled: u32,
 }
 
-/// A run from which the level of a series differs, with the sizes before and after.
+/// A change of the level of a series, with the values before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesChange {
-    /// The first point after it, counted from 0 among the series' points.
+    /// The first point after the change, counted from 0 in the series.
     pub at: usize,
-    /// Folder of the first run after it.
+    /// Directory of the first run after the change.
     pub run: String,
-    /// Folder of the last run before it.
+    /// Directory of the last run before the change.
     pub after_run: String,
-    /// Geometric mean from the change before it, or the beginning, up to it.
+    /// Geometric mean from the previous change, or the beginning, to this one.
     pub before: f64,
-    /// Geometric mean from it to the next change, or the end.
+    /// Geometric mean from this change to the next, or to the end.
     pub after: f64,
-    /// Ratio of the two without the direct variant's change.
+    /// Ratio of the two means, without the change of the direct variant.
     pub net: f64,
-    /// Share of random orders that show a change as large.
+    /// Share of random orders that show a change of at least this size.
     pub p: f64,
-    /// Folder of the run that completed the looks needed to report the change.
+    /// Directory of the run that completed the looks required to report the change.
     pub told_with: String,
-    /// True if the figure got worse.
+    /// True if the figure became worse.
     pub worse: bool,
     /// The change as a sentence, with its full stop.
     pub text: String,

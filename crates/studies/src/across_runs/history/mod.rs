@@ -1,5 +1,5 @@
 //! Runs over time: a series for each gateway, scenario and metric under the same conditions, and
-//! where it changes.
+//! the changes of each.
 
 mod chapters;
 pub mod facts;
@@ -20,10 +20,10 @@ use super::{RunSummary, cells, conditions};
 use crate::common::facts::{Metric, Sentence};
 use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 
-/// Share of histories without a change that ever report one, over all their series and looks.
+/// Share of histories without a change that ever report one, over all series and looks.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The fewest runs with which a change can be reported.
+/// The smallest number of runs with which a change can be reported.
 pub const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
 
 /// The entry of a run in the index.
@@ -44,8 +44,8 @@ pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
 
 fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     let found = cells::of(run, run, DecisiveMetric::Cpu).into_iter();
-    // The direct variant has no separate series; its values are the control of the gateways'
-    // series.
+    // The direct variant has no separate series; its values are the controls for the series of the
+    // gateways.
     let (direct, gateways): (Vec<_>, Vec<_>) =
         found.partition(|it| it.place.control == Some(Control::Direct));
     let of_direct = |of: &Place| {
@@ -74,7 +74,7 @@ fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     gateways.into_iter().filter_map(cell).chain(lost).collect()
 }
 
-/// A place of a run, with the blocks that its gateway spoiled, before it has a value.
+/// The entry of a place that has no value because the gateway spoiled blocks of the run.
 fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellEntry> {
     let mut versions = run.findings.run.gateways.iter();
     let version = versions.find(|line| line.variant == place.gateway);
@@ -97,7 +97,7 @@ fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellE
     })
 }
 
-/// The name of a metric or unit in JSON.
+/// The JSON name of a metric or unit.
 fn word(value: impl serde::Serialize) -> Option<String> {
     let json = serde_json::to_value(value).ok()?;
     json.as_str().map(str::to_owned)
@@ -107,7 +107,7 @@ fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(word.into()).ok()
 }
 
-/// Returns the history of a folder of runs; `entries` are the oldest first.
+/// Returns the history of a folder of runs; `entries` begin with the oldest.
 pub fn history(entries: &[RunEntry]) -> HistoryFindings {
     let mut series = collect(entries);
     let long = |it: &SeriesFindings| usable(it).len() >= RUNS_MIN;
@@ -135,11 +135,12 @@ fn run_line(entry: &RunEntry) -> HistoryRun {
     }
 }
 
-/// Series by scenario, gateway and metric. Entries of an unknown version of the index are ignored.
+/// Builds the series by scenario, gateway and metric. Entries of an unknown index version are
+/// ignored.
 fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
-        // A run whose gateway spoiled every block has no value; a sentence names it.
+        // A run whose gateway spoiled every block has no value; a sentence names the run.
         for cell in entry.cells.iter().filter(|cell| cell.blocks > 0) {
             let metric: Option<Metric> = of_word(&cell.metric);
             let unit: Option<Unit> = of_word(&cell.unit);
@@ -178,8 +179,8 @@ fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     found.into_values().collect()
 }
 
-/// Places of the points that may be searched. What a gateway that spoiled blocks did in the others
-/// must not pass for an improvement.
+/// Indexes of the points that are searched. If a gateway spoiled blocks, its other blocks must not
+/// pass for an improvement.
 fn usable(series: &SeriesFindings) -> Vec<usize> {
     let points = series.points.iter().enumerate();
     points
@@ -197,8 +198,8 @@ struct Searched<'a> {
     control: Option<Vec<f64>>,
 }
 
-/// The changes of a series: those of its logarithms, so that factors up and down count alike. The
-/// more series are searched, the rarer a change must be by chance.
+/// Finds the changes in the logarithms of a series, so that factors up and down count equally. The
+/// more series are searched, the less likely by chance a reported change must be.
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);
@@ -223,7 +224,7 @@ fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<Series
 }
 
 impl Searched<'_> {
-    /// The change of an alarm, between the one before it and the one after it.
+    /// The change that belongs to an alarm, between the previous alarm and the next one.
     fn change(&self, start: usize, alarm: &Alarm, end: usize, dirs: &[&str]) -> SeriesChange {
         let (series, points) = (self.series, &self.series.points);
         let means = |of: &[f64]| {
@@ -317,11 +318,11 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     found
 }
 
-/// Spoiled blocks, and all of them, by the number of the run.
+/// The number of spoiled blocks and of all blocks, by the index of the run.
 type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
 
-/// A sentence for each gateway that spoiled blocks of a scenario, with the latest run in which it
-/// did.
+/// Returns a sentence for each gateway that spoiled blocks of a scenario, with the latest run in
+/// which it did.
 fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
     let mut seen: BTreeMap<(&str, &str), SpoiledByRun> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {

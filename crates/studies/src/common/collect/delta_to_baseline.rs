@@ -1,4 +1,4 @@
-//! A gateway's values set next to those of the direct variant and of the null gateway in the same
+//! Relates a gateway's values to those of the direct variant and of the null gateway in the same
 //! block.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn relate_all(
     relations: fn(PhaseKind) -> &'static [Relation],
 ) {
     for scenario in &context.plan.scenarios {
-        // Taken out while the others are changed.
+        // Removed while the others are changed, and inserted again below.
         let cell = (scenario.scenario.clone(), base.to_owned());
         let Some(bases) = values.remove(&cell) else {
             continue;
@@ -57,14 +57,14 @@ fn relate(own: &mut PhaseValues, base: &PhaseValues, relations: &[Relation]) {
     }
 }
 
-/// A figure computed from the value of a gateway and that of a base.
+/// Computes a figure from the value of a gateway and that of a base.
 type Relate = fn(f64, f64) -> f64;
 
-/// Differences are those of two quantiles, and not quantiles of a difference.
+/// A difference of two quantiles, not a quantile of differences.
 const DIFFERENCE: Relate = |own, base| own - base;
 const RATIO: Relate = |own, base| own / base;
 
-/// A metric, and the one that it relates to that of the base.
+/// The resulting metric, the metric that is read from both sides, and how their values are related.
 type Relation = (Metric, Metric, Relate);
 
 const OVER_NULL: &[Relation] = &[
@@ -95,7 +95,7 @@ fn over_direct(kind: PhaseKind) -> &'static [Relation] {
     }
 }
 
-/// Values of the same block; as valid as the worse of the two.
+/// Relates values of the same block. The result is as valid as the less valid of the two.
 fn paired(own: &[BlockValue], direct: &[BlockValue], relate: Relate) -> Vec<BlockValue> {
     let related = own.iter().filter_map(|value| {
         let mut bases = direct.iter().filter(|base| base.value > 0.0);

@@ -1,4 +1,5 @@
-//! One pass over the trials: judge each, take its numbers, add its histograms to the curves.
+//! One pass over the trials that judges each, collects its values, and adds its histograms to the
+//! curves.
 
 mod delta_to_baseline;
 
@@ -27,7 +28,7 @@ pub(crate) struct Collected<'a> {
     pub(crate) trials: Vec<TrialFindings>,
     pub(crate) values: BTreeMap<Cell, Vec<PhaseValues>>,
     pub(crate) reasons: BTreeMap<Cell, Vec<Reason>>,
-    /// Blocks and phases that gateways spoiled themselves.
+    /// Blocks and phases that the gateways themselves spoiled.
     pub(crate) spoiled: BTreeMap<Cell, Vec<SpoiledBlock>>,
     pub(crate) curves: Curves,
     pub(crate) groups: Groups<'a>,
@@ -101,7 +102,7 @@ impl<'a> Collected<'a> {
             self.spoiled.entry(cell).or_default().extend(spoiled);
         }
         let mut found = findings(trial, reasons, &series);
-        // They concern the shares alone: the trial's validity is that of its loads.
+        // These reasons concern only the shares; the trial's validity is that of its loads.
         found.reasons.extend(of_shares);
         self.trials.push(found);
         Ok(())
@@ -160,7 +161,7 @@ impl<'a> Collected<'a> {
     }
 }
 
-/// Reasons of a phase and of the whole trial.
+/// The reasons that concern a phase, including those of the whole trial.
 fn concerning<'a>(reasons: &'a [Reason], phase: &'a str) -> impl Iterator<Item = &'a Reason> {
     reasons
         .iter()

@@ -9,26 +9,26 @@ use super::{Metric, PhaseKind, ScenarioFindings, SpoiledBlocks};
 /// Two gateways on one metric, block by block.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonFindings {
-    /// Label of the variant that is judged: the one that the plan names first.
+    /// Label of the judged variant: the one that the plan names first.
     pub candidate: String,
-    /// Label of the variant it is compared with.
+    /// Label of the variant that it is compared with.
     pub baseline: String,
     /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// True for the metric that decides: CPU per request.
     pub primary: bool,
-    /// Which values are good.
+    /// Whether higher or lower values are better.
     pub direction: Direction,
-    /// The smallest effect that matters: 0.02 is two per cent either way.
+    /// The smallest effect that matters: 0.02 is two per cent in either direction.
     pub smallest_effect: f64,
     /// Blocks in which neither side is invalid for the metric.
     pub blocks: Vec<u32>,
-    /// Worst validity among them.
+    /// Worst validity among these blocks.
     pub validity: Validity,
-    /// Missing blocks that a side spoiled; they count against it.
+    /// Missing blocks that count against the side that spoiled them.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     /// Ratio, interval and verdict.
@@ -38,12 +38,12 @@ pub struct ComparisonFindings {
 }
 
 impl ComparisonFindings {
-    /// The load that the metric was compared at, in a scenario.
+    /// The load of a scenario at which the metric was compared.
     pub(crate) fn load<'a>(&'a self, scenario: &'a ScenarioFindings) -> &'a str {
         scenario.load(&self.phase).unwrap_or(&self.phase)
     }
 
-    /// The number of blocks that were paired; marked where some of them are limited.
+    /// The number of paired blocks, marked if some of them are limited.
     pub(crate) fn counted_blocks(&self) -> String {
         format!("{}{}", self.blocks.len(), self.validity.mark())
     }

@@ -5,22 +5,22 @@ use serde::Serialize;
 
 use super::PhaseKind;
 
-/// A percentile curve, down to the last percentile that at least 10 values lie beyond.
+/// A percentile curve, up to the last percentile beyond which at least 10 values lie.
 #[derive(Clone, Debug, Serialize)]
 pub struct PercentileCurve {
     /// Label of the variant.
     pub variant: String,
     /// Name of the phase.
     pub phase: String,
-    /// Its kind; curves of closed phases are latency at saturation and labelled so.
+    /// The kind of the phase. A curve of a closed phase is labelled as latency at saturation.
     pub kind: PhaseKind,
     /// The metric that is plotted.
     pub metric: CurveMetric,
-    /// Title of the curve for a legend.
+    /// The title of the curve in a legend.
     pub label: String,
-    /// Values in the merged histogram.
+    /// The number of values in the merged histogram.
     pub samples: u64,
-    /// The last percentile that may be printed, in 0 to 100.
+    /// The highest percentile that may be printed, from 0 to 100.
     pub trusted_percentile: f64,
     /// Blocks that were merged: those that are not invalid for latency.
     pub blocks: Vec<u32>,
@@ -47,7 +47,7 @@ pub enum CurveMetric {
 /// A point of a percentile curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// In 0 to 100.
+    /// The percentile, from 0 to 100.
     pub percentile: f64,
     /// Value at this percentile.
     pub latency_ns: u64,

@@ -1,4 +1,4 @@
-//! Parts of a scenario with figures of their own: its groups, their routes, and the figures of an
+//! Parts of a scenario with separate figures: its groups, their routes, and the figures of an
 //! external load generator.
 
 use gatebench_report::Validity;
@@ -16,9 +16,9 @@ pub struct GroupFindings {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// Its part of the phase's load in words: `16 connections`.
+    /// Its share of the phase's load as text: `16 connections`.
     pub load: String,
-    /// Completed trials in which it was.
+    /// The number of completed trials that have it.
     pub trials: u32,
     /// The figures of its requests.
     pub figures: PartFigures,
@@ -28,8 +28,8 @@ pub struct GroupFindings {
     pub rate_per_second: PartEstimate,
 }
 
-/// The figures of a part of a load. Counts are sums over all completed trials, the
-/// invalid ones too.
+/// The figures of a part of a load. Counts are sums over all completed trials, including invalid
+/// ones.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PartFigures {
     /// Requests with a whole response.
@@ -46,12 +46,12 @@ pub struct PartFigures {
     pub response_p99_ns: PartEstimate,
 }
 
-/// A number of a part of a load over the blocks that may be used for it.
+/// A value of a part of a load, over the blocks that are usable for it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartEstimate {
-    /// Median and range; none if no block has the number, or none of them may be used.
+    /// Median and range; none if no block has the value, or no block is usable.
     pub estimate: Option<Estimate>,
-    /// Worst validity among the blocks in the estimate; `Invalid` where none may be used.
+    /// Worst validity among the blocks in the estimate; `Invalid` if none is usable.
     pub validity: Validity,
 }
 
@@ -71,15 +71,15 @@ pub struct SlowestRoutes {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// The measure by which they are the slowest.
+    /// The figure by which they are ranked.
     pub by: Slowness,
-    /// Routes of which these are the slowest.
+    /// The number of routes from which these were chosen.
     pub total: usize,
     /// The slowest first.
     pub routes: Vec<RouteFindings>,
 }
 
-/// The figure that ranks routes: the highest of these that all routes have.
+/// The figure that ranks routes: the first of these that all routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowness {
@@ -98,7 +98,7 @@ pub struct RouteFindings {
     pub group: String,
     /// Name of the request.
     pub route: String,
-    /// The figures of its requests. Requests without a response count in the times with the time
+    /// The figures of its requests. For requests without a response, the times include the time
     /// waited.
     pub figures: PartFigures,
 }
@@ -110,9 +110,9 @@ pub struct ExternalResults {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// Name of the engine.
+    /// Name of the load generator.
     pub engine: String,
-    /// Trials in which it reported something.
+    /// Trials in which it reported such results.
     pub trials: u32,
     /// Its checks, by name.
     pub checks: Vec<ExternalCheckResult>,
@@ -120,16 +120,16 @@ pub struct ExternalResults {
     pub thresholds: Vec<ExternalThresholdResult>,
     /// The groups of the user's script.
     pub groups: Vec<String>,
-    /// Its further metrics, by name and statistic.
+    /// Its additional metrics, by name and statistic.
     pub metrics: Vec<ExternalMetricResult>,
 }
 
 /// A check of an external load generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExternalCheckResult {
-    /// Its name, with the groups it lies in.
+    /// The name, with the groups that contain the check.
     pub name: String,
-    /// The number of times that it held; none if the generator counts failures only.
+    /// The number of times that it held; none if the load generator counts only failures.
     pub passed: Option<u64>,
     /// The number of times that it failed.
     pub failed: u64,
@@ -138,7 +138,7 @@ pub struct ExternalCheckResult {
 /// A threshold of a user's script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExternalThresholdResult {
-    /// As it is written in the script.
+    /// The threshold as it is written in the script.
     pub name: String,
     /// Trials in which it held.
     pub held: u32,
@@ -150,16 +150,16 @@ pub struct ExternalThresholdResult {
 #[derive(Clone, Debug, Serialize)]
 pub struct ExternalMetricResult {
     pub name: String,
-    /// Which statistic of it, as in `p(95)`.
+    /// The statistic, as in `p(95)`.
     pub statistic: String,
     /// Median and range over the trials.
     pub estimate: Estimate,
 }
 
 impl ScenarioFindings {
-    /// The names of the groups to show with room for `most`, in the scenario's
-    /// order: all, or else those with failures first, then those with the highest 99th percentile
-    /// (or mean, if one has no percentile) of any variant and phase.
+    /// The names of at most `most` groups to show, in the scenario's order. If not all fit, groups
+    /// with failures come first, then those with the highest 99th percentile in any variant and
+    /// phase (or the highest mean, if a group has no percentile).
     pub fn foremost_groups(&self, most: usize) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for found in &self.groups {

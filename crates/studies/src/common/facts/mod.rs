@@ -1,4 +1,4 @@
-//! The facts about trials and scenarios, of which the results of studies are made.
+//! The facts about trials and scenarios from which the results of studies are computed.
 
 mod comparison;
 mod curve;

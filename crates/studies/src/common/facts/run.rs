@@ -1,10 +1,10 @@
-//! The run in general.
+//! General facts about the run.
 
 use gatebench_model::Placement;
 use gatebench_store::{Status, Timestamp};
 use serde::Serialize;
 
-/// Which run it was.
+/// Identifies the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFacts {
     /// Name of the suite.
@@ -14,11 +14,11 @@ pub struct RunFacts {
     pub created: Timestamp,
     /// The status of the run.
     pub status: Status,
-    /// Version of the gatebench that measured.
+    /// The version of gatebench that measured.
     pub gatebench: String,
     /// The event loop's backend, or an external load generator with its version.
     pub engine_backend: String,
-    /// Seed of the order.
+    /// The seed of the random order.
     pub seed: u64,
     /// True if it only tested that everything works.
     pub is_smoke: bool,
@@ -27,9 +27,9 @@ pub struct RunFacts {
     pub blocks_complete: u32,
     /// Trials of the plan.
     pub trials_planned: u32,
-    /// Trials on disk, failed and not supported ones included.
+    /// Trials on disk, including failed and not supported ones.
     pub trials_finished: u32,
-    /// Which cores did what.
+    /// The cores of each component.
     pub placement: Placement,
     /// The command line that repeats the run, quoted for a shell.
     pub command: String,
@@ -42,10 +42,10 @@ pub struct RunFacts {
 pub struct GatewayLine {
     /// Label of the variant.
     pub variant: String,
-    /// The name people know.
+    /// The name for people.
     pub title: String,
     pub version: String,
-    /// The program, absolute.
+    /// The absolute path of the program.
     pub binary: String,
     /// SHA-256 of the program in lower-case hex.
     pub sha256: String,

@@ -11,9 +11,9 @@ pub struct Sentence {
     pub text: String,
     /// Its weight.
     pub tone: Tone,
-    /// The scenario it is about; none for the whole run.
+    /// The scenario that it concerns; none for the whole run.
     pub scenario: Option<String>,
-    /// The variant it is about; none for more than one.
+    /// The variant that it concerns; none for more than one.
     pub variant: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl From<&Sentence> for Fact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// The candidate is better or not changed, in every scenario.
+    /// The candidate is better or unchanged in every scenario.
     Fine,
     /// The candidate is worse in a scenario.
     Worse,
@@ -52,7 +52,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The tone of the sentence that states it.
+    /// The tone of the sentence that states the decision.
     pub(crate) fn tone(self) -> Tone {
         match self {
             Self::Fine => Tone::Plain,
@@ -61,7 +61,7 @@ impl Decision {
         }
     }
 
-    /// The sign of it in a pull request.
+    /// The symbol for the decision in a pull request.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::Fine => "✅",

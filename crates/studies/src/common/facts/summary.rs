@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Metric;
 
-/// The first screen: a few figures, one sentence on what they mean, and one on how far to trust
+/// The first screen: a few figures, a sentence on their meaning, and a sentence on how far to trust
 /// them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScenarioSummary {
@@ -13,21 +13,22 @@ pub struct ScenarioSummary {
     pub columns: Vec<SummaryColumn>,
     /// Labels of the variants, the gateway that costs least first.
     pub order: Vec<String>,
-    /// Which gateway costs least, and by how much; or why that is not decided.
+    /// States which gateway costs least and by how much, or why that is not decided.
     pub meaning: String,
-    /// A caution if the sentence leaves open which gateway costs least.
+    /// A caution if it is not decided which gateway costs least.
     pub tone: Tone,
-    /// The grounds of the sentence, and the limits of the figures.
+    /// The grounds for that statement, and the limits of the figures.
     pub trust: String,
 }
 
 /// A figure of the summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryColumn {
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// Name of the phase in which it was measured.
     pub phase: String,
-    /// The gateway that verdicts find better than each other one; none without these verdicts.
+    /// The gateway that, by the verdicts, is better than every other one; none without such
+    /// verdicts.
     pub best: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The table of a scenario: rows, metrics, blocks.
+//! The table of a scenario: rows, metrics and blocks.
 
 use gatebench_model::Variant;
 use gatebench_report::{Unit, Validity};
@@ -10,40 +10,41 @@ use super::{
     ScenarioSummary, Sentence, SlowestRoutes, SpoiledBlock, WireFindings,
 };
 
-/// Everything that the variants of one scenario have in common, and a table for each phase.
+/// The facts that the variants of a scenario share, and a table for each phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScenarioFindings {
     pub name: String,
     pub title: String,
-    /// The first screen; none for a run that was made for another study than measuring.
+    /// The first screen; none if the run was made for a study other than measuring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<ScenarioSummary>,
     /// The loads, in order.
     pub phases: Vec<PhaseLine>,
-    /// One row per variant, in the plan's order (the direct variant where the plan put it).
+    /// One row per variant, in the plan's order, which includes the direct variant.
     pub rows: Vec<VariantRow>,
-    /// The null gateway's, where it was measured.
+    /// The row of the null gateway, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null: Option<VariantRow>,
-    /// The groups by phase, variant and the scenario's order; empty if there is but one.
+    /// The groups by phase and variant, in the scenario's order; empty if there is only one.
     pub groups: Vec<GroupFindings>,
     /// The slowest routes of each phase and variant; empty if no group has several.
     pub routes: Vec<SlowestRoutes>,
-    /// Figures of an external load generator besides those in the rows, by phase and variant.
+    /// Figures of an external load generator in addition to those in the rows, by phase and
+    /// variant.
     #[serde(rename = "told")]
     pub external_results: Vec<ExternalResults>,
-    /// The facts on the wire, a row for each variant that was measured.
+    /// The facts on the wire, a row for each measured variant.
     pub wire: Vec<WireFindings>,
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
-    /// Every pair of gateways on every metric that can be compared, the primary one first; empty
-    /// where the run has too few blocks for a verdict.
+    /// Every pair of gateways on every metric that can be compared, the primary one first; empty if
+    /// the run has too few blocks for a verdict.
     pub comparisons: Vec<ComparisonFindings>,
-    /// The findings of this scenario, a subset of the headlines and more.
+    /// The findings of this scenario: some of the headlines, and further sentences.
     pub sentences: Vec<Sentence>,
 }
 
-/// A load in words.
+/// A load as text.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseLine {
     /// Name of the phase.
@@ -54,18 +55,18 @@ pub struct PhaseLine {
     pub label: String,
 }
 
-/// Who decides when a request is sent.
+/// What decides when a request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
-    /// A response triggers the next request: measures capacity.
+    /// The response to the previous request; such a load measures capacity.
     Closed,
-    /// Users think after each response and set the pace: measures the load of that many users.
+    /// The users, who think after each response; such a load measures the work for that many users.
     Paced,
-    /// The clock does: measures latency.
+    /// The clock; such a load measures latency.
     Open,
-    /// Either, while the other gateways of the block have the same load: measures CPU time at the
-    /// same time.
+    /// Either of these, while the other gateways of the block have the same load; such a load
+    /// measures CPU time in the same seconds.
     SideBySide,
 }
 
@@ -74,16 +75,16 @@ pub enum PhaseKind {
 pub struct VariantRow {
     /// Label.
     pub variant: String,
-    /// The part between engine and upstream.
+    /// What is between load generator and upstream.
     pub kind: Variant,
     /// The status of its trials.
     pub status: RowStatus,
     /// Worst validity of its completed trials; none without one.
     pub validity: Option<Validity>,
-    /// Why it is not valid, each reason once, the worst first.
+    /// Why it is not valid: each reason once, the worst first.
     pub reasons: Vec<Reason>,
-    /// Blocks that it spoiled itself, and phases of them; they count against it where gateways are
-    /// compared.
+    /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
+    /// comparisons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spoiled: Vec<SpoiledBlock>,
     /// The measured metrics, by phase.
@@ -91,7 +92,7 @@ pub struct VariantRow {
 }
 
 impl VariantRow {
-    /// A metric in the first phase of a kind that has it.
+    /// A metric in the first phase of this kind that has it.
     pub fn metric(&self, kind: PhaseKind, metric: Metric) -> Option<&MetricFindings> {
         self.metrics
             .iter()
@@ -164,7 +165,7 @@ pub enum RowStatus {
     Measured,
     /// The gateway lacks policies of the scenario.
     NotSupported {
-        /// Words of the policies.
+        /// The names of the policies.
         policies: Vec<String>,
     },
     /// No trial was completed, and at least one failed.
@@ -174,7 +175,7 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// Why nothing was measured, for the place of the cells; none if something was.
+    /// Why nothing was measured, in place of the cells; none if something was measured.
     pub(crate) fn absence(&self) -> Option<String> {
         match self {
             Self::Measured => None,
@@ -193,23 +194,23 @@ pub struct MetricFindings {
     /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// Unit of all values.
     pub unit: Unit,
-    /// Median and range over the blocks that are not invalid for this metric; none if there is
-    /// no such block.
+    /// Median and range over the blocks that are not invalid for this metric; none if there is no
+    /// such block.
     pub estimate: Option<Estimate>,
     /// Worst validity among the blocks in the estimate; `Invalid` if there is no estimate.
     pub validity: Validity,
-    /// The blocks, in order, the invalid ones too.
+    /// All blocks in order, including invalid ones.
     pub blocks: Vec<BlockValue>,
 }
 
 /// One block of a metric.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockValue {
-    /// Block, from 1.
+    /// Number of the block, from 1.
     pub block: u32,
     pub trial: u32,
     /// The value, in the metric's unit.
@@ -224,28 +225,28 @@ pub struct BlockValue {
 pub enum Metric {
     /// Responses per second of the measurement.
     Throughput,
-    /// Throughput over the direct variant's in the same block.
+    /// Throughput divided by that of the direct variant in the same block.
     #[serde(rename = "throughput_of_floor")]
     ThroughputOfDirect,
-    /// Completed over intended, in an open load.
+    /// Completed requests divided by intended ones, in an open load.
     AchievedRate,
-    /// Responses per second of CPU time of the gateway: the throughput of a core that it has to
-    /// itself.
+    /// Responses per second of the gateway's CPU time: the throughput of a core that the gateway
+    /// has to itself.
     ThroughputPerCore,
     /// CPU time of the gateway's process tree per request.
     GatewayCpuPerRequest,
-    /// Busy time of the gateway's cores per request, from any process, including softirq,
-    /// interrupts and kernel threads. Only if nothing else of the run uses these cores.
+    /// Busy time of the gateway's cores per request, caused by any process, softirq, interrupts or
+    /// kernel threads. Only available if nothing else of the run uses these cores.
     GatewayCoreBusyPerRequest,
-    /// Of that, softirq.
+    /// The part of the busy time that is softirq.
     GatewayCoreSoftirqPerRequest,
-    /// CPU time of the engine per request.
+    /// CPU time of the load generator per request.
     EngineCpuPerRequest,
     /// CPU time of the upstream per request.
     UpstreamCpuPerRequest,
-    /// CPU time of the gateway over wall time: cores busy.
+    /// CPU time of the gateway divided by wall time: the number of busy cores.
     GatewayCores,
-    /// The latency that the variant adds, request by request: median.
+    /// The latency that the variant adds to each request: median.
     AddedP50,
     /// The same, 90th percentile.
     AddedP90,
@@ -273,30 +274,32 @@ pub enum Metric {
     AddedP50OverNull,
     /// The same for the 99th percentiles.
     AddedP99OverNull,
-    /// The lateness of requests when they left: 99th percentile.
+    /// Actual minus intended send: 99th percentile.
     LatenessP99,
-    /// Most anonymous resident memory of the gateway.
+    /// The largest anonymous resident memory of the gateway.
     GatewayRssAnonMax,
     /// From the start of the gateway to readiness.
     GatewayStart,
-    /// Requests without a correct response from the second of a change on.
+    /// Requests without a correct response, from the second of a change on.
     ChangeErrors,
-    /// Those, and responses slower than the slowest before the change.
+    /// These requests, and responses slower than the slowest before the change.
     ChangeAffected,
-    /// The longest response time from the second of a change on.
+    /// The longest response time, from the second of a change on.
     ChangeWorst,
     /// From a change, or the end of a failure, to the first second that is like those before it:
-    /// without a failure, and with a 99th percentile that is not above that of every second before.
-    /// None if there is no such second.
+    /// without failed requests, and with a 99th percentile not above the highest of the seconds
+    /// before. None if there is no such second.
     ChangeRecovery,
-    /// From a change of the configuration until a new connection was served by it.
+    /// From a change of the configuration until the gateway applies it to a new connection.
     ChangeEffective,
-    /// Of the requests that targets saw while one was ill, the share that went to that one.
+    /// The share of requests that went to the failing target, of all requests that targets received
+    /// during the failure.
     FailureShare,
-    /// Requests that targets saw beyond those that were sent, in a phase in which one was ill.
+    /// Requests that targets received minus requests that were sent, in a phase with a failing
+    /// target.
     FailureSentAgain,
-    /// The latency that the gateway added in the whole seconds of the failure, 99th percentile. The
-    /// time that the failing target took is not in it.
+    /// The latency that the gateway added in the whole seconds of the failure: 99th percentile. It
+    /// excludes the time that the failing target took.
     FailureAdded,
     /// Requests without a response.
     Errors,
@@ -307,8 +310,8 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The title, the unit, and the aspect that must be valid for the metric to be valid; a mere
-    /// count has no such aspect.
+    /// The title, the unit, and the aspect on which the metric's validity depends; a mere count
+    /// depends on none.
     fn facts(self) -> (&'static str, (Unit, Option<Aspect>)) {
         use Metric as M;
         let rate = (Unit::RequestsPerSecond, Some(Aspect::Throughput));
@@ -367,7 +370,7 @@ impl Metric {
         }
     }
 
-    /// Its title in sentences, tables and legends.
+    /// The title in sentences, tables and legends.
     pub fn title(self) -> &'static str {
         self.facts().0
     }

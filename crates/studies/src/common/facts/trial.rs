@@ -1,4 +1,4 @@
-//! The trials: judged, missing, failed, second by second.
+//! The trials: judged, missing or failed, and their seconds.
 
 use gatebench_report::Validity;
 use gatebench_store::Timestamp;
@@ -20,11 +20,11 @@ pub struct TrialFindings {
     /// When it began.
     pub started: Timestamp,
     pub duration_ns: u64,
-    /// Its outcome in a word or two: `completed`, `not supported`, `failed`, `interrupted`.
+    /// Its outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
     pub outcome: String,
-    /// Worst of its reasons.
+    /// The worst validity of its reasons.
     pub validity: Validity,
-    /// Why; empty for a valid one.
+    /// The reasons why it is not valid; empty if it is valid.
     pub reasons: Vec<Reason>,
     pub warnings: Vec<String>,
     /// Its phases with their seconds.
@@ -37,13 +37,13 @@ pub struct TimelinePhase {
     /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
-    /// Begin of the measurement, counted from the trial's begin.
+    /// The beginning of the measurement, counted from that of the trial.
     pub began_ns: u64,
     /// Seconds in order.
     pub seconds: Vec<TimelineSecond>,
 }
 
-/// A second of a phase. What was not sampled is absent.
+/// A second of a phase. Values that were not sampled are absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimelineSecond {
     /// Second of the measurement, from 0.
@@ -60,7 +60,7 @@ pub struct TimelineSecond {
     pub gateway_cores: Option<f64>,
     /// Anonymous resident memory of the gateway.
     pub gateway_rss_anon_bytes: Option<u64>,
-    /// Cores that the engine kept busy.
+    /// Cores that the load generator kept busy.
     pub engine_cores: Option<f64>,
     /// Cores that the upstream kept busy.
     pub upstream_cores: Option<f64>,
@@ -84,11 +84,11 @@ pub struct Failure {
     pub block: u32,
     pub scenario: String,
     pub variant: String,
-    /// Whose fault it is, in words.
+    /// The culprit, as text.
     pub culprit: String,
     /// The cause of the failure.
     pub reason: String,
     pub remedy: String,
-    /// The phase it happened in.
+    /// The phase in which it happened.
     pub phase: Option<String>,
 }

@@ -3,16 +3,16 @@
 use gatebench_report::Validity;
 use serde::Serialize;
 
-/// Why something is limited or invalid.
+/// A reason why figures are limited or invalid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reason {
     /// The gate that tripped.
     pub gate: Gate,
     /// Its severity.
     pub validity: Validity,
-    /// The aspects that it spoils; the others remain valid.
+    /// The aspects that it affects; the others remain valid.
     pub spoils: Vec<Aspect>,
-    /// The phase; none for the whole trial.
+    /// The phase that it concerns; none for the whole trial.
     pub phase: Option<String>,
     /// The observation, as a sentence with its numbers and full stop.
     pub message: String,
@@ -39,15 +39,15 @@ pub enum Aspect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
-    /// Engine CPU near its share.
+    /// The load generator used nearly all of its CPU share.
     EngineSaturated,
     /// The load generator waited for its core.
     EngineWaited,
-    /// Requests left late.
+    /// Requests were sent late.
     EngineLate,
     /// Requests waited for a free connection while the gateway held all of them.
     ConnectionsHeld,
-    /// Throughput near that of the upstream alone.
+    /// Throughput was close to that of the upstream alone.
     #[serde(rename = "upstream_near_floor")]
     UpstreamNearDirect,
     /// Arrivals were dropped.
@@ -85,13 +85,13 @@ pub enum Gate {
     SteadinessUntested,
     /// A closed load did not saturate the gateway.
     GatewayNotSaturated,
-    /// Percentiles, means and rates contradict each other.
+    /// The figures are impossible by the rules of `gatebench audit`.
     Inconsistent,
-    /// The figures are ones that `gatebench audit` calls impossible in a published table.
+    /// The upstream received requests more than once.
     CannotBeTrue,
     /// The upstream saw requests more than once.
     Retries,
-    /// The gateway does not keep its connections to the upstream.
+    /// The other side closes the connections of clients.
     UpstreamConnections,
     /// Clients' connections are closed from the other side.
     ClientConnections,
@@ -99,11 +99,11 @@ pub enum Gate {
     UpstreamVersion,
     /// The gateway writes a log that the scenario does not require, or lacks one that it requires.
     AccessLog,
-    /// Not all of the gateway's workers worked.
+    /// Some of the gateway's workers did hardly any work.
     Workers,
     /// Responses did not come from the upstream.
     NeverReachedUpstream,
-    /// Times of the upstream were stripped.
+    /// The upstream's times were removed from responses.
     HeaderStripped,
     /// Values beyond the histogram's range.
     Clamped,
@@ -114,17 +114,17 @@ pub enum Gate {
 /// The cause of an unusable block.
 #[derive(Clone, Copy)]
 pub(crate) enum Blame {
-    /// The gateway, whatever the machine did: it gave wrong responses, or ended.
+    /// The gateway, whatever the machine did: it sent wrong responses, or ended.
     Gateway,
     /// The gateway, unless something else kept requests waiting at the same time.
     GatewayAlone,
-    /// The machine, the instrument, or whoever interrupted the run. The outcome of a trial that was
-    /// not completed names its own culprit.
+    /// The machine, the load generator or upstream, or whoever interrupted the run. The outcome of
+    /// a trial that was not completed names its own culprit.
     Other,
 }
 
 impl Gate {
-    /// The gate in a few words, and the cause of the blocks that it makes unusable.
+    /// The short name of the gate, and the cause of the blocks that it makes unusable.
     fn facts(self) -> (&'static str, Blame) {
         use Blame::{Gateway, GatewayAlone, Other};
         match self {
@@ -177,31 +177,31 @@ impl Gate {
     }
 }
 
-/// An unusable block of a gateway, or a phase of it, that the gateway itself spoiled.
+/// A block, or a phase of it, that is unusable because the gateway itself spoiled it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpoiledBlock {
-    /// Block, from 1.
+    /// Number of the block, from 1.
     pub block: u32,
     pub trial: u32,
     /// The phase; none for the whole trial.
     pub phase: Option<String>,
     /// The gate that tripped.
     pub gate: Gate,
-    /// The aspects of the block without a value.
+    /// The aspects for which the block has no value.
     pub spoils: Vec<Aspect>,
-    /// True if the gateway certainly was the cause; false if a request was lost while the machine
-    /// or the engine was disturbed as well.
+    /// True if the gateway certainly was the cause; false if the machine or the load generator was
+    /// also disturbed when a request was lost.
     pub is_certain: bool,
 }
 
 /// The blocks of a comparison that one of its sides spoiled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledSide {
-    /// Blocks that it spoiled or may have spoiled itself.
+    /// Blocks that it spoiled or may have spoiled.
     pub blocks: Vec<u32>,
-    /// Of these, the ones that it certainly spoiled and in which the other side has a value.
+    /// The blocks that it certainly spoiled and in which the other side has a value.
     pub alone: Vec<u32>,
-    /// Of these, the ones in which machine or engine were disturbed as well.
+    /// The blocks in which machine or load generator were also disturbed.
     pub uncertain: Vec<u32>,
     /// The gates that tripped.
     pub gates: Vec<Gate>,
@@ -210,9 +210,9 @@ pub struct SpoiledSide {
 /// Blocks of a comparison that count against the side that spoiled them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledBlocks {
-    /// By the side that is judged.
+    /// Spoiled by the judged side.
     pub candidate: SpoiledSide,
-    /// By the side that it is compared with.
+    /// Spoiled by the side that it is compared with.
     pub baseline: SpoiledSide,
 }
 

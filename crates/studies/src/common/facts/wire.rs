@@ -1,8 +1,8 @@
-//! The facts on the wire that were equal between gateways, and those that were not, as counted.
+//! The facts on the wire that are equal between gateways, and those that differ, as counted.
 
 use serde::Serialize;
 
-/// The facts on the wire of a scenario at a variant, over all completed trials.
+/// The facts on the wire for a variant in a scenario, over all completed trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct WireFindings {
     /// Label of the variant.
@@ -10,23 +10,23 @@ pub struct WireFindings {
     /// True for the direct variant.
     #[serde(rename = "is_floor")]
     pub is_direct: bool,
-    /// The facts that were counted or tried, in the order of [`WireName::ALL`].
+    /// The facts that were counted or tested, in the order of [`WireName::ALL`].
     pub facts: Vec<WireFact>,
 }
 
-/// One thing that was counted or tried.
+/// A fact that was counted or tested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WireFact {
     pub name: WireName,
-    /// As a number, where it is one.
+    /// The value as a number, if it is one.
     pub value: Option<f64>,
-    /// In words.
+    /// As text.
     pub text: String,
     /// True if it differs from the other gateways, or from the expected value.
     pub differs: bool,
 }
 
-/// A fact that is counted or tried on the wire.
+/// A fact that is counted or tested on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WireName {
@@ -40,7 +40,7 @@ pub enum WireName {
     HeadBytes,
     /// Bytes of a request's body at the upstream.
     BodyBytes,
-    /// Requests that the upstream saw more than once.
+    /// Requests that the upstream received more than once.
     Retries,
     /// The upstream receives the first part of a request before its last byte is sent.
     PassesRequests,
@@ -56,7 +56,7 @@ pub enum WireName {
 }
 
 impl WireName {
-    /// All of them, in the order of the report.
+    /// All facts, in the order of the report.
     pub const ALL: [Self; 12] = [
         Self::UpstreamVersion,
         Self::RequestsPerUpstreamConnection,

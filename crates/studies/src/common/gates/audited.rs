@@ -1,8 +1,8 @@
-//! Judges the program's own figures by the rules by which `gatebench audit` judges others'.
+//! Judges gatebench's own figures by the rules of `gatebench audit`.
 //!
-//! Each phase is written as the rows that a report would print, to more digits, and judged by the
-//! same rules. Only what is impossible counts here: what merely misleads (a closed loop's mean,
-//! say) the reports label.
+//! Each phase is written as the rows that a report would print, with more digits, and judged by the
+//! same rules. Only impossible figures count here; the reports label merely misleading ones, such
+//! as the mean of a closed loop.
 
 use gatebench_audit::{Finding, Severity, audit_rows};
 use gatebench_model::{Shape, Variant};
@@ -16,17 +16,17 @@ use crate::common::digest::metric_word;
 use crate::common::facts::{CurveMetric, Gate, Reason};
 use crate::common::loads;
 
-/// CPU time is read at ticks of the scheduler; in a shorter window they are too large a part of it.
+/// CPU time is counted in ticks of the scheduler, which are too coarse for a shorter window.
 const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;
 
-/// Percentiles that are compared with each other, even if too few samples lie beyond them to print
-/// them.
+/// Percentiles that are compared with each other, even if too few samples lie beyond them for a
+/// report.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
-/// A table that cannot be true.
+/// Finds a figure that cannot be true.
 pub(super) fn cannot_be_true(view: &View) -> Option<Reason> {
     let phase = view.phase;
-    // Where sums and histograms disagree, that is said already.
+    // If sums and histograms disagree, another gate reports that.
     let agreeing = percentiles_and_sums(view).is_none();
     let metrics = METRICS.iter().filter(|_| agreeing);
     let mut tables: Vec<Sheet> = metrics.filter_map(|it| times(view, *it)).collect();
@@ -77,7 +77,8 @@ impl Sheet {
     }
 }
 
-/// Mean and percentiles of a metric; of a closed load's response time also the requests in flight.
+/// Mean and percentiles of a metric; for the response time of a closed load, also the requests in
+/// flight.
 fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     let phase = view.phase;
     let sum = exact(view, metric).filter(|sum| sum.count > 0 && sum.clamped == 0)?;
@@ -86,15 +87,16 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
         "mean ns",
         format!("{:.1}", sum.sum_ns as f64 / sum.count as f64),
     );
-    // A bucket's values are known to its width: all are taken at its upper end, and the longest
-    // with them.
+    // Values are known only to the width of their bucket: all are taken at its upper end, including
+    // the longest.
     for quantile in QUANTILES {
         let heading = format!("p{} ns", quantile * 100.0);
         sheet = sheet.with(heading, histogram.value_at_quantile(quantile));
     }
     sheet = sheet.with("max ns", histogram.highest_equivalent(sum.max_ns));
     if let (CurveMetric::Response, Some(connections)) = (metric, connections_max(phase)) {
-        // Every request of the measurement ended before the longest response after its end.
+        // Every request of the measurement ended at most the longest response time after the
+        // measurement.
         let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
         sheet = sheet
             .with("requests/s", format!("{:.3}", sum.count as f64 / seconds))
@@ -126,7 +128,7 @@ fn external_figures(phase: &PhaseRecord) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// CPU time of a component against the cores that it had to itself.
+/// CPU time of a component, compared with the cores that it had to itself.
 fn cpu(view: &View, component: &str) -> Option<Sheet> {
     let phase = view.phase;
     let placement = &view.run?.0.plan.placement;
@@ -154,7 +156,7 @@ fn cpu(view: &View, component: &str) -> Option<Sheet> {
     })
 }
 
-/// The most connections that a closed load had at once; none for a load by the clock.
+/// The largest number of simultaneous connections of a closed load; none for an open load.
 fn connections_max(phase: &PhaseRecord) -> Option<u64> {
     let of = |shape: &Shape| match shape {
         Shape::Closed(closed) => Some(u64::from(loads::connections_max(closed))),

@@ -1,4 +1,4 @@
-//! Gates over the clock source and the frequency of the cores.
+//! Gates for the clock source and the frequency of the cores.
 
 use gatebench_report::format::{grouped, percent};
 
@@ -6,8 +6,8 @@ use super::thresholds::{FAST_CLOCK_SOURCES, FREQUENCY_SPREAD_MAX};
 use super::{SPEED, View};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// The kernel leaves a clock source that it finds to be wrong: times of the trial are from a clock
-/// that was wrong, or from two.
+/// The kernel abandons a clock source that it finds to be wrong. The times of the trial then come
+/// from a wrong clock, or from two clocks.
 pub(super) fn source_changed(view: &View) -> Option<Reason> {
     let source = view.run?.1.clock_source.as_ref()?;
     (source.began != source.ended).then_some(())?;
@@ -36,7 +36,7 @@ pub(super) fn source_slow(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::ClockSourceSlow, &[Aspect::Latency], message, remedy))
 }
 
-/// At another frequency, the same work takes other CPU time.
+/// At another frequency, the same work takes a different CPU time.
 pub(super) fn frequency(view: &View) -> Option<Reason> {
     // Gateways side by side have the same frequency in the same seconds.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;

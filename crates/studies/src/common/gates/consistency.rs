@@ -1,4 +1,4 @@
-//! Gates over numbers that must agree with each other.
+//! Gates for numbers that must agree with each other.
 
 use gatebench_model::Shape;
 use gatebench_model::load::Closed;
@@ -35,7 +35,7 @@ pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
     })
 }
 
-/// A value at the histogram's edge is a lower bound.
+/// A value at the edge of the histogram is a lower bound.
 pub(super) fn clamped(view: &View) -> Option<Reason> {
     let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
     (clamped > 0).then_some(())?;
@@ -47,8 +47,8 @@ pub(super) fn clamped(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Clamped, &[Aspect::Latency], message, remedy))
 }
 
-/// Each histogram must hold as many values as were summed, with the same mean, and its percentiles
-/// must lie in order between the exact extremes.
+/// Each histogram must contain as many values as the exact sum counts, with the same mean, and its
+/// percentiles must be in order between the exact extremes.
 pub(super) fn percentiles_and_sums(view: &View) -> Option<Reason> {
     let problem = METRICS
         .iter()
@@ -88,8 +88,8 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     (!in_order || !below_max).then(|| format!("The percentiles of {word} are out of order."))
 }
 
-/// Connections that are never without a request, over all groups; none if some of them pause,
-/// come and go, or send by the clock.
+/// The number of connections that always have a request in flight, over all groups; none if some
+/// users pause, come and go, or send by the clock.
 fn always_busy(phase: &PhaseRecord) -> Option<u64> {
     let busy = |shape: &Shape| match shape {
         Shape::Closed(closed) => {
@@ -104,8 +104,9 @@ fn always_busy(phase: &PhaseRecord) -> Option<u64> {
     phase.groups.iter().map(|group| busy(&group.shape)).sum()
 }
 
-/// Throughput, mean and connections of a closed load are one equation. Requests without a response
-/// keep a connection busy without a response time, so a phase with such requests is not tested.
+/// In a closed load, throughput × mean response time must equal the connections. Requests without a
+/// response occupy a connection but have no response time, so a phase with such requests is not
+/// tested.
 pub(super) fn littles_law(view: &View) -> Option<Reason> {
     let connections = always_busy(view.phase)? * streams_per_connection(view);
     if view.phase.counts.errors.values().any(|count| *count > 0) {
@@ -125,7 +126,8 @@ pub(super) fn littles_law(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Inconsistent, &spoils, message, DEFECT))
 }
 
-/// Classes must add up to the completed requests, and responses must be as long as in other blocks.
+/// The status classes must add up to the completed requests, and responses must be as long as in
+/// other blocks.
 pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let classes: u64 = counts.by_class.values().sum();

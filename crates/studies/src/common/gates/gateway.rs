@@ -1,4 +1,4 @@
-//! Gates over the gateway's processes.
+//! Gates for the gateway's processes.
 
 use gatebench_report::format::{counted, percent};
 
@@ -11,10 +11,11 @@ use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 pub(super) const RESTARTED_REMEDY: &str =
     "Read the gateway's log for the crash or the limit that recycles its workers.";
 
-/// The unit of replication is a process; another one in its place is another trial.
+/// The unit of replication is a process, so a process that replaces another one would be another
+/// trial.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
-    // A reload replaces workers; that is what is measured.
+    // A reload replaces workers, which is what such a phase measures.
     (ended > 0 && view.phase.change.is_none()).then_some(())?;
     let count = counted(u64::from(ended), "process");
     let message = format!("{count} of the gateway ended during the measurement.");
@@ -26,7 +27,8 @@ pub(super) fn restarted(view: &View) -> Option<Reason> {
     ))
 }
 
-/// Cores that the gateway kept busy in a closed load, and cores it could have.
+/// The number of cores that the gateway kept busy in a closed load, and the number that it could
+/// use.
 fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     if view.kind() != PhaseKind::Closed || view.is_direct() || view.is_null() {
         return None;
@@ -37,8 +39,8 @@ fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     Some((busy, usable_cores(record.gateway.as_ref(), placed)))
 }
 
-/// Share of its cores that the gateway kept busy in a closed load; none in other loads and for the
-/// direct variant.
+/// The share of its cores that the gateway kept busy in a closed load; none for other loads and for
+/// the direct variant.
 pub(super) fn busy_share(view: &View) -> Option<f64> {
     busy_of_available(view).map(|(busy, available)| busy / available)
 }

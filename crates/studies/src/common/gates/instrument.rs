@@ -1,4 +1,4 @@
-//! Gates over engine and upstream: when they are the bottleneck, the result is about them.
+//! Gates for load generator and upstream: if they are the bottleneck, the result describes them.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{percent, quantity};
@@ -9,8 +9,8 @@ use crate::common::context::throughput_per_second;
 use crate::common::cpu::cores_busy;
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// The aspect that an instrument at its limit spoils in a phase of this kind. CPU per request
-/// remains valid.
+/// The aspect that load generator or upstream at its limit spoils in a phase of this kind. CPU per
+/// request remains valid.
 fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     match kind {
         PhaseKind::Closed => [Aspect::Throughput],
@@ -18,8 +18,8 @@ fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     }
 }
 
-/// Where load generator and upstream share a core, the load generator gets the part that the
-/// upstream leaves. Of two that are busy in a closed load, the busier one is the bottleneck.
+/// If load generator and upstream share a core, the load generator gets the time that the upstream
+/// leaves. If several components are busy in a closed load, the busiest is the bottleneck.
 pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineSaturated, &spoils, message, remedy))
 }
 
-/// The probe's figure, or else the engine's own.
+/// The cores in the probe's samples, or otherwise those in the load generator's own count.
 fn engine_cores_busy(view: &View) -> Option<f64> {
     let own = &view.phase.engine;
     let measure_ns = view.phase.measure_ns;
@@ -64,8 +64,8 @@ fn engine_cores_busy(view: &View) -> Option<f64> {
     })
 }
 
-/// Responses wait unread while the engine is in the run queue. If a closed load kept the gateway
-/// busy all the same, they could wait: the throughput is the gateway's.
+/// Responses wait unread while the load generator is in the run queue. If a closed load
+/// nevertheless kept the gateway busy, this does not matter: the throughput is the gateway's.
 pub(super) fn engine_waited(view: &View) -> Option<Reason> {
     let engine = &view.phase.engine;
     if view.seeks_own_limit() || view.phase.measure_ns == 0 || gateway::is_saturated(view) {
@@ -83,7 +83,7 @@ pub(super) fn engine_waited(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineWaited, &spoils, message, remedy))
 }
 
-/// The direct load is the most that can be seen through any gateway.
+/// The throughput of the direct variant is the maximum that can be measured through any gateway.
 pub(super) fn upstream_near_direct(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;

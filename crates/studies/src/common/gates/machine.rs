@@ -1,4 +1,4 @@
-//! Gates over the machine during the measurement.
+//! Gates for the machine during the measurement.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{percent, quantity};
@@ -7,7 +7,8 @@ use super::thresholds::{FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
 use super::{EVERYTHING, SPEED, View};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A CPU limit stops everything for the rest of its period: the tail is the limit's.
+/// A CPU limit stops all processes for the rest of its period, so the limit causes the tail of the
+/// latencies.
 pub(super) fn throttled(view: &View) -> Option<Reason> {
     let throttled_ns = view.phase.machine.throttled_ns;
     (throttled_ns > 0).then_some(())?;
@@ -20,8 +21,8 @@ pub(super) fn throttled(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::Throttled, &EVERYTHING, message, remedy))
 }
 
-/// Rates and latencies count stolen time. CPU time per request does so on a kernel without
-/// PARAVIRT_TIME_ACCOUNTING; a run that does not record the option is read as one that has it.
+/// Rates and latencies include stolen time. CPU time per request does so on a kernel without
+/// PARAVIRT_TIME_ACCOUNTING; a run that does not record the option is treated as one that has it.
 pub(super) fn steal(view: &View) -> Option<Reason> {
     let machine = &view.phase.machine;
     let available_ns = machine.window_ns as f64 * f64::from(machine.cores);
@@ -38,9 +39,10 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Steal, &spoils, message, remedy))
 }
 
-/// A neighbour on the core costs turns and cache.
+/// Another process on the core takes time and cache.
 pub(super) fn foreign_process(view: &View) -> Option<Reason> {
-    // The other gateways on the cores belong there, and other processes disturb all gateways alike.
+    // The processes of other gateways belong on these cores, and other processes disturb all
+    // gateways equally.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;
     let machine = &view.phase.machine;
     let share = machine.foreign_cpu_ns as f64 / machine.window_ns as f64;
@@ -53,8 +55,8 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::ForeignProcess, &SPEED, message, remedy))
 }
 
-/// Two threads of a core take each other's execution units: each one's CPU time grows with what the
-/// other does.
+/// Two threads of a core compete for its execution units, so the CPU time of each grows with the
+/// work of the other.
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.run?.0.plan.placement;
     (!view.is_direct() && placement.gateway_has_siblings()).then_some(())?;

@@ -1,4 +1,5 @@
-//! The validity gates: what makes a number limited or invalid, why, and what to do about it.
+//! The validity gates: rules that make a figure limited or invalid, each with the reason and the
+//! remedy.
 
 mod audited;
 mod clock;
@@ -23,11 +24,11 @@ use super::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
 
 /// The input of a gate.
 pub(crate) struct View<'a> {
-    /// The run and the trial; none for a load that belongs to no run.
+    /// The run and the trial; none for a load outside a run.
     pub(crate) run: Option<(&'a Context<'a>, &'a TrialRecord)>,
     pub(crate) phase: &'a PhaseRecord,
     pub(crate) digest: &'a Digest,
-    /// Rows of the whole trial.
+    /// The rows of the whole trial.
     pub(crate) series: &'a [SeriesRow],
 }
 
@@ -55,7 +56,7 @@ impl<'a> View<'a> {
         kind(self.phase)
     }
 
-    /// Reports whether the load searches the limit of engine and upstream.
+    /// Reports whether the load searches for the limit of load generator and upstream.
     fn seeks_own_limit(&self) -> bool {
         (self.is_direct() || self.is_null()) && self.kind() == PhaseKind::Closed
     }
@@ -99,10 +100,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// Every aspect except memory, in full.
+/// All aspects except memory.
 const SPEED: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
 
-/// Every aspect, for a reason that spoils all figures.
+/// All aspects, for a reason that spoils every figure.
 pub(crate) const EVERYTHING: [Aspect; 4] = [
     Aspect::Throughput,
     Aspect::Latency,
@@ -155,7 +156,7 @@ const PHASE_GATES: [PhaseGate; 37] = [
 /// Judges one phase of a completed trial.
 pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
     let is_meant = view.phase.failure.is_some() || view.phase.change.is_some();
-    // Of a load that gateways share, only CPU time and memory are reported.
+    // For a load that gateways share, only CPU time and memory are reported.
     let is_reported = |reason: &Reason| {
         let aspects = [Aspect::CpuPerRequest, Aspect::Memory];
         view.kind() != PhaseKind::SideBySide || reason.spoils.iter().any(|it| aspects.contains(it))
@@ -171,8 +172,8 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
         .collect()
 }
 
-/// The gates of a load that belongs to no run. Failing requests are its result, and nothing is
-/// known of a gateway.
+/// The gates for a load outside a run. Failing requests are its result, and gatebench does not know
+/// the gateway.
 const LOAD_GATES: [PhaseGate; 11] = [
     schedule::dropped,
     schedule::rate_not_achieved,
@@ -187,8 +188,8 @@ const LOAD_GATES: [PhaseGate; 11] = [
     consistency::counts_and_bytes,
 ];
 
-/// Judges a load that belongs to no run, by its record and by a histogram of each metric over the
-/// requests with a response.
+/// Judges a load outside a run, by its record and by a histogram of each metric over the requests
+/// with a response.
 pub fn judge_load(
     phase: &PhaseRecord,
     histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
@@ -208,8 +209,8 @@ pub fn judge_load(
     reasons.filter(is_reported).collect()
 }
 
-/// Reports whether machine or engine may have delayed the requests of a phase, in addition to the
-/// gateway.
+/// Reports whether the machine or the load generator may have delayed the requests of a phase, in
+/// addition to the gateway.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [
         machine::throttled,
@@ -228,12 +229,12 @@ pub(crate) fn is_smoke(plan: &Plan) -> bool {
     planned.is_some_and(|planned| planned.length == Length::Smoke)
 }
 
-/// Reports whether enough requests were sent for a statement on speed.
+/// Reports whether enough requests were sent for a statement about speed.
 pub(crate) fn has_enough_requests(phase: &PhaseRecord) -> bool {
     phase.counts.sent.max(phase.counts.completed) >= thresholds::REQUESTS_MIN
 }
 
-/// The gates of a load that is too small for a statement on speed.
+/// The gates for a load that is too small for a statement about speed.
 const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::ArrivalsDropped,
     Gate::ChecksFailed,
@@ -246,8 +247,8 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::HeaderStripped,
 ];
 
-/// The effects of a change, or of an upstream that fails on purpose, which such a phase measures.
-/// Of the states before it, only failures are known by the second.
+/// The gates for effects that a phase with a change or failure measures on purpose. For the time
+/// before, only failures are known second by second.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,
@@ -261,14 +262,15 @@ const IS_MEASURED: [Gate; 8] = [
 
 pub(crate) use trial::judge_trial;
 
-/// Reports whether a reason spoils an aspect. A reason against all latencies is also one against
-/// their tail.
+/// Reports whether a reason spoils an aspect. A reason that spoils all latencies also spoils their
+/// tail.
 fn spoils(reason: &Reason, aspect: Aspect) -> bool {
     let is_tail = aspect == Aspect::LatencyTail;
     reason.spoils.contains(&aspect) || is_tail && reason.spoils.contains(&Aspect::Latency)
 }
 
-/// The worst validity among reasons that spoil `aspect`, or among all where none is given.
+/// The worst validity among the reasons that spoil `aspect`, or among all reasons if there is no
+/// aspect.
 pub(crate) fn worst<'a>(
     reasons: impl IntoIterator<Item = &'a Reason>,
     aspect: Option<Aspect>,

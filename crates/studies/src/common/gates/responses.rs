@@ -1,4 +1,4 @@
-//! Gates over the responses.
+//! Gates for the responses.
 
 use gatebench_report::Validity;
 use gatebench_report::format::{counted, listed_counts, percent};
@@ -24,8 +24,8 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
     })
 }
 
-/// A reason for requests that were lost to changes through the admin interface. The other figures
-/// remain valid, and look better than the load was.
+/// The reason for requests that were lost to changes through the admin interface. The other figures
+/// remain valid, but look better than they were.
 fn lost(view: &View, gate: Gate, message: String) -> Reason {
     let remedy = "The gateway was changed through its admin interface meanwhile, and these are its losses: compare this load with \
                   the same load without the calls.";
@@ -39,7 +39,8 @@ fn wrong(view: &View, message: String) -> Reason {
     view.invalid(Gate::ChecksFailed, &EVERYTHING, message, remedy)
 }
 
-/// Requests without a response have no latency, so the others look better than the load was.
+/// Requests without a response have no latency, so the latencies of the others look better than the
+/// load was.
 pub(super) fn errors(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let total: u64 = counts.errors.values().sum();
@@ -67,8 +68,8 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
     view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
 }
 
-/// In a phase that measures failures, those before its change are reasons against it, because they
-/// are not an effect of the change.
+/// In a phase that measures failures, those before its change are reasons against it, because the
+/// change did not cause them.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);
@@ -100,7 +101,8 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     reasons
 }
 
-/// A load of which nothing came back says nothing: an engine that never got its core sends nothing.
+/// Without any response there is no figure. A load generator that never gets its core sends
+/// nothing.
 pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let is_asked = view.kind() == PhaseKind::Closed || counts.intended > 0;
@@ -122,14 +124,15 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::NoResponses, &EVERYTHING, message, remedy))
 }
 
-/// A gateway that responds from a cache does not do the work that is measured. Refusals that the
-/// scenario requires are that work.
+/// A gateway that responds from a cache does not do the measured work. Refusals that the scenario
+/// requires are part of that work.
 pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     let trace = &view.phase.trace;
     let unmeant = trace
         .never_reached_upstream
         .saturating_sub(trace.meant_for_gateway);
-    // Wrong responses during a change through the admin interface are reported as lost to it.
+    // Wrong responses during changes through the admin interface are reported as lost to the
+    // changes.
     let lost = match is_called(view.phase) {
         true => view.phase.counts.responses_failing_checks(),
         false => 0,
@@ -147,7 +150,7 @@ pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::NeverReachedUpstream, &EVERYTHING, message, remedy))
 }
 
-/// Without the upstream's times there is no added latency of a request.
+/// Without the upstream's times, the added latency of a request is unknown.
 pub(super) fn header_stripped(view: &View) -> Option<Reason> {
     let stripped = view.phase.trace.header_stripped;
     (stripped > 0).then_some(())?;
@@ -160,7 +163,7 @@ pub(super) fn header_stripped(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::HeaderStripped, &[Aspect::Latency], message, remedy))
 }
 
-/// A retry makes one request cost two, and hides a failure.
+/// A retry makes one request cost as much as two, and hides a failure.
 pub(super) fn retries(view: &View) -> Option<Reason> {
     let repeated = view
         .phase

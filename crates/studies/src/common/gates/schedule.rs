@@ -1,4 +1,4 @@
-//! Gates over the intended requests of an open load.
+//! Gates for the intended requests of an open load.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, grouped, percent, quantity};
@@ -11,7 +11,7 @@ use crate::common::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
 /// The aspects that depend on the rate. CPU per request is also compared at an equal rate.
 const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
 
-/// A request that is never sent has no latency, and it would have had the longest.
+/// A request that is never sent has no latency, although it would have had the longest.
 pub(super) fn dropped(view: &View) -> Option<Reason> {
     let dropped = view.phase.counts.dropped;
     (dropped > 0).then_some(())?;
@@ -43,7 +43,7 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::RateNotAchieved, &AT_A_RATE, message, remedy))
 }
 
-/// Lateness is inside the response time, so nothing is hidden; but it is not the gateway's alone.
+/// Response time includes lateness, so nothing is hidden, but not all of it is the gateway's.
 pub(super) fn late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && !are_held(view, lateness)).then_some(())?;
@@ -54,8 +54,8 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::Latency, message))
 }
 
-/// Requests that wait for a free connection wait for the gateway. Added latency, which counts from
-/// the send, leaves that out, and a gateway that stalls would look fast.
+/// Requests that wait for a free connection wait for the gateway. Added latency counts from the
+/// send and excludes this wait, so a gateway that stalls would look fast.
 pub(super) fn connections_held(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && are_held(view, lateness)).then_some(())?;
@@ -73,15 +73,15 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
     ))
 }
 
-/// Requests left late because no connection was free: some queued, and the engine itself did not
-/// wait for its core for as long.
+/// Reports whether requests were sent late because no connection was free: some were queued, and
+/// the load generator did not wait that long for its core.
 fn are_held(view: &View, lateness_ns: f64) -> bool {
     let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
     let has_gateway = view.run.is_some() && !view.is_direct();
     has_gateway && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns
 }
 
-/// The same for the 99.9th percentiles; the others remain valid.
+/// The same gate for the 99.9th percentile; lower percentiles remain valid.
 pub(super) fn tail_late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.9)?;
     let is_reported = late(view).or_else(|| connections_held(view)).is_some();
@@ -93,7 +93,7 @@ pub(super) fn tail_late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::LatencyTail, message))
 }
 
-/// A percentile of how late requests left, of an open load.
+/// A percentile of the lateness of requests in an open load.
 fn lateness(view: &View, percentile: f64) -> Option<f64> {
     (view.kind() == PhaseKind::Open).then_some(())?;
     let histogram = view.digest.get(&view.phase.name, CurveMetric::Lateness)?;

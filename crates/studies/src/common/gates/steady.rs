@@ -1,8 +1,8 @@
 //! The gates of steady state: a figure over a phase is valid only if it did not drift.
 //!
-//! Throughput and CPU time per request are tested on bins of a tenth of a second. The median
-//! response time needs more values and is tested on seconds, and so is everything in runs recorded
-//! without bins. An external load generator records neither.
+//! Throughput and CPU time per request are tested in bins of a tenth of a second. The median
+//! response time needs more values and is tested in seconds. Runs that were recorded without bins
+//! are tested in seconds as well. External load generators record neither.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;
@@ -16,12 +16,12 @@ use super::thresholds::{
 };
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A test with its result.
+/// The test of a figure, with its result.
 struct Tested {
     what: &'static str,
     aspects: &'static [Aspect],
     trend: Trend,
-    /// `30 bins of 100 ms`, `12 seconds`.
+    /// The number and size of the values: `30 bins of 100 ms`, `12 seconds`.
     over: String,
     p_max: f64,
     drift_max: f64,
@@ -29,13 +29,13 @@ struct Tested {
 
 /// A figure over time.
 enum Series {
-    /// By bins, each merged from this many bins of 100 ms.
+    /// Values by bin, each merged from this number of bins of 100 ms.
     Bins(Vec<f64>, usize),
     Seconds(Vec<f64>),
 }
 
 impl Tested {
-    /// None of a series that is too short.
+    /// Returns none if the series is too short.
     fn of(
         what: &'static str,
         aspects: &'static [Aspect],
@@ -63,23 +63,23 @@ impl Tested {
     }
 }
 
-/// The throughput of a closed load.
+/// Tests the throughput of a closed load.
 pub(super) fn throughput(view: &View) -> Option<Reason> {
     throughput_of(view).and_then(|tested| not_steady(view, tested))
 }
 
-/// The CPU time per request: the gateway's, or the upstream's if there is no gateway.
+/// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
 pub(super) fn cpu(view: &View) -> Option<Reason> {
     cpu_of(view).and_then(|tested| not_steady(view, tested))
 }
 
-/// The median response time, where the pace is set.
+/// Tests the median response time of a load whose pace is set.
 pub(super) fn latency(view: &View) -> Option<Reason> {
     latency_of(view).and_then(|tested| not_steady(view, tested))
 }
 
-/// An untested figure is not called valid. Runs of gatebench's own engine without bins have a note
-/// instead.
+/// An untested figure is not called valid. Runs of the built-in load generator without bins have a
+/// note instead.
 pub(super) fn untested(view: &View) -> Option<Reason> {
     let external = view.phase.external.as_ref();
     let may_be_tested = view.phase.bins.is_some() || external.is_some();
@@ -105,7 +105,8 @@ pub(super) fn untested(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::SteadinessUntested, &spoils, message, remedy))
 }
 
-/// The figures of a phase whose tests are missing. A CPU time that is not known needs none.
+/// The aspects of a phase that were not tested. If the CPU time is unknown, no test of it is
+/// needed.
 fn untested_aspects(view: &View) -> Vec<Aspect> {
     let is_known = view.phase.usage.contains_key(measured(view));
     let cpu = match cpu_of(view) {
@@ -114,7 +115,7 @@ fn untested_aspects(view: &View) -> Vec<Aspect> {
     };
     let other: &[Aspect] = match view.kind() {
         PhaseKind::Closed if throughput_of(view).is_none() => &[Aspect::Throughput],
-        // Without CPU time, the test of latency decides.
+        // If there is no CPU time, the test of latency decides.
         PhaseKind::Paced | PhaseKind::Open if !is_known && latency_of(view).is_none() => {
             &[Aspect::Latency]
         }
@@ -180,7 +181,7 @@ fn is_meant_to_be_steady(view: &View) -> bool {
     view.phase.change.is_none() && view.phase.failure.is_none()
 }
 
-/// The component whose CPU time is that of the load.
+/// The component whose CPU time represents the load.
 fn measured(view: &View) -> &'static str {
     if view.is_direct() {
         "upstream"
@@ -235,7 +236,7 @@ fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
     Some(view.limited(Gate::NotSteady, tested.aspects, message, remedy))
 }
 
-/// The rows of a phase without a last second that the measurement did not fill.
+/// The rows of a phase without an incomplete last second.
 pub(crate) fn whole_seconds<'a>(
     series: &'a [SeriesRow],
     phase: &'a PhaseRecord,

@@ -1,28 +1,29 @@
 //! The bounds of the validity gates, each with its reason.
 
-/// Requests that a load must send for a statement on speed. Fewer show only whether something
-/// works: the first of a process are slower than any other, and one in thirty is more than what
-/// gateways differ by.
+/// The number of requests that a load must send for a statement about speed. Fewer show only
+/// whether something works: the first requests of a process are slower than others, and one in
+/// thirty is more than the difference between gateways.
 pub const REQUESTS_MIN: u64 = 30;
 
-/// Share of its cores that the engine (with the upstream, if they share) may keep busy. Above
-/// it, waiting for the core grows with 1 ÷ (1 − busy), here sevenfold, and belongs to the engine.
+/// The share of its cores that the load generator (together with the upstream, if they share cores)
+/// may keep busy. Above it, the wait for the core grows with 1 ÷ (1 − busy), here sevenfold, and is
+/// caused by the load generator.
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
-/// Share of the time that the engine's threads may be runnable without a core. Sharing a core with
-/// the upstream costs one to nine per cent at 5,000 requests/s; a fifth is no longer lost in the
-/// noise of a percentile.
+/// The share of the time in which the load generator's threads may be runnable without a core.
+/// Sharing a core with the upstream causes 1 to 9 % at 5,000 requests/s; a fifth is visible above
+/// the noise of a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
 
-/// The shortest measurement whose shares of CPU time are more than chance.
+/// The shortest measurement for which shares of CPU time are meaningful.
 pub const SHARE_WINDOW_NS_MIN: u64 = 250_000_000;
 
-/// Lateness that 99 in 100 sends of an open load must keep. The response time includes it; a
-/// millisecond is more than what gateways add at rates below their knee.
+/// The lateness that 99 in 100 sends of an open load must not exceed. The response time includes
+/// it; a millisecond is more than gateways add at rates below their knee.
 pub const LATENESS_P99_NS_MAX: f64 = 1e6;
 
-/// Lateness that 999 in 1,000 sends of an open load must keep for a valid 99.9th percentile: the
-/// same bound, one nine further.
+/// The lateness that 999 in 1,000 sends of an open load must not exceed for a valid 99.9th
+/// percentile.
 pub const LATENESS_P999_NS_MAX: f64 = LATENESS_P99_NS_MAX;
 
 /// Share of the direct variant's throughput at which a result begins to describe the upstream
@@ -32,27 +33,28 @@ pub const DIRECT_SHARE_MAX: f64 = 0.70;
 /// Share of the intended requests that an open load must send and complete.
 pub const ACHIEVED_MIN: f64 = 0.99;
 
-/// Share of requests that may get no response before a phase is invalid. At one in a thousand, the
-/// 99.9th percentile is already one of them.
+/// The share of requests without a response above which a phase is invalid. At one in a thousand,
+/// the 99.9th percentile is already such a request.
 pub const ERROR_SHARE_MAX: f64 = 0.001;
 
-/// Connections that may be opened again, as a share of the requests: a gateway that replaces a
-/// connection after a hundred requests spends a hundredth of them on it.
+/// Reopened connections as a share of the requests. A gateway that replaces each connection after a
+/// hundred requests has a share of one in a hundred.
 pub const RECONNECT_SHARE_MAX: f64 = 0.01;
 
-/// Bytes that a gateway may write to files for each response: the shortest line of an access log,
+/// Bytes that a gateway may write to files for each response. Even the shortest access log line,
 /// with an address or a time, is longer.
 pub const WRITTEN_BYTES_MAX: f64 = 10.0;
 
-/// Share of time that the hypervisor may take: a per cent is half of the smallest effect that
+/// The share of time that the hypervisor may take: one per cent is half of the smallest effect that
 /// matters.
 pub const STEAL_SHARE_MAX: f64 = 0.01;
 
-/// Share of one core that processes outside the run may use on the pinned cores.
+/// The share of one core that processes outside the run may use on the pinned cores.
 pub const FOREIGN_SHARE_MAX: f64 = 0.05;
 
-/// Clock sources whose reads take tens of nanoseconds: counters of the processor, and clocks that
-/// hypervisors derive from them. Others are devices, whose reads take microseconds, or count ticks.
+/// Clock sources that take tens of nanoseconds to read: counters of the processor, and clocks that
+/// hypervisors derive from them. Other sources are devices that take microseconds, or only count
+/// ticks.
 pub const FAST_CLOCK_SOURCES: [&str; 9] = [
     "tsc",
     "tsc-early",
@@ -65,44 +67,44 @@ pub const FAST_CLOCK_SOURCES: [&str; 9] = [
     "tod",
 ];
 
-/// Relative difference of frequencies of a core, in a phase or between the gateways of a block:
-/// the same work then takes other CPU time by about as much, and gateways differ by less.
+/// The relative difference of a core's frequencies within a phase, or of the gateways' frequencies
+/// in a block. CPU time changes by about as much, which is more than gateways differ by.
 pub const FREQUENCY_SPREAD_MAX: f64 = 0.05;
 
-/// Share of its cores that a gateway must keep busy in a load that claims its capacity.
+/// The share of its cores that a gateway must keep busy in a load that measures its capacity.
 pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 
-/// p below which a series has a trend. Five seconds, the shortest series that can show one, reach
-/// 0.017 when every second is higher than the one before.
+/// The p below which a series has a trend. A series of five seconds, the shortest that can show
+/// one, reaches 0.017 if every second is higher than the one before.
 pub const TREND_P_MAX: f64 = 0.02;
 
-/// p below which bins of a tenth of a second drift. Together with the drift that matters it calls
+/// The p below which bins of a tenth of a second drift. Combined with the minimum drift, it calls
 /// 0.1 to 2.1 % of steady phases unsteady, depending on the correlation of their bins.
 pub const DRIFT_P_MAX: f64 = 0.005;
 
 /// Responses that a bin must have on average for a usable cost per request.
 pub const BIN_RESPONSES_MIN: f64 = 10.0;
 
-/// Drift of the CPU time per request over a phase that matters.
+/// The smallest drift of the CPU time per request over a phase that matters.
 pub const CPU_DRIFT_MAX: f64 = 0.05;
 
-/// Drift of the throughput over a phase that matters.
+/// The smallest drift of the throughput over a phase that matters.
 pub const THROUGHPUT_DRIFT_MAX: f64 = 0.05;
 
-/// Drift of the median response time over a phase that matters; medians of one second vary more
-/// than counts do.
+/// The smallest drift of the median response time over a phase that matters. Medians of one second
+/// vary more than counts.
 pub const LATENCY_DRIFT_MAX: f64 = 0.10;
 
-/// Relative difference of a histogram's mean from the exact mean. Three significant digits allow
-/// a thousandth; more means that values were lost.
+/// The relative difference between a histogram's mean and the exact mean. Three significant digits
+/// allow a thousandth; a larger difference means that values were lost.
 pub const MEAN_ERROR_MAX: f64 = 0.005;
 
-/// The range of the result of Little's law for a closed load, relative to its connections. Sound
-/// phases of three seconds give 0.99 to 1.00; slow responses around the edges of a phase take more
-/// off.
+/// The range of the requests in flight by Little's law in a closed load, relative to its
+/// connections. Correct phases of three seconds give 0.99 to 1.00; slow responses at the edges of a
+/// phase lower the value.
 pub const LITTLE_RANGE: (f64, f64) = (0.90, 1.05);
 
-/// Relative difference of the bytes of a response from the run's median.
+/// The relative difference between the bytes of a response and the run's median.
 pub const RESPONSE_BYTES_ERROR_MAX: f64 = 0.05;
 
 /// The share of a trial's responses that may be missing in a required access log.

@@ -1,4 +1,4 @@
-//! Gates over a trial as a whole.
+//! Gates for a trial as a whole.
 
 use gatebench_report::Validity;
 use gatebench_report::format::{capitalised, counted};
@@ -9,7 +9,7 @@ use super::thresholds::UNLOGGED_SHARE_MAX;
 use crate::common::context::Context;
 use crate::common::facts::{Gate, Reason};
 
-/// Judges what belongs to no single phase: how the trial ended, and parity around it.
+/// Judges what belongs to no single phase: how the trial ended, and the parity before and after it.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
     match &record.outcome {
         Outcome::Completed => parity(context, record)
@@ -51,13 +51,13 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     let gateway = record.gateway.as_ref();
     let was_cold = gateway.is_some_and(|facts| facts.first_correct.is_some());
     let message = match (&record.parity_before, &record.parity_after) {
-        // Only the first correct response was requested before the load.
+        // Before the load, only the first correct response was requested.
         (None, Some(after)) if was_cold && after.holds() => return None,
         (None, Some(_)) if was_cold => "Parity did not hold after the load.",
         (Some(before), _) if !before.holds() => "Parity did not hold before the load.",
         (_, Some(after)) if !after.holds() => "Parity held before the load, but not after it.",
         (Some(_), Some(_)) => return None,
-        // The segment of a soak, and the profile, that was stopped says so itself.
+        // A stopped soak or profile reports this itself.
         (Some(_), None) if context.plan.study.may_be_stopped() => return None,
         _ if expected => "Parity was not proven both before and after the load.",
         _ => return None,
@@ -72,9 +72,9 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     ))
 }
 
-/// Processes that ended while nothing was measured; the others are their phase's reason.
+/// Processes that ended outside the measurements; others are a reason of their phase.
 fn restarted(record: &TrialRecord) -> Option<Reason> {
-    // Workers that were replaced end when their last connection does.
+    // A replaced worker ends when its last connection does.
     let changed = record.phases.iter().any(|phase| phase.change.is_some());
     (!changed).then_some(())?;
     let usages = record
@@ -91,8 +91,7 @@ fn restarted(record: &TrialRecord) -> Option<Reason> {
     Some(invalid(Gate::GatewayRestarted, message, remedy, None))
 }
 
-/// A required log that is not written is work that was not done. Last lines that are still in a
-/// buffer may be missing.
+/// A required log that is missing means less work. The last lines may still be in a buffer.
 fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
     let scenario = context.scenario(&record.trial.scenario)?;
     let lines = record.gateway.as_ref()?.access_log_lines?;

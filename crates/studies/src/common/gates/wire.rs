@@ -1,4 +1,4 @@
-//! Gates over connections, versions and logs on the wire.
+//! Gates for connections, versions and logs on the wire.
 
 use gatebench_model::Shape;
 use gatebench_report::Unit;
@@ -9,7 +9,7 @@ use super::{SPEED, View};
 use crate::common::facts::{Gate, PhaseKind, Reason};
 use crate::common::loads::connections_max;
 
-/// A gateway may open a connection for each of the client's, and replace some; it must not open one
+/// A gateway may open a connection for each connection of a client, and replace some, but not one
 /// for each request.
 pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     let wire = view.phase.wire.as_ref()?;
@@ -25,13 +25,13 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::UpstreamConnections, &SPEED, message, remedy))
 }
 
-/// Requests that a client's connection may have under way at a time.
+/// The number of requests that a client's connection may have in flight at a time.
 pub(super) fn streams_per_connection(view: &View) -> u64 {
     let streams = view.scenario().and_then(|it| it.transport.http2_streams);
     u64::from(streams.unwrap_or(1))
 }
 
-/// The engine opens a connection again only if it was closed, or if the load requires it.
+/// The load generator reopens a connection only if it was closed, or if the load requires it.
 pub(super) fn client_connections(view: &View) -> Option<Reason> {
     let wire = view.phase.wire.as_ref()?;
     let needed = match &view.phase.shape {
@@ -55,7 +55,7 @@ fn is_reconnecting(opened: u64, needed: u64, requests: u64) -> bool {
     opened as f64 > needed as f64 + RECONNECT_SHARE_MAX * requests as f64
 }
 
-/// HTTP/1.0 has other rules for keeping connections and framing responses.
+/// HTTP/1.0 keeps connections and frames responses in another way.
 pub(super) fn old_version(view: &View) -> Option<Reason> {
     let upstream = view.phase.wire.as_ref()?.upstream?;
     (upstream.http10 > 0).then_some(())?;
@@ -68,7 +68,7 @@ pub(super) fn old_version(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::UpstreamVersion, &SPEED, message, remedy))
 }
 
-/// A line for each request is work that other gateways do not do.
+/// A log line for each request is work that other gateways do not do.
 pub(super) fn writes_log(view: &View) -> Option<Reason> {
     if view.scenario().is_some_and(|scenario| scenario.access_log) {
         return None;
@@ -86,8 +86,8 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::AccessLog, &SPEED, message, remedy))
 }
 
-/// Under a closed load each configured worker has work; a thread that did a twentieth of it
-/// counts. More may be busy, because runtimes have additional threads.
+/// In a closed load, each configured worker has work; a thread that did at least a twentieth of it
+/// counts. More threads may be busy, because runtimes have additional ones.
 pub(super) fn idle_workers(view: &View) -> Option<Reason> {
     let busy = view.phase.wire.as_ref()?.gateway?.threads_busy;
     let workers = view.run?.1.gateway.as_ref()?.workers;

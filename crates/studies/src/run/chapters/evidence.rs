@@ -1,5 +1,5 @@
-//! The evidence: every trial, the proof of the policies, the machine, the
-//! configurations and the command. The page alone has it.
+//! The evidence, only on the page: every trial, the proof of the policies, the machine, the
+//! configurations and the command.
 
 use gatebench_report::Unit;
 use gatebench_report::chapter::{Block, Chapter, Entry, Fold, Head, Line, Lines, Part, Text};
@@ -105,7 +105,8 @@ fn parity(findings: &Findings, palette: &Palette) -> Chapter {
     Chapter::new("parity", "Parity", blocks)
 }
 
-/// Cases, facts of the wire and busy cores down, variants across.
+/// A table with a row for each case, each fact on the wire and each load's busy cores, and a column
+/// for each variant.
 fn parity_table(scenario: &ScenarioFindings, of: &[&ParityFindings], palette: &Palette) -> Lines {
     let variants: Vec<&str> = of.iter().map(|it| &*it.variant).collect();
     let head = |variant: &&str| Head::coloured(*variant, palette.class(variant));
@@ -157,7 +158,7 @@ fn routes(parity: &ParityFindings) -> String {
     }
 }
 
-/// The counts of the wire that any variant has.
+/// The facts on the wire that any variant has.
 fn wire(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     let fact = |variant: &str, name| -> Option<&WireFact> {
         let found = scenario
@@ -201,7 +202,7 @@ fn cores(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     scenario.phases.iter().filter_map(line).collect()
 }
 
-/// `9.41 µs, 0.62 µs of it softirq; processes 9.02 µs`.
+/// The busy time in text: `9.41 µs, 0.62 µs of it softirq; processes 9.02 µs`.
 fn busy(row: &VariantRow, phase: &str) -> Option<String> {
     let median = |metric| {
         let ns = row.median_in(phase, metric)?;
@@ -267,7 +268,7 @@ fn gateway(line: &GatewayLine, palette: &Palette) -> Block {
     Block::row(format!("gateway {class}"), blocks)
 }
 
-/// The facts that share the first word of their names, below that word.
+/// The facts grouped by the first word of their names.
 fn topics(facts: &[Fact]) -> Vec<Block> {
     let named = |fact: &Fact| -> (String, [String; 2]) {
         let (topic, name) = fact.name.split_once('.').unwrap_or(("", &fact.name));

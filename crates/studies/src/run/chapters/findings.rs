@@ -1,4 +1,4 @@
-//! The findings: the head of a report, its sentences and verdicts, and their limits.
+//! The beginning of a report: its sentences, its verdicts, and their limits.
 
 use gatebench_report::chapter::{
     Block, Chapter, Entry, Fact, Fold, Forms, Head, Line, Lines, MARKDOWN, Note, PAGE, Part,
@@ -15,7 +15,8 @@ use crate::Findings;
 use crate::ab::facts::AbTestFindings;
 use crate::common::facts::{ComparisonFindings, ScenarioFindings};
 
-/// The sentences, and the verdicts that they rest on, which Markdown has among the results.
+/// The sentences, and the verdicts on which they rest; Markdown shows the verdicts with the
+/// results.
 pub fn chapter(findings: &Findings, palette: &Palette) -> Chapter {
     let mut sentences = findings.headlines.iter().map(Fact::from).peekable();
     let mut blocks = Vec::new();
@@ -83,8 +84,7 @@ pub fn limits(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
     Chapter::of(blocks)
 }
 
-/// Failed trials and invalid figures with their remedies, for a terminal; nothing if there are
-/// none.
+/// Failed trials and invalid figures with their remedies, for a terminal; empty if there are none.
 pub fn failed_or_invalid(findings: &Findings, palette: &Palette) -> Vec<Block> {
     let mut notes = failures(&findings.failures, TERMINAL);
     let problems = problems(&findings.scenarios, palette).into_iter();
@@ -96,7 +96,7 @@ pub fn failed_or_invalid(findings: &Findings, palette: &Palette) -> Vec<Block> {
     }
 }
 
-/// The comparisons of a scenario on one axis of ratios; none if it has none.
+/// The comparisons of a scenario on one axis of ratios; none if there are none.
 fn forest(
     index: usize,
     scenario: &ScenarioFindings,
@@ -201,14 +201,15 @@ fn line(
     }
 }
 
-/// Reports whether it compares the baseline with itself, which shows the noise of the machine.
+/// Reports whether a comparison is that of the baseline with itself, which shows the noise of the
+/// machine.
 fn is_noise(ab_test: Option<&AbTestFindings>, found: &ComparisonFindings) -> bool {
     ab_test.is_some_and(|ab_test| {
         found.candidate == ab_test.baseline && found.baseline == ab_test.again
     })
 }
 
-/// The interval of the baseline of a comparison against its other self, if it was measured twice.
+/// The interval of the comparison of the baseline with its second process, if there is one.
 fn noise(
     ab_test: Option<&AbTestFindings>,
     all: &[ComparisonFindings],

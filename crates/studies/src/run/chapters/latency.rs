@@ -1,4 +1,4 @@
-//! Response times by percentile, and second by second.
+//! Response times by percentile and by second.
 
 use gatebench_report::axis::{Axis, nines};
 use gatebench_report::chapter::{Block, Chapter, Chart, PAGE, Text};
@@ -38,7 +38,7 @@ const MARKS: [(f64, &str); 6] = [
     (99.999, "p99.999"),
 ];
 
-/// The chapter on percentiles, for the page alone; none without curves.
+/// The chapter on percentiles, only on the page; none if there are no curves.
 pub fn percentiles(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     let scenarios = findings.scenarios.iter().enumerate();
     let cards = scenarios.flat_map(|(index, it)| cards(&format!("s{index}"), it, palette));
@@ -50,7 +50,7 @@ pub fn percentiles(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     })
 }
 
-/// A card for each open load if there is any, else for each closed one.
+/// A card for each open load, or for each closed one if there is no open load.
 fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Block> {
     let has_open = scenario.has_open();
     let is_shown = |phase: &&PhaseLine| phase.kind == PhaseKind::Open || !has_open;
@@ -99,7 +99,7 @@ fn main_curve<'a>(
     of(CurveMetric::Response).or_else(|| of(CurveMetric::Added))
 }
 
-/// The points that may be shown: those that are not beyond the last trustworthy percentile.
+/// The points that may be shown, up to the last trustworthy percentile.
 fn drawn(curve: &PercentileCurve) -> impl Iterator<Item = (f64, f64)> {
     let points = curve.points.iter();
     points
@@ -182,7 +182,7 @@ fn described((label, _, found): &(&str, &'static str, &PercentileCurve)) -> Stri
     format!("{label}: {}.", marks.join(", "))
 }
 
-/// The chapter on the seconds of each trial, for the page alone.
+/// The timeline of each trial, only on the page.
 pub fn timeline(findings: &Findings, palette: &Palette) -> Chapter {
     let scenarios = findings.scenarios.iter().enumerate();
     let cards = scenarios.filter_map(|(index, scenario)| {

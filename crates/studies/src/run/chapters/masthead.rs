@@ -1,4 +1,4 @@
-//! The head of every report: the run in a few words.
+//! The head of every report, which identifies the run.
 
 use gatebench_model::Placement;
 use gatebench_report::chapter::{Block, Chapter, MARKDOWN, Part, TERMINAL};
@@ -7,7 +7,7 @@ use gatebench_store::Status;
 
 use crate::common::facts::RunFacts;
 
-/// The title, and for a terminal the facts of the run.
+/// The title and, on a terminal, the facts about the run.
 pub fn chapter(run: &RunFacts) -> Chapter {
     let status = match run.status {
         Status::Finished => String::new(),
@@ -22,7 +22,7 @@ pub fn chapter(run: &RunFacts) -> Chapter {
     Chapter::of(blocks)
 }
 
-/// The state of a run that is not finished; nothing else, because a first screen is short.
+/// The state of an unfinished run, and nothing else, because the first screen is short.
 pub fn brief(run: &RunFacts) -> Chapter {
     let status = format!("{}: {}, {}", status(run.status), blocks(run), trials(run));
     let is_finished = run.status == Status::Finished;
@@ -30,7 +30,7 @@ pub fn brief(run: &RunFacts) -> Chapter {
     Chapter::of(blocks.into_iter().collect())
 }
 
-/// `3 blocks · 24 trials · seed 1 · io_uring · gateway on core 1, …`.
+/// The facts in a line: `3 blocks · 24 trials · seed 1 · io_uring · gateway on core 1, …`.
 pub fn measured(run: &RunFacts) -> String {
     format!(
         "{} · {} · seed {} · {} · {}",
@@ -42,7 +42,7 @@ pub fn measured(run: &RunFacts) -> String {
     )
 }
 
-/// The state of the run, in a word.
+/// The state of the run.
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Running => "not finished",
@@ -52,17 +52,17 @@ pub fn status(status: Status) -> &'static str {
     }
 }
 
-/// `3 blocks`, or `2 of 3 blocks` if not all are complete.
+/// The number of blocks: `3 blocks`, or `2 of 3 blocks` if some are incomplete.
 pub fn blocks(run: &RunFacts) -> String {
     share(run.blocks_complete, run.blocks_planned, "block")
 }
 
-/// `24 trials`, or `12 of 24 trials` if some are missing.
+/// The number of trials: `24 trials`, or `12 of 24 trials` if some are missing.
 pub fn trials(run: &RunFacts) -> String {
     share(run.trials_finished, run.trials_planned, "trial")
 }
 
-/// `gateway on core 1, load generator and upstream on core 0`.
+/// The placement in text: `gateway on core 1, load generator and upstream on core 0`.
 pub fn placement(placement: &Placement) -> String {
     let gateway = match placement.gateway_is_elsewhere {
         true => format!("{} of another host", cores(&placement.gateway)),

@@ -22,7 +22,7 @@ use gatebench_store::Status;
 use super::Findings;
 use crate::{ab, marginal_cost, policy_cost};
 
-/// The sections of the method that a report of one run rests on.
+/// The sections of docs/METHOD.md that explain the report of a run.
 const METHODS: [&str; 12] = [
     "Two kinds of load",
     "What a gateway adds",
@@ -77,7 +77,7 @@ impl Report for Findings {
             .into(),
             chapters: chapters.collect(),
             methods: METHODS.into(),
-            // The title and the first screen.
+            // The title and the first screen remain unfolded.
             unfolded: summary::has(self).then_some(2),
             foot,
             gatebench: run.gatebench.clone(),
@@ -86,8 +86,8 @@ impl Report for Findings {
 }
 
 /// Returns the chapters of a run in the order of a form: a page and Markdown begin with the
-/// findings, and a terminal ends with them. The first screen precedes all others; on a terminal
-/// that is brief, only the alarms follow it.
+/// findings, whereas a terminal ends with them. The first screen comes first; in the brief form on
+/// a terminal, only the alarms follow it.
 fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
     let rows = run.scenarios.iter().flat_map(|it| &it.rows);
     let palette = &Palette::of_labels(&distinct(rows.map(|row| &*row.variant)));
@@ -148,7 +148,7 @@ fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
     chapters
 }
 
-/// Returns the chapters of what the run was made for.
+/// Returns the chapters of the run's study and of the other analyses.
 fn studies(findings: &Findings, palette: &Palette) -> Vec<Chapter> {
     let study = findings.study.facts().and_then(|it| it.chapter(palette));
     let costs = findings.costs.as_ref();

@@ -1,4 +1,4 @@
-//! The tables of the parts of a scenario: its groups, and the slowest of their routes.
+//! The tables for parts of a scenario: its groups, and their slowest routes.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{distinct, grouped};
@@ -9,14 +9,14 @@ use crate::common::facts::{
     Slowness,
 };
 
-/// A table with the words above it.
+/// A table with its caption.
 pub struct PartTable {
-    /// The content, with the number of parts shown and the total.
+    /// The heading, with the number of parts shown and the total.
     pub title: String,
     pub table: Table,
 }
 
-/// The groups of a scenario, each with all variants below each other; at most `most` of them.
+/// At most `most` groups of a scenario, each with its variants in consecutive rows.
 pub fn groups(scenario: &ScenarioFindings, most: usize) -> Option<PartTable> {
     let names = scenario.foremost_groups(most);
     let found = || scenario.groups.iter();
@@ -48,7 +48,7 @@ pub fn groups(scenario: &ScenarioFindings, most: usize) -> Option<PartTable> {
     Some(PartTable { title, table })
 }
 
-/// Nothing if the phase has no groups.
+/// Empty if the phase has no groups.
 fn group_lanes(scenario: &ScenarioFindings, phase: &str, rows: &[(&str, &str)]) -> Vec<Lane> {
     let found: Vec<Option<&GroupFindings>> = rows
         .iter()
@@ -69,7 +69,7 @@ fn group_lanes(scenario: &ScenarioFindings, phase: &str, rows: &[(&str, &str)]) 
     lanes
 }
 
-/// The slowest routes of each variant in a phase, at most `most` of each.
+/// The slowest routes of each variant in a phase, at most `most` for each variant.
 pub fn routes(scenario: &ScenarioFindings, phase: &str, most: usize) -> Vec<PartTable> {
     let slowest = scenario.routes.iter();
     slowest
@@ -127,10 +127,10 @@ fn counts(figures: &[Option<&PartFigures>]) -> Vec<Lane> {
     ]
 }
 
-/// A response time, and its value of a part.
+/// The name of a response time, and the function that returns it for a part.
 type Time = (&'static str, fn(&PartFigures) -> &PartEstimate);
 
-/// The response times of a part; only routes have the mean.
+/// The response times of a part; only routes show the mean.
 const TIMES: [Time; 3] = [
     ("mean", |it| &it.response_mean_ns),
     ("p50", |it| &it.response_p50_ns),
@@ -142,7 +142,7 @@ fn time((which, of): &Time, figures: &[Option<&PartFigures>]) -> Option<Lane> {
     estimates(["response", *which], Unit::Nanoseconds, &times)
 }
 
-/// None if no part has such a number, for example if too few responses lie beyond a percentile.
+/// None if no part has the value, for example if too few responses lie beyond a percentile.
 fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>]) -> Option<Lane> {
     let found = found
         .iter()

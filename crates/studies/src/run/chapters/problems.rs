@@ -1,5 +1,4 @@
-//! The limits of the results, each remedy once, with everything that it would correct; and the
-//! failed trials.
+//! The limits of the results, grouped by remedy, and the failed trials.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +8,8 @@ use gatebench_report::palette::Palette;
 
 use crate::common::facts::{Failure, Gate, ScenarioFindings};
 
-/// Collects the reasons of all rows, the invalidating ones first. Those with the same gate and the
-/// same remedy are one.
+/// Collects the reasons from all rows, the invalidating ones first. Reasons with the same gate and
+/// remedy become one note.
 pub fn problems(scenarios: &[ScenarioFindings], palette: &Palette) -> Vec<(Validity, Note)> {
     let mut problems: Vec<(Gate, Validity, Note)> = Vec::new();
     let rows = scenarios.iter().flat_map(|scenario| {
@@ -59,8 +58,8 @@ pub fn problems(scenarios: &[ScenarioFindings], palette: &Palette) -> Vec<(Valid
     worded.collect()
 }
 
-/// Returns the failures, each once with all blocks that had it: those whose reasons begin with the
-/// same line. The lines after it contain ports and nonces, of which one example is enough.
+/// Returns the failures, grouped over blocks by the first line of their reasons. The other lines
+/// contain ports and nonces, so one example is enough.
 pub fn failures(failures: &[Failure], form: Forms) -> Vec<Note> {
     let subject = |it: &Failure| {
         let first = it.reason.lines().next().unwrap_or_default().to_owned();
@@ -89,7 +88,7 @@ pub fn failures(failures: &[Failure], form: Forms) -> Vec<Note> {
     once.into_iter().map(note).collect()
 }
 
-/// `api-key, blocks 1, 2, 3`.
+/// The place of a failure: `api-key, blocks 1, 2, 3`.
 fn place(failure: &Failure, blocks: &BTreeSet<u32>, form: Forms) -> String {
     let all: Vec<String> = blocks.iter().map(u32::to_string).collect();
     let noun = if all.len() == 1 { "block" } else { "blocks" };

@@ -22,22 +22,23 @@ use crate::common::facts::{
     MetricFindings, PhaseKind, ScenarioFindings, Sentence,
 };
 
-/// Rows of groups over all variants, on a terminal and on the page; the JSON has all groups.
+/// The largest number of rows with groups, over all variants, on a terminal and on the page; the
+/// JSON has all groups.
 const ROWS_MAX: [usize; 2] = [12, 40];
 
-/// Groups of a scenario in Markdown.
+/// The largest number of groups of a scenario in Markdown.
 const GROUPS_MAX: usize = 8;
 
-/// Slowest routes of each variant on a terminal; the page has all of them.
+/// The number of slowest routes of each variant on a terminal; the page shows all of them.
 const ROUTES_MAX: usize = 5;
 
-/// More rows than these are folded.
+/// A table with more rows than this is folded.
 const ROWS_OPEN_MAX: usize = 12;
 
 const LEAD: &str = "Medians of the blocks, their range below. Every block is a fresh gateway process. The figures \
      are its throughput, its CPU time per request, and the latency that it adds.";
 
-/// The meaning of the columns on the gateway's process.
+/// The meaning of the columns about the gateway's process.
 const PROCESS: &str = "Memory is the most anonymous resident memory (RssAnon) of the gateway's \
      process tree in the last load; start is the time to readiness.";
 
@@ -54,7 +55,7 @@ pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
     Chapter::new("results", "Results", blocks)
 }
 
-/// A scenario on a terminal, with the slowest routes of the load that shows most of latency.
+/// A scenario on a terminal, with the slowest routes of the load that is most relevant for latency.
 fn lines(scenario: &ScenarioFindings, palette: &Palette) -> Vec<Block> {
     let block = |table| Block::table(table, "", "", palette);
     let heading = format!("{} · {}", scenario.name, scenario.title);
@@ -135,7 +136,7 @@ fn card(
     if has_process {
         blocks.push(Block::foot(PROCESS, ""));
     }
-    // A headline is a sentence with the name of its scenario before it.
+    // A headline is a sentence preceded by the name of its scenario.
     let headline = |known: &Sentence, said: &Sentence| {
         known.scenario == said.scenario && known.text.ends_with(&said.text)
     };
@@ -166,7 +167,7 @@ fn card(
     Block::card("", blocks)
 }
 
-/// The title of a part and its tables, one for each phase.
+/// The title and the tables of a part, one for each phase.
 fn part(part: PartTable, first: &'static str, palette: &Palette) -> Vec<Block> {
     let title = capitalised(&part.title);
     let tables = part.table.by_phase().into_iter();
@@ -194,7 +195,8 @@ fn groups(scenario: &str, found: PartTable, palette: &Palette) -> Block {
     Block::row("part", blocks)
 }
 
-/// The checks, thresholds, groups and metrics of a script that an external load generator ran.
+/// The checks, thresholds, groups and metrics that an external load generator reported for a
+/// script.
 fn external(found: &ExternalResults, palette: &Palette) -> Block {
     let crossed = found.thresholds.iter().any(|it| it.crossed > 0);
     let failed = found.checks.iter().any(|check| check.failed > 0);
@@ -263,7 +265,8 @@ fn range(estimate: &Estimate) -> String {
     }
 }
 
-/// A count without decimals, everything else with three figures: the unit is the script's own.
+/// A count without decimals, any other number with three significant digits. The unit is the
+/// script's own.
 fn number(value: f64) -> String {
     if value.fract() == 0.0 {
         grouped(value)
@@ -272,8 +275,8 @@ fn number(value: f64) -> String {
     }
 }
 
-/// The metrics that are drawn of a phase: throughput where it is measured, CPU and latency at an
-/// equal rate.
+/// The metrics that are drawn for a phase: throughput if the phase measures it, CPU and latency at
+/// an equal rate.
 fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'static str)] {
     const THROUGHPUT: (Metric, &str, &str) = (Metric::Throughput, "Throughput", "more is better");
     const CPU: (Metric, &str, &str) = (
@@ -291,7 +294,7 @@ fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'
     }
 }
 
-/// The blocks of each metric as points.
+/// Draws the blocks of each metric as points.
 fn charts(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Chart> {
     let has_open = scenario.has_open();
     let mut charts = Vec::new();

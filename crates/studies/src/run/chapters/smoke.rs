@@ -1,5 +1,4 @@
-//! A run that was only to see that everything works: scenario by scenario whether it does, and no
-//! speeds.
+//! The report of a smoke run: whether each scenario works, without any speeds.
 
 use gatebench_report::chapter::{Chapter, Entry, Head, Line, Lines, Text};
 use gatebench_report::format::distinct;
@@ -19,7 +18,7 @@ pub fn chapter(findings: &Findings) -> Chapter {
         is_planned.then(|| word(row))
     };
     let line = |scenario: &ScenarioFindings| {
-        // A scenario to which the gateway responds itself has no direct variant.
+        // A scenario whose requests the gateway serves itself has no direct variant.
         let cell = |variant: &&str| cell(scenario, variant).unwrap_or_else(|| "–".into());
         let cells = variants.iter().map(cell).map(Entry::from).collect();
         Line::new(&*scenario.name, cells)

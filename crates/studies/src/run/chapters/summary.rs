@@ -1,5 +1,5 @@
-//! The first screen: for each scenario one table, one sentence on what it means, and one on how far
-//! to trust it.
+//! The first screen: for each scenario a table, a sentence on its meaning, and one on how far to
+//! trust it.
 
 use gatebench_model::Variant;
 use gatebench_report::Tone;
@@ -14,7 +14,7 @@ use super::findings;
 use crate::Findings;
 use crate::common::facts::{Metric, ScenarioFindings, ScenarioSummary, SummaryColumn, VariantRow};
 
-/// The scenarios that a comment on a pull request has room for; it folds the others.
+/// The number of scenarios for which a comment on a pull request has room; the others are folded.
 const UNFOLDED_MAX: usize = 4;
 
 /// Reports whether there is a first screen.
@@ -62,8 +62,9 @@ fn blocks(scenario: &ScenarioFindings, summary: &ScenarioSummary, palette: &Pale
     ]
 }
 
-/// Never hidden on the first screen: failed trials and invalid figures with their remedies, else
-/// the warnings of the findings. It ends with the way to everything else.
+/// Alarms are never hidden on the first screen: failed trials and invalid figures with their
+/// remedies, or otherwise the warnings among the findings. The last line states how to see
+/// everything else.
 pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
     let mut blocks = findings::failed_or_invalid(run, palette);
     if blocks.is_empty() {

@@ -1,4 +1,4 @@
-//! The table of a scenario: which columns it has, and the content of each cell.
+//! The table of a scenario: its columns, and the content of each cell.
 
 use gatebench_report::table::{Lane, Lanes, Row, Table};
 
@@ -11,7 +11,7 @@ pub fn of(scenario: &ScenarioFindings) -> Table {
     with(scenario, loads(scenario))
 }
 
-/// As [`of`], with the columns on the gateway's process, if there is more room.
+/// Like [`of`], with the columns about the gateway's process, for forms that have more room.
 pub fn whole(scenario: &ScenarioFindings) -> Table {
     let mut groups = loads(scenario);
     groups.push(process(scenario));
@@ -27,13 +27,13 @@ fn with(scenario: &ScenarioFindings, lanes: Vec<Lanes>) -> Table {
     Table::of_lanes(scenario.rows_and_null().map(row).collect(), lanes)
 }
 
-/// Reports whether there are columns on the gateway's process, which need an explanation.
+/// Reports whether there are columns about the gateway's process, which need an explanation.
 pub fn has_process(table: &Table) -> bool {
     table.groups.iter().any(|group| group.phase == PROCESS)
 }
 
-/// The metrics that a phase shows. Latency of a closed load follows from its throughput, so it is
-/// shown only if no open load measured it.
+/// The metrics that a phase shows. Latency in a closed load follows from the throughput, so it is
+/// shown only if there is no open load.
 fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str; 2])] {
     match (kind, has_open) {
         (PhaseKind::SideBySide, _) => &METRICS[1..2],
@@ -43,7 +43,7 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     }
 }
 
-/// The metrics of loads, from those that every load has to those of open loads alone.
+/// The metrics of loads: first those that every load has, finally those of open loads only.
 static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::Throughput, ["throughput", ""]),
     (Metric::GatewayCpuPerRequest, ["CPU/request", ""]),
@@ -53,13 +53,13 @@ static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::AddedP99, ["added", "p99"]),
     (Metric::AddedP50OverNull, ["over null", "p50"]),
     (Metric::AddedP99OverNull, ["over null", "p99"]),
-    // Of phases in which something was changed.
+    // For phases with a change.
     (Metric::ChangeAffected, ["affected", "requests"]),
     (Metric::ChangeErrors, ["failed", "requests"]),
     (Metric::ChangeWorst, ["longest", "response"]),
     (Metric::ChangeRecovery, ["recovered", "after"]),
     (Metric::ChangeEffective, ["in effect", "after"]),
-    // Of phases in which a target failed.
+    // For phases with a failing target.
     (Metric::FailureShare, ["to the", "ill one"]),
     (Metric::FailureSentAgain, ["sent", "again"]),
     (Metric::FailureAdded, ["added p99", "meanwhile"]),
@@ -78,10 +78,10 @@ fn loads(scenario: &ScenarioFindings) -> Vec<Lanes> {
         .collect()
 }
 
-/// The name of the columns on the gateway's process.
+/// The name of the columns about the gateway's process.
 const PROCESS: &str = "process";
 
-/// Memory in the last load, before which all others went, and the time from start to readiness.
+/// Memory in the last load, which follows all others, and the time from start to readiness.
 fn process(scenario: &ScenarioFindings) -> Lanes {
     let in_phase =
         |phase: Option<&PhaseLine>, metric, head| lane(scenario, &phase?.name, metric, [head, ""]);
@@ -91,7 +91,7 @@ fn process(scenario: &ScenarioFindings) -> Lanes {
     Lanes::new(PROCESS, "", [memory, start].into_iter().flatten().collect())
 }
 
-/// A metric of all variants; none if no variant has it.
+/// The values of a metric for all variants; none if no variant has it.
 fn lane(
     scenario: &ScenarioFindings,
     phase: &str,

@@ -1,4 +1,4 @@
-//! Every value of every block: one record per scenario, variant, phase, metric and block.
+//! Every value of every block: a record for each scenario, variant, phase, metric and block.
 
 use gatebench_report::chapter::{Block, Chapter};
 use gatebench_report::csv::{field, name_of, suffix};
@@ -8,7 +8,7 @@ use crate::common::facts::{BlockValue, MetricFindings, PhaseKind, ScenarioFindin
 
 const HEAD: &str = "scenario,variant,phase,load,metric,block,trial,value,validity";
 
-/// Lists all values with their intervals, as CSV and JSON name them.
+/// Lists all values with their intervals, with the names that CSV and JSON use.
 pub fn chapter(findings: &Findings) -> Chapter {
     let mut records = Vec::new();
     for scenario in &findings.scenarios {

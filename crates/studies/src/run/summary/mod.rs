@@ -1,5 +1,4 @@
-//! The first screen of a scenario: which figures it shows, what they mean, and how far to trust
-//! them.
+//! The first screen of a scenario: its figures, their meaning, and how far to trust them.
 
 mod ranking;
 
@@ -16,11 +15,11 @@ use crate::common::facts::{
 use crate::common::gates::is_smoke;
 use crate::common::trials::blocks_complete;
 
-/// The gateways with invalid figures that are named; more are counted.
+/// The largest number of gateways with invalid figures that are named; more are only counted.
 const INVALID_MAX: usize = 2;
 
-/// The summary of a scenario. None for a run that was made for another study than measuring, whose
-/// own result comes first, for a smoke run, and if nothing was measured.
+/// The summary of a scenario. None if the run has another study than measuring, whose result comes
+/// first, for a smoke run, and if nothing was measured.
 pub(crate) fn of_scenario(
     context: &Context,
     scenario: &ScenarioFindings,
@@ -50,8 +49,8 @@ pub(crate) fn of_scenario(
     })
 }
 
-/// The gateways with their estimates in the column of the cost, the best first: the one that
-/// verdicts name, if they do, and then by medians.
+/// The gateways with their estimates in the cost column, the best first: the one that the verdicts
+/// name, if any, and then by median.
 fn ranked<'f>(
     scenario: &'f ScenarioFindings,
     column: &SummaryColumn,
@@ -70,7 +69,7 @@ fn ranked<'f>(
     ranked
 }
 
-/// All variants: the ranked ones, other gateways, and last the direct variant.
+/// All variants: first the ranked gateways, then other gateways, and finally the direct variant.
 fn order(scenario: &ScenarioFindings, ranked: &[(&str, &Estimate)]) -> Vec<String> {
     let mut rows: Vec<&VariantRow> = scenario.rows.iter().collect();
     rows.sort_by_key(|row| {
@@ -80,7 +79,7 @@ fn order(scenario: &ScenarioFindings, ranked: &[(&str, &Estimate)]) -> Vec<Strin
     rows.iter().map(|row| row.variant.clone()).collect()
 }
 
-/// Throughput under a closed load, CPU time and latency at a fixed rate if there is one, and memory
+/// Throughput in a closed load, CPU time and latency at a fixed rate if there is one, and memory
 /// after all loads.
 fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
     use PhaseKind::{Closed, Open, Paced, SideBySide};
@@ -95,7 +94,7 @@ fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
         Some(_) => [Metric::AddedP99, Metric::AddedP50],
         None => [Metric::ResponseP99, Metric::ResponseP50],
     };
-    // A short load has too few requests for the 99th percentile.
+    // A short load has too few requests for a 99th percentile.
     let found = latencies
         .into_iter()
         .find(|it| latency.is_some_and(|phase| has(scenario, phase, *it)));
@@ -140,7 +139,8 @@ fn best(scenario: &ScenarioFindings, phase: &str, metric: Metric) -> Option<Stri
     (names.len() > 1).then(|| leader.to_owned())
 }
 
-/// On how many blocks the figures rest, whether they carry verdicts, and what limits them.
+/// States the number of blocks behind the figures, whether they permit verdicts, and what limits
+/// them.
 fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> String {
     let blocks = blocks_complete(context) as usize;
     let compared = gateways(scenario).count() > 1;
@@ -197,7 +197,7 @@ fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool
         && aspect.is_some_and(|it| reason.spoils.contains(&it))
 }
 
-/// The reasons that limit figures of the columns, those of most gateways first.
+/// The reasons that limit figures of the columns; reasons that affect most gateways come first.
 fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
     let mut found: Vec<(&'static str, usize)> = Vec::new();
     for row in gateways(scenario) {
@@ -213,7 +213,7 @@ fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'stati
             }
         }
     }
-    // The sort is stable: equal counts keep the order of the gateways.
+    // The sort is stable, so equal counts keep the order of the gateways.
     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     found.into_iter().map(|(why, _)| why).collect()
 }

@@ -1,4 +1,4 @@
-//! The sentence on which gateway costs least, and by how much.
+//! The sentence that states which gateway costs least, and by how much.
 
 use gatebench_report::Tone;
 use gatebench_report::format::{listed, percent, quantity, split_quantity};
@@ -6,11 +6,10 @@ use gatebench_stats::{Estimate, Verdict};
 
 use crate::common::facts::{Metric, ScenarioFindings, SummaryColumn};
 
-/// The gateways that the sentence compares with the best one; the table has all.
+/// The number of gateways that the sentence compares with the best one; the table has all.
 const OTHERS_MAX: usize = 3;
 
-/// The comparison of a gateway with another one that verdicts find worse: the ratio of the two, and
-/// its bounds.
+/// The comparison of a gateway with another one that is worse by verdict: the ratio and its bounds.
 pub struct Lead {
     ratio: f64,
     bounds: Option<[f64; 2]>,
@@ -41,14 +40,14 @@ pub fn lead(
     })
 }
 
-/// The sentence if neither CPU time nor throughput was measured.
+/// The sentence for a scenario in which neither CPU time nor throughput was measured.
 pub fn unknown() -> (String, Tone) {
     let words = "Neither CPU time nor throughput of a gateway was measured.";
     (words.to_owned(), Tone::Caution)
 }
 
-/// The sentence on CPU per request, on which a choice rests; on throughput if no CPU time was
-/// measured. It is plain if nothing is left open, and a caution otherwise.
+/// The sentence on CPU per request, or on throughput if no CPU time was measured. Its tone is plain
+/// if the sentence names the cheapest gateway, and a caution otherwise.
 pub fn meaning(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,
@@ -63,7 +62,7 @@ pub fn meaning(
         return (format!("{leader}: {value} at {load}."), Tone::Plain);
     }
     let is_decided = column.best.is_some();
-    // A limited throughput is a lower bound, and bounds have no ratio.
+    // A limited throughput is a lower bound, and lower bounds have no ratio.
     if column.metric == Metric::Throughput && !is_decided {
         let each = ranked
             .iter()
@@ -95,7 +94,7 @@ pub fn meaning(
     let head = match (is_decided, column.metric) {
         (true, Metric::Throughput) => format!("{leader} is fastest at {load}"),
         (true, _) => format!("{leader} costs least at {load}"),
-        // Of throughput, what is not decided has returned above.
+        // The case of an undecided throughput has returned above.
         (false, _) => format!("By medians, {leader} costs least at {load}"),
     };
     let tone = match is_decided {
@@ -105,8 +104,9 @@ pub fn meaning(
     (format!("{head}: {value}, {differences}{open}."), tone)
 }
 
-/// `13 % less than haproxy (12–14 %)`, with the interval of a verdict. Without comparisons medians
-/// differ if the ranges of the blocks have nothing in common. None if no difference can be shown.
+/// The difference in text, `13 % less than haproxy (12–14 %)`, with the interval of a verdict.
+/// Without comparisons, medians differ only if the ranges of the blocks do not overlap. None if no
+/// difference can be shown.
 fn difference(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,
@@ -126,7 +126,7 @@ fn difference(
         Metric::Throughput => "more",
         _ => "less",
     };
-    // If a side spoiled every block, it lost without a ratio.
+    // A side that spoiled every block is worse, but has no ratio.
     if !lead.ratio.is_finite() {
         return Some(format!("{word} than {name}"));
     }
@@ -140,7 +140,7 @@ fn difference(
     Some(format!("{share} {word} than {name}{bounds}"))
 }
 
-/// `49.3 µs of CPU per request`, `41.2k requests/s`.
+/// The figure in text: `49.3 µs of CPU per request`, `41.2k requests/s`.
 fn figure(metric: Metric, value: f64) -> String {
     match metric {
         Metric::GatewayCpuPerRequest => {

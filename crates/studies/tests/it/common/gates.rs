@@ -1,4 +1,4 @@
-//! A test of a gate: a change that trips it, and one that spares it.
+//! Tests a gate by a change that trips it and one that just does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::Findings;
@@ -6,7 +6,7 @@ use gatebench_studies::common::facts::{Aspect, Gate, Reason};
 
 use super::{Made, three_blocks, trial};
 
-/// The reasons of nginx's first trial when all its trials are changed.
+/// The reasons against nginx's first trial if all its trials are changed.
 pub fn reasons(change: impl Fn(&mut Made)) -> Vec<Reason> {
     trial(&changed(change), "nginx").reasons.clone()
 }
@@ -19,8 +19,8 @@ pub fn changed(change: impl Fn(&mut Made)) -> Findings {
     })
 }
 
-/// Asserts that `trips` trips exactly this gate, that `spares` trips none, and that the reason says
-/// what it saw and what to do.
+/// Asserts that `trips` trips only this gate, that `spares` trips none, and that the reason states
+/// observation and remedy.
 pub fn check(
     gate: Gate,
     validity: Validity,

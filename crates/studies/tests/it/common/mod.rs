@@ -1,4 +1,4 @@
-//! A synthetic run with known numbers, written through the store and read back.
+//! A synthetic run with known numbers, written to a store and read back.
 
 pub mod gates;
 pub mod runs;
@@ -21,7 +21,7 @@ pub const SECONDS: u64 = 10;
 pub const SECOND_NS: u64 = 1_000_000_000;
 pub const RATE: u64 = 5_000;
 
-/// One trial as it will be stored; tests change it before that.
+/// A trial before it is stored, which tests may change.
 pub struct Made {
     pub record: TrialRecord,
     pub intervals: Vec<TaggedInterval>,
@@ -80,7 +80,7 @@ impl Made {
     }
 }
 
-/// The behaviour of a variant in a block.
+/// The figures of a variant in a block.
 struct Numbers {
     /// Requests per second in the closed load.
     capacity: u64,
@@ -400,8 +400,8 @@ fn rows(numbers: &Numbers, direct: bool) -> Vec<SeriesRow> {
         .collect()
 }
 
-/// Writes a run of `blocks` blocks, each trial changed by `change` (none: not written), and
-/// analyses what is read back.
+/// Writes a run of `blocks` blocks, reads it back and analyses it. `change` changes each trial, or
+/// returns none to leave it out.
 pub fn analysed_run(
     manifest: Manifest,
     change: impl Fn(Made) -> Option<Made>,
@@ -423,7 +423,7 @@ pub fn analysed_run(
     (dir, findings)
 }
 
-/// Three blocks, each trial changed in place.
+/// The findings of three blocks, after a change of each trial.
 pub fn three_blocks(change: impl Fn(&mut Made)) -> Findings {
     let changed = |mut made: Made| {
         change(&mut made);
@@ -449,7 +449,7 @@ pub fn trial<'a>(findings: &'a Findings, variant: &str) -> &'a TrialFindings {
         .unwrap()
 }
 
-/// The value of a histogram with three digits for a recorded value.
+/// The value that a histogram with three digits reports for a recorded value.
 pub fn as_recorded(value: u64) -> f64 {
     Histogram::<u64>::new_with_bounds(1, 60 * SECOND_NS, 3)
         .unwrap()

@@ -1,4 +1,4 @@
-//! Whole runs on disk, to compare with each other.
+//! Whole runs on disk that can be compared with each other.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use gatebench_studies::across_runs::{RunSummary, summarise};
 
 use super::{Made, RATE, SECONDS, made, manifest};
 
-/// Writes a run of this many blocks, after changes to the manifest and each trial.
+/// Writes a run with this number of blocks, after changes to the manifest and to each trial.
 pub fn write_run(
     dir: &Path,
     blocks: u32,
@@ -35,8 +35,8 @@ pub fn read_run(dir: &Path) -> RunSummary {
     summarise(name, &Run::open(dir).unwrap()).unwrap()
 }
 
-/// A gateway's CPU time per request at the fixed rate, times a factor that differs a little by
-/// block.
+/// Multiplies a gateway's CPU time per request at the fixed rate by a factor that differs slightly
+/// between blocks.
 pub fn slower(made: &mut Made, variant: &str, factor: f64) {
     if made.is(variant) {
         let wobble = 1.0 + 0.002 * f64::from(made.record.trial.block % 3);

@@ -1,4 +1,4 @@
-//! A comparison for a CI system and for a pull request.
+//! The reports of an A/B test for a CI system and for a pull request.
 
 use gatebench_report::{junit, markdown};
 use gatebench_stats::Verdict;
@@ -14,8 +14,8 @@ fn comment(findings: &Findings) -> String {
     comment.as_ref().map(markdown::render).unwrap_or_default()
 }
 
-/// nginx is judged, haproxy is compared with; the pair gatebench and nginx is used as haproxy
-/// against itself.
+/// nginx is the candidate and haproxy the baseline; the pair gatebench and nginx serves as haproxy
+/// and its second process.
 fn judged(decision: Decision, caution: Option<String>) -> Findings {
     let mut findings = with_verdicts();
     findings.study = StudyResult::new(AbTestFindings {

@@ -163,7 +163,7 @@ fn versions_stand_side_by_side_in_every_form() {
         page.contains("upstreams-50, p90: 4.15 ms, 4.20 ms."),
         "the third run is invalid, and not drawn"
     );
-    // To be looked at in a browser.
+    // The file can be viewed in a browser.
     std::fs::write(
         concat!(env!("CARGO_TARGET_TMPDIR"), "/combined.html"),
         &page,

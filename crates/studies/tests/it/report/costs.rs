@@ -1,4 +1,4 @@
-//! Costs of every kind, added to the findings of the fixture.
+//! Costs of every kind, added to the fixture's findings.
 
 use super::facts::*;
 use gatebench_report::{TerminalOptions, csv, html, markdown, terminal};
@@ -104,7 +104,7 @@ fn absent() -> CostFigure {
     }
 }
 
-/// CPU time, added latency, and throughput per core; the enforced limit has no added latency.
+/// CPU time, added latency, and throughput per core; the enforced rate limit has no added latency.
 fn figures(role: &CostRole, cpu_ns: f64, rank: usize) -> Vec<CostFigure> {
     let per_core = 1e9 / cpu_ns.abs();
     let no_latency = cpu_ns < 0.0 || *role == CostRole::Responses;
@@ -198,7 +198,7 @@ fn costs_are_tables_of_policies_and_gateways() {
 fn the_page_draws_a_waterfall_for_each_gateway() {
     let text = html::render(&with_costs());
     check(&text);
-    // Three gateways, of CPU time and of added latency.
+    // Waterfalls of three gateways, for CPU time and for added latency.
     assert_eq!(text.matches("class=\"guide\"").count(), 2 * 2 * 3);
     assert_eq!(text.matches("\"bar less\"").count(), 3);
     assert!(text.contains("not supported"));
@@ -207,6 +207,6 @@ fn the_page_draws_a_waterfall_for_each_gateway() {
     let explained = lines.find(|line| line.starts_with("Each policy is listed"));
     assert!(text.contains(explained.unwrap()), "one explanation");
     assert!(!html::render(&findings()).contains("id=\"costs\""));
-    // To be looked at in a browser.
+    // The file can be viewed in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/costs.html"), &text).unwrap();
 }

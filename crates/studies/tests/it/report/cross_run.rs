@@ -1,4 +1,4 @@
-//! Comparisons of runs and histories, in every form, with names that try to break out.
+//! Comparisons between runs and histories in every form, with hostile names.
 
 use super::facts::*;
 use gatebench_report::{TerminalOptions, html, json, markdown, terminal};

@@ -1,5 +1,5 @@
-//! Findings of a run that could have been: direct and three gateways, two scenarios, three blocks,
-//! a closed and an open load. The numbers vary by a small generator with a fixed seed.
+//! Findings of an invented run: the direct variant and three gateways, two scenarios, three blocks,
+//! a closed and an open load. A small generator with a fixed seed varies the numbers.
 
 use std::collections::BTreeMap;
 
@@ -71,11 +71,11 @@ const SCENARIOS: [(&str, &str, f64); 2] = [
     ("api-key-json", "The same behind an API key", 1.07),
 ];
 
-/// A linear congruential generator (Knuth's MMIX constants); any would do.
+/// A linear congruential generator (Knuth's MMIX constants); any generator would do.
 struct Noise(u64);
 
 impl Noise {
-    /// A factor around one, at most `share` away.
+    /// A factor that differs from one by at most `share`.
     fn factor(&mut self, share: f64) -> f64 {
         self.0 = self
             .0
@@ -86,7 +86,7 @@ impl Noise {
     }
 }
 
-/// Findings of a run with noise of a fixed seed.
+/// Findings with noise from a fixed seed.
 pub fn findings() -> Findings {
     let mut noise = Noise(42);
     let scenarios: Vec<ScenarioFindings> = SCENARIOS
@@ -374,7 +374,7 @@ fn curves(of: &Character, cost: f64) -> Vec<PercentileCurve> {
     ]
 }
 
-/// A body that rises gently and a tail that bends upwards after the second nine.
+/// Points that rise gently in the middle and steeply after the second nine.
 fn points(middle: f64, tail: f64) -> Vec<CurvePoint> {
     let at_nines = |nines: f64| {
         let body = 0.82 + 0.45 * nines.sqrt() * tail;

@@ -1,4 +1,4 @@
-//! Names, messages and files that try to break out of their place.
+//! Names, messages and files that try to break out of their place in a report.
 
 use super::facts::*;
 use gatebench_report::{TerminalOptions, csv, html, markdown, terminal};

@@ -1,5 +1,4 @@
-//! The costs that grow with routes and idle connections, as the fixture has them: two gateways,
-//! three numbers.
+//! The fixture's costs that grow with routes and idle connections: two gateways, three numbers.
 
 use super::facts::*;
 use gatebench_report::{TerminalOptions, html, markdown, terminal};
@@ -85,7 +84,7 @@ fn each_number_and_the_cost_of_one_are_shown() {
     let page = html::render(&findings);
     check(&page);
     assert!(page.contains("id=\"scale\""));
-    // To be looked at in a browser.
+    // The file can be viewed in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/scale.html"), &page).unwrap();
 }
 
@@ -103,7 +102,7 @@ fn idle_connections_are_described_by_their_memory_alone() {
             point.phase = Some(format!("idle-c{}", point.count));
         }
     }
-    // One could not hold them all, the other was not there.
+    // The first gateway could not hold all connections, and the second failed.
     costs.gateways[0].points[2].values = vec![None];
     costs.gateways[1].points.iter_mut().for_each(|point| {
         point.status = RowStatus::Failed;

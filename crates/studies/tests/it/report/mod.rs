@@ -1,4 +1,4 @@
-//! Every output over one set of findings, and over hostile ones.
+//! Every form of the report, for one set of findings and for hostile ones.
 
 mod ab_test;
 mod capacity;

@@ -1,4 +1,4 @@
-//! Every study in one run: each form has all of them, in one order.
+//! A run with the results of every study: each form has all of them, in one order.
 
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
 use gatebench_report::flame::FlameGraph;

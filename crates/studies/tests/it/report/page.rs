@@ -1,4 +1,4 @@
-//! The page: well-formed, self-contained, and the same each time.
+//! The page: well-formed, self-contained, and always the same.
 
 use gatebench_report::html;
 use quick_xml::Reader;
@@ -6,8 +6,8 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::{fixture, verdicts};
 
-/// Reads the page as XML and fails on anything that a browser would fetch or run, and on an id that
-/// is given twice or pointed at in vain.
+/// Parses the page as XML. Fails on anything that a browser would fetch or run, on duplicate ids,
+/// and on references to missing ids.
 pub fn check(text: &str) {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = true;
@@ -68,7 +68,7 @@ fn the_page_is_well_formed_and_fetches_nothing() {
     for fetch in ["url(", "@import", "@font-face", "http:", "https:"] {
         assert!(!style.contains(fetch), "{fetch}");
     }
-    // To be looked at in a browser.
+    // The file can be viewed in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/report.html"), &text).unwrap();
 }
 
@@ -84,7 +84,7 @@ fn verdicts_are_shown_where_there_are_some() {
     ] {
         assert!(text.contains(chip), "{chip}");
     }
-    // Two scenarios with seven comparisons each, one of which has no interval.
+    // Two scenarios with seven comparisons each; one comparison in each has no interval.
     assert_eq!(text.matches("class=\"mean\"").count(), 12);
     assert!(!html::render(&fixture::findings()).contains("Verdicts:"));
     std::fs::write(

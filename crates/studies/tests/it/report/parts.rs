@@ -1,4 +1,4 @@
-//! Groups, routes and the figures of an external load generator, in every output.
+//! Groups, routes and the figures of an external load generator, in every form.
 
 use super::facts::*;
 use gatebench_report::{TerminalOptions, html, markdown, terminal};
@@ -50,7 +50,7 @@ fn group(phase: &str, variant: &str, name: &str, share: f64, slow: f64) -> Group
     }
 }
 
-/// One scenario with the groups of these names and shares, behind two gateways.
+/// A scenario with groups of these names and shares, measured with two gateways.
 fn with_groups(names: &[(&str, f64)]) -> Findings {
     let mut findings = fixture::findings();
     findings.scenarios.truncate(1);

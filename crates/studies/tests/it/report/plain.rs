@@ -1,4 +1,4 @@
-//! Terminal, Markdown, CSV and JSON against golden files. `GATEBENCH_BLESS=1` rewrites them.
+//! Compares terminal, Markdown, CSV and JSON with golden files. `GATEBENCH_BLESS=1` rewrites these.
 
 use std::path::PathBuf;
 
@@ -26,8 +26,8 @@ pub fn golden(name: &str, text: &str) {
     );
 }
 
-/// Asserts that narrow and wide terminals have all of these phrases, however they are wrapped, and
-/// no line that is too long.
+/// Asserts that narrow and wide terminals show all these phrases, however wrapped, and that no line
+/// is too long.
 pub fn assert_fits(findings: &Findings, phrases: &[&str]) {
     for columns in [60, 100] {
         let options = TerminalOptions {
@@ -55,7 +55,7 @@ fn the_terminal_shows_medians_ranges_sentences_and_limits() {
 fn a_smoke_run_says_what_works_and_no_speed() {
     let mut findings = fixture::findings();
     findings.run.is_smoke = true;
-    // Of such a run nothing of speed is found.
+    // Such a run has no findings about speed.
     findings.headlines.clear();
     findings.notes.clear();
     for row in findings.scenarios.iter_mut().flat_map(|it| &mut it.rows) {
@@ -189,6 +189,7 @@ fn a_load_is_named_in_full_over_few_columns() {
     let text = terminal::render(&with_null(), options);
     let labels = text.lines().map(|line| line.trim_start_matches([' ', '─']));
     let labels: Vec<&str> = labels.filter(|it| it.starts_with("5,000 re")).collect();
-    // Its seven columns take three lines in each of two scenarios, and the last has one column.
+    // In each of two scenarios, the seven columns are split over three tables, and the last one has
+    // a single column.
     assert_eq!(labels, ["5,000 requests/s, 5s"; 6], "{text}");
 }

@@ -1,4 +1,4 @@
-//! A run in a document's columns, in every form, with names that try to break out.
+//! A run in a document's columns, in every form, with hostile names.
 
 use super::facts::*;
 use gatebench_report::{TerminalOptions, csv, html, json, markdown, terminal};

@@ -1,4 +1,4 @@
-//! Soaks and tests of isolation in every form of the report.
+//! Soaks and isolation tests in every form of the report.
 
 use gatebench_report::{Unit, html, markdown};
 use gatebench_stats::leak::{Growth, LeakVerdict, Sample};
@@ -169,7 +169,7 @@ fn envelopes_and_pairs_stand_in_every_form() {
         assert!(page.contains(&format!("#method-{method}")));
         assert!(page.contains(&format!("id=\"method-{method}\"")));
         assert!(!page.contains("<the envelope>"));
-        // To be looked at in a browser.
+        // The file can be viewed in a browser.
         let file = format!("{}/{id}.html", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(file, &page).unwrap();
     }

@@ -11,7 +11,7 @@ use super::{fixture, page};
 const SECRET: &str = "SEKRET-API-KEY-123";
 const OWN: &str = "listen 8080; # mine alone";
 
-/// Findings that quote a secret wherever they quote others.
+/// Findings that contain a secret in every place that quotes other text.
 fn findings() -> Findings {
     let mut findings = fixture::findings();
     let quoted = format!("before {SECRET} after");

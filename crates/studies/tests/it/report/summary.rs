@@ -10,7 +10,7 @@ use super::plain::golden;
 use crate::common::three_blocks;
 use crate::summary::ten_blocks;
 
-/// The only sentence of a scenario of the fixture.
+/// The only sentence of a scenario in the fixture.
 pub fn parity_held(scenario: &str) -> Sentence {
     Sentence {
         text: "Every gateway holds its parity before and after the load.".into(),

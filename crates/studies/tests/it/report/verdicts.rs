@@ -1,4 +1,4 @@
-//! Verdicts of every kind, added to the findings of the fixture.
+//! Verdicts of every kind, added to the fixture's findings.
 
 use super::facts::*;
 use gatebench_studies::Findings;

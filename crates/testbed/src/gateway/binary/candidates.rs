@@ -8,10 +8,10 @@ use crate::gateway::folder::{Folder, OWN_NAME};
 use crate::process::Launcher;
 use crate::system::installed;
 
-/// Folders that a user's PATH often lacks; Debian installs daemons there.
+/// Folders that a user's PATH often lacks, although Debian installs daemons there.
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// The folders of programs in a prefix, and in a folder into which a package was unpacked.
+/// The folders of programs below a prefix, and below a folder into which a package was unpacked.
 const IN_PREFIX: [&str; 6] = ["bin", "sbin", "", "usr/local/bin", "usr/bin", "usr/sbin"];
 
 /// Returns the existing programs with one of the folder's names, the preferred ones first.
@@ -52,7 +52,7 @@ pub(super) fn installed_versions(folder: &Folder) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The programs of a prefix, or the program itself.
+/// The programs below a prefix, or the program itself.
 pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
     let names = || {
         let names = folder.spec.binary.names.iter();
@@ -64,7 +64,7 @@ pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
     programs(std::iter::once(place.to_owned()).chain(in_prefix))
 }
 
-/// Returns the executable candidates, each once, with links followed.
+/// Returns the executable candidates without duplicates, with links followed.
 fn programs(candidates: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for candidate in candidates {

@@ -1,5 +1,5 @@
 //! Extras: parts of a gateway that features need in addition to its program. They are searched for
-//! in the place of the program: on this machine, on the remote host, or in the image.
+//! where the program is: on this machine, on the remote host, or in the image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,10 +16,10 @@ use crate::gateway::folder::Folder;
 use crate::system::command;
 use crate::system::installed;
 
-/// The place of extras on this machine; no image has an empty name.
+/// Stands for this machine; no image has an empty name.
 const HERE: &str = "";
 
-/// The time that a test may take; it only loads libraries.
+/// The timeout of a test, which only loads libraries.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An extra that was found.
@@ -74,12 +74,12 @@ fn found(
     Ok(found)
 }
 
-/// The tests that succeeded, by place and command, because a program is looked up for each of its
-/// variants and again when a gateway is prepared.
+/// The tests that succeeded, by place and command. A program is looked up for each of its variants,
+/// and again when a gateway is prepared.
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
-/// Runs the test of an extra, unless it succeeded in this process before. A test that failed runs
-/// again: `gatebench install` may have repaired the extra in the meantime.
+/// Runs the test of an extra, unless it already succeeded in this process. A test that failed runs
+/// again, because `gatebench install` may have repaired the extra in the meantime.
 fn tested(
     (extra, place): (&Extra, &str),
     program: &Path,

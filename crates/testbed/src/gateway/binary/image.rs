@@ -1,4 +1,4 @@
-//! The image of a gateway: its presence, its digest and the version of the gateway in it.
+//! The image of a gateway: whether it is present, its digest, and the version of the gateway in it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -15,10 +15,10 @@ use crate::error::DriverError;
 use crate::gateway::folder::Folder;
 use crate::system::owner::Owner;
 
-/// The largest output that is kept; a reader of an error needs no more.
+/// The largest output that is kept, enough for an error message.
 const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
 
-/// The descriptor limit of a program that only prints.
+/// The descriptor limit of a program that only prints its version.
 const NOFILE: u64 = 1_024;
 
 /// An image that a container engine of this machine has.

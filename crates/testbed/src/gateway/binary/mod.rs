@@ -28,28 +28,28 @@ use crate::process::Launcher;
 use crate::system::command;
 use crate::system::digest::sha256_of_file;
 
-/// A runtime that has to warm up may take seconds to print its version.
+/// The timeout of printing the version. A runtime that has to warm up may take seconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundBinary {
-    /// Absolute, with links followed.
+    /// The absolute path, with links followed.
     pub path: PathBuf,
     /// The version that it prints.
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
-    /// The extras of its folder that are in the same place as the program.
+    /// The extras of its folder that are where the program is.
     pub extras: BTreeMap<String, FoundExtra>,
     /// The image that contains it; none if it is a file of this machine.
     pub image: Option<FoundImage>,
-    /// The host that it is on; none for this machine.
+    /// The host on which it is; none for this machine.
     pub host: Option<String>,
 }
 
 impl FoundBinary {
-    /// Returns the reason why an extra of the folder cannot be used here, with the way to install
+    /// Returns the reason why an extra of the folder cannot be used here, including how to install
     /// it if it is missing; none if it can be used.
     pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
         match self.extras.get(name) {
@@ -59,7 +59,7 @@ impl FoundBinary {
         }
     }
 
-    /// Describes the place of the program.
+    /// Describes where the program is.
     pub fn place(&self) -> String {
         let path = self.path.display();
         let image = self.image.as_ref();
@@ -71,12 +71,12 @@ impl FoundBinary {
 }
 
 impl Folder {
-    /// Checks that the gateway supports all that a scenario needs, and that the extras for it are
-    /// in the same place as its program. The effect of a user's configuration is not known in
+    /// Checks that the gateway supports everything that a scenario needs, and that the required
+    /// extras are where its program is. The effect of a user's configuration is not known in
     /// advance; the parity check proves it.
     ///
     /// # Errors
-    /// The extras that it lacks.
+    /// The policies and extras that it lacks.
     pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
@@ -84,17 +84,19 @@ impl Folder {
     /// Finds the gateway's program and its version.
     ///
     /// # Errors
-    /// [`DriverError::BinaryMissing`] with the way to install it, [`DriverError::NoVersion`].
+    /// [`DriverError::BinaryMissing`], which states how to install it, or
+    /// [`DriverError::NoVersion`].
     pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
         self.find_binary_of(None, launcher)
     }
 
-    /// As [`Folder::find_binary`]; `wanted` is a version or its beginning (`1.22`), the path of a
+    /// Like [`Folder::find_binary`]; `wanted` is a version or its beginning (`1.22`), the path of a
     /// program or of its installation prefix (anything with a `/`), or an image with its tag
-    /// [default: the first program found, else the folder's image].
+    /// [default: the first program found, otherwise the folder's image].
     ///
     /// # Errors
-    /// As [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed versions.
+    /// The same as [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
+    /// versions.
     pub fn find_binary_of(
         &self,
         wanted: Option<&str>,
@@ -240,7 +242,7 @@ fn set_environment(command: &mut Command, program: &Path, binary: &Binary) -> io
     Ok(())
 }
 
-/// Renders a template that names nothing but the program.
+/// Renders a template that uses nothing but the program.
 fn of_program(template: &str, program: &Path) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Reports whether a version is at least `min` and below `below`, if these are given. The suffix
-/// after the numbers, as in `2.6.12-1+deb12u4` from the hyphen on, is ignored.
+/// Reports whether a version is at least `min` and below `below`, as far as these are given. The
+/// suffix after the numbers is ignored, such as `-1+deb12u4` in `2.6.12-1+deb12u4`.
 pub(super) fn is_between(version: &str, min: &Option<String>, below: &Option<String>) -> bool {
     let at_least = |bound: &String| compare(version, bound) != Ordering::Less;
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)

@@ -1,4 +1,4 @@
-//! Filters that write passwords and keys in the forms in which gateways read them.
+//! Filters that write passwords and keys in the formats that gateways read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -13,7 +13,7 @@ use sha2::Sha256;
 /// The lowest cost of bcrypt. A higher one would not matter, because the gateways that use bcrypt
 /// cache successful logins.
 const BCRYPT_COST: u32 = 4;
-/// Bytes of a bcrypt salt.
+/// The size of a bcrypt salt in bytes.
 const SALT_BYTES: usize = 16;
 
 /// Adds every filter of this module to an environment. Their names are part of the folder contract.
@@ -94,8 +94,8 @@ mod tests {
 
     use super::*;
 
-    /// Made with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl pkey
-    /// -pubout`, and its numbers with `openssl pkey -pubin -text`.
+    /// Created with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl pkey
+    /// -pubout`; the numbers are from `openssl pkey -pubin -text`.
     const PEM: &str = "-----BEGIN PUBLIC KEY-----\n\
         MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAOcA6FW/RLgpdvJCYxxznggN2j2oE8o6\n\
         6CCt51b4Vr5/G6p0DUkGMHVyzneZGYNW3aVpyUv9J7E4VaiFDELITncCAwEAAQ==\n\

@@ -1,4 +1,5 @@
-//! JSON as templates write it: an item of a list or an object may end with a comma, also the last.
+//! JSON in templates, in which every item of a list or an object may end with a comma, even the
+//! last.
 
 use minijinja::{Error, ErrorKind};
 use serde::de::IgnoredAny;
@@ -19,7 +20,7 @@ pub(crate) fn json(text: &str) -> Result<String, Error> {
 fn without_last_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut is_escaped) = (false, false);
-    // The place of a comma that only blanks follow.
+    // The position of a comma after which only spaces follow.
     let mut comma = None;
     for c in text.chars() {
         if in_string {

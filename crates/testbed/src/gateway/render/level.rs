@@ -1,5 +1,5 @@
-//! The input for templates: maps that record the last name that was not found, and the names at its
-//! level.
+//! The input for templates: maps that record the last name that was not found, and the names that
+//! exist at its level.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,9 +10,9 @@ use serde_json::Value as Json;
 /// A name that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
-    /// The name in the template.
+    /// The name that the template uses.
     pub(crate) name: String,
-    /// The names at that level.
+    /// The names that exist at that level.
     pub(crate) known: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Miss {
 pub(crate) struct Misses(Arc<Mutex<Option<Miss>>>);
 
 impl Misses {
-    /// Takes the last miss.
+    /// Returns the last miss and clears it.
     pub(crate) fn take(&self) -> Option<Miss> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -31,9 +31,9 @@ impl Misses {
     }
 }
 
-/// A map of the input, with few names, which a linear search finds. Its values are made once and
-/// not copied by a look-up, because templates look up lists of thousands of items in loops of
-/// thousands of rounds.
+/// A map of the input. It has few names, so a linear search is enough. Its values are created once
+/// and not copied by a lookup, because templates look up lists of thousands of items in loops of
+/// thousands of iterations.
 #[derive(Debug)]
 struct Level {
     entries: Vec<(String, Value)>,
@@ -63,7 +63,7 @@ impl Object for Level {
     }
 }
 
-/// Converts JSON to a value of templates.
+/// Converts JSON to a template value.
 pub(crate) fn value(json: Json, misses: &Misses) -> Value {
     match json {
         Json::Object(map) => Value::from_object(Level {

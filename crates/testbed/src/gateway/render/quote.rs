@@ -1,6 +1,6 @@
-//! Filters that quote a user's string in a gateway's configuration. A key or a mock body may
-//! contain quotes, dollar signs and line ends, which would change the configuration if they were
-//! not quoted.
+//! Filters that quote a user's string for a gateway's configuration. A key or a mock body may
+//! contain quotes, dollar signs and newlines, which would change the configuration if they were not
+//! quoted.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -26,8 +26,8 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("each_key", each_key);
 }
 
-/// `{{ text | nginx_literal }}`: an nginx token where nginx expands no variables, such as the left
-/// side of a `map`.
+/// `{{ text | nginx_literal }}`: an nginx token in places where nginx expands no variables, such as
+/// the left side of a `map`.
 fn nginx_literal(text: &str) -> Result<String, Error> {
     let escape = |c: char| match c {
         '"' => Some(r#"\""#.into()),
@@ -39,8 +39,9 @@ fn nginx_literal(text: &str) -> Result<String, Error> {
     quoted(text, escape)
 }
 
-/// `{{ text | nginx_string }}`: an nginx token where variables are expanded, such as the text of a
-/// `return`. nginx has no escape for `$`; the template must declare `geo $dollar { default "$"; }`.
+/// `{{ text | nginx_string }}`: an nginx token in places where nginx expands variables, such as the
+/// text of a `return`. nginx has no escape for `$`; the template must declare `geo $dollar {
+/// default "$"; }`.
 fn nginx_string(text: &str) -> Result<String, Error> {
     Ok(nginx_literal(text)?.replace('$', "${dollar}"))
 }
@@ -57,14 +58,14 @@ fn haproxy_string(text: &str) -> Result<String, Error> {
 }
 
 /// `{{ text | haproxy_argument }}`: an argument of a HAProxy fetch or converter, as in
-/// `map_beg(…)`. The quotes of the word are removed before, so a comma or a parenthesis ends the
-/// argument unless it has separate quotes.
+/// `map_beg(…)`. HAProxy removes the quotes of the word first, so a comma or a parenthesis ends the
+/// argument unless it is quoted separately.
 fn haproxy_argument(text: &str) -> Result<String, Error> {
     haproxy_string(&format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// `{{ text | lua_string }}`: a string of Lua. Bytes that are neither letters nor digits are
-/// written as numbers, which every version of Lua reads.
+/// `{{ text | lua_string }}`: a Lua string. Bytes that are neither letters nor digits are written
+/// as numbers, which every version of Lua reads.
 fn lua_string(text: &str) -> String {
     let byte = |byte: u8| {
         if byte.is_ascii_alphanumeric() || b" -_./:=".contains(&byte) {
@@ -90,8 +91,8 @@ fn apache_string(text: &str) -> Result<String, Error> {
     })
 }
 
-/// `{{ text | vcl_string }}`: an expression of VCL with this text as its value. Long strings of VCL
-/// end at `"}` and have no escape, so the text is a sum of parts without `"}`.
+/// `{{ text | vcl_string }}`: a VCL expression with this text as its value. Long strings in VCL end
+/// at `"}` and have no escape, so the text is concatenated from parts without `"}`.
 fn vcl_string(text: &str) -> Result<String, Error> {
     if text.contains('\0') {
         return Err(wrong("U+0000 cannot be part of a configuration".into()));
@@ -106,8 +107,8 @@ fn regex_literal(text: &str) -> String {
     regex_lite::escape(text)
 }
 
-/// `{{ text | regex_bytes }}`: as `regex_literal`, with all bytes that are neither letters nor
-/// digits written as numbers, for places where neither quotes nor blanks can be escaped.
+/// `{{ text | regex_bytes }}`: like `regex_literal`, but all bytes that are neither letters nor
+/// digits are written as numbers, for places in which neither quotes nor spaces can be escaped.
 fn regex_bytes(text: &str) -> String {
     let byte = |byte: u8| match byte {
         byte if byte.is_ascii_alphanumeric() || b"/-_".contains(&byte) => {
@@ -149,8 +150,8 @@ fn seconds(text: &str) -> Result<f64, Error> {
     Ok(span.as_secs_f64())
 }
 
-/// `{{ routes | settings_of("api_key") }}`: the settings of this policy over all routes, each
-/// different one once, for gateways that declare settings once and refer to them from routes.
+/// `{{ routes | settings_of("api_key") }}`: the distinct settings of this policy over all routes,
+/// for gateways that declare settings once and refer to them from routes.
 pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Error> {
     let mut found: Vec<Value> = Vec::new();
     for route in routes.try_iter()? {

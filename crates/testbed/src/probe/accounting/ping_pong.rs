@@ -3,9 +3,9 @@
 //!
 //! The core is always busy, with the two threads, with softirq and with other processes. Its busy
 //! time minus the CPU time of the two threads is the time of other processes, plus softirq if no
-//! process is charged for it. So a round in which less time is missing than softirq took proves
-//! that processes are charged. Only rounds in which other processes used little time can prove the
-//! opposite; a spinning thread measures the time of other processes.
+//! process is charged for it. A round in which less time is missing than softirq took therefore
+//! proves that processes are charged. Only rounds in which other processes used little time can
+//! prove the opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};
@@ -20,10 +20,10 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use super::SoftirqPayer;
 use crate::probe::machine::{CoreTimes, MachineSample};
 
-/// Rounds of a test; one undisturbed round is enough if processes are charged.
+/// The number of rounds of a test; one undisturbed round is enough if processes are charged.
 const ROUNDS: usize = 4;
 
-/// Undisturbed rounds that must agree if no process is charged.
+/// The number of undisturbed rounds that must agree if no process is charged.
 const AGREEING_MIN: usize = 2;
 
 /// The duration of a round: many of the kernel's ticks of 10 ms.
@@ -55,7 +55,7 @@ pub struct Round {
     pub others_ns: u64,
 }
 
-/// The rounds of a test.
+/// The result of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PingPong {
     /// The rounds in order.

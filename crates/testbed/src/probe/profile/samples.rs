@@ -1,4 +1,4 @@
-//! Reads the samples that perf prints and passes each on as a whole.
+//! Reads the samples that perf prints, and passes on only complete ones.
 
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub(super) struct Samples<'a, R> {
     inner: R,
     reading: &'a Reading,
     sample: Vec<u8>,
-    /// The bytes of the sample that were passed on.
+    /// The number of bytes of the current sample that were passed on.
     passed: usize,
 }
 
@@ -32,7 +32,7 @@ impl<'a, R: BufRead> Samples<'a, R> {
         }
     }
 
-    /// Reads the next sample; an empty one at the end.
+    /// Reads the next sample, which is empty at the end.
     fn go_on(&mut self) -> io::Result<()> {
         self.sample.clear();
         self.passed = 0;
@@ -77,7 +77,7 @@ mod tests {
             is_cut: AtomicBool::new(is_cut),
             ..Reading::default()
         };
-        // A buffer so small that samples are in several pieces.
+        // A buffer that is so small that samples are split.
         let inner = io::BufReader::with_capacity(5, TWO.as_bytes());
         let mut text = String::new();
         Samples::of(inner, &reading)

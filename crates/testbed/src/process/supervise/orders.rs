@@ -1,4 +1,4 @@
-//! The command line of a supervisor. Writing and reading are in one place, so that they agree.
+//! The command line of a supervisor. Writing and parsing it are in one place, so that they agree.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub(crate) fn signal_name(signal: Signal) -> &'static str {
 }
 
 impl Orders {
-    /// Returns the arguments, in the form that [`Orders::parse`] reads.
+    /// Returns the arguments in the form that [`Orders::parse`] reads.
     pub(crate) fn to_args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = Vec::new();
         if !self.cores.is_empty() {

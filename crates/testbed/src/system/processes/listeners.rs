@@ -1,8 +1,8 @@
 //! Listening sockets.
 //!
-//! The kernel is asked for those of one port (sock_diag(7)). Where it refuses, as in a container
-//! with a filter of system calls, `/proc/net` is read, for which the kernel walks every connection
-//! of the machine.
+//! The kernel is asked for the listeners on one port (sock_diag(7)). If it refuses, as in a
+//! container that filters system calls, `/proc/net` is read instead, for which the kernel walks
+//! every connection of the machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, netlink, sock
 
 use super::Inode;
 
-/// Of a socket that listens: its address and its inode.
+/// The address and the inode of a listening socket.
 type Listener = (SocketAddr, Inode);
 
 /// Length of `struct nlmsghdr`, in front of every message.
@@ -25,12 +25,12 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLMSG_DONE: u16 = 3;
 /// Length of a request: a header, and `struct inet_diag_req_v2`.
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
-/// The state in the bits of a request, and in `/proc/net`.
+/// The state as a bit number in requests, and as a value in `/proc/net`.
 const TCP_LISTEN: u32 = 10;
-/// The kernel sends at most this much at once.
+/// The maximum size of the kernel's messages in one read.
 const MESSAGES_BYTES_MAX: usize = 32 * 1024;
 
-/// The listening sockets that a client of this address would reach.
+/// The listening sockets that a client would reach at this address.
 pub(crate) fn listeners(address: SocketAddr) -> BTreeSet<Inode> {
     let all = diagnosed(address.port()).unwrap_or_else(|_| listed());
     reached(address, all)
@@ -83,7 +83,7 @@ fn request(family: AddressFamily, port: u16) -> [u8; REQUEST_BYTES] {
     request
 }
 
-/// Reads messages of the kernel. Returns true after the last one; none for an error.
+/// Reads messages of the kernel. Returns whether the last one was read; none on an error.
 fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool> {
     while !messages.is_empty() {
         let length = usize::try_from(u32::from_ne_bytes(at(messages, 0)?)).ok()?;
@@ -185,7 +185,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{address}");
             assert_eq!(found, reached(client, listed()), "{address}");
             let ours = sockets_of(&tree(std::process::id()));
-            // A child that another test has forked may hold it too, until it executes its program.
+            // A child that another test has forked may also hold it, until it executes its program.
             assert!(ours.contains_key(found.first().unwrap()));
         }
     }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_unused_port_has_no_listener() {
-        // The port is bound but not listening, so that no other test gets it.
+        // The port is bound, but no process listens on it, so that no other test gets it.
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = rustix::net::getsockname(&socket).unwrap();

@@ -1,5 +1,5 @@
-//! Reads `/proc` for processes; no other module does. A process may end between two reads; then it
-//! is missing from the result.
+//! Reads `/proc` for processes; no other module does. A process may end between two reads; it is
+//! then missing from the result.
 
 mod listeners;
 mod sockets;
@@ -50,12 +50,12 @@ pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     stat(pid).map(|(_, ticks)| ticks)
 }
 
-/// Returns true if a process has ended, and its start.
+/// Returns whether a process has ended, and its start.
 fn stat(pid: u32) -> Option<(bool, u64)> {
     stat_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Fields 3 and 22 of `/proc/PID/stat`. The program's name may contain any character, even blanks
+/// Fields 3 and 22 of `/proc/PID/stat`. The program's name may contain any character, even spaces
 /// and brackets, so fields are counted from the last closing bracket.
 fn stat_in(stat: &str) -> Option<(bool, u64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -63,7 +63,7 @@ fn stat_in(stat: &str) -> Option<(bool, u64)> {
     Some((has_ended, fields.nth(18)?.parse().ok()?))
 }
 
-/// The direct children of a process; none if it does not exist.
+/// The direct children of a process; empty if it does not exist.
 pub fn children(pid: u32) -> Vec<u32> {
     let of_thread = |thread: u32| -> Vec<u32> {
         let list = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children"));
@@ -98,7 +98,7 @@ fn numbers_in(folder: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Reports whether a process would act on this signal now: it sleeps, catches the signal and does
+/// Reports whether a process would handle this signal now: it sleeps, catches the signal and does
 /// not block it (`State`, `SigCgt` and `SigBlk` of proc_pid_status(5)).
 pub(crate) fn awaits(pid: u32, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -137,8 +137,8 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
 /// The number of open descriptors; none if this user may not see them.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");
-    // Since Linux 6.2 the size of the folder is their number. In earlier versions the size is 0,
-    // and they are counted.
+    // Since Linux 6.2, the size of the folder is the number of descriptors. In earlier versions the
+    // size is 0, and they are counted.
     match fs::metadata(&path).ok()?.len() {
         0 => u64::try_from(fs::read_dir(path).ok()?.count()).ok(),
         count => Some(count),

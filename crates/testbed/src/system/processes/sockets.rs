@@ -9,7 +9,7 @@ use rustix::fs::fstat;
 
 use super::{Inode, numbers_in};
 
-/// The sockets that processes of the tree hold open.
+/// The sockets that processes of a tree hold open.
 pub(crate) fn sockets_of(pids: &[u32]) -> BTreeMap<Inode, u32> {
     let of_process = |&pid: &u32| {
         let inodes = held_open(pid).filter_map(|target| socket(&target));

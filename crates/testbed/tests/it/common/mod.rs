@@ -1,4 +1,4 @@
-//! Helpers of the tests: a small origin, a small client, and the start of a gateway.
+//! Helpers for the tests: a small origin, a small client, and the start of a gateway.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use gatebench_testbed::gateway::{
 use gatebench_testbed::{DriverError, Launcher};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The longest wait; a test that waits this long has failed.
+/// The longest wait; a test that waits longer has failed.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
 pub fn launcher() -> Launcher {
@@ -30,7 +30,7 @@ pub fn scenario(yaml: &str) -> Scenario {
         .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)))
 }
 
-/// A plain proxy of everything.
+/// A scenario that forwards everything.
 pub fn plain() -> Scenario {
     scenario(
         "scenario: plain\ntitle: plain\nupstream: httpbin\n\
@@ -38,8 +38,8 @@ pub fn plain() -> Scenario {
     )
 }
 
-/// The most routes, upstreams or consumers of a scenario. A folder that renders this many correctly
-/// renders thousands correctly too.
+/// The maximum number of routes, upstreams or consumers of a scenario. A folder that renders this
+/// many correctly also renders thousands correctly.
 const MANY: usize = 20;
 
 /// Every scenario of the repository, with lists of thousands of items shortened.
@@ -68,7 +68,7 @@ fn add_scenarios(folder: &Path, scenarios: &mut Vec<Scenario>) {
     }
 }
 
-/// A gateway in front of these targets, not started.
+/// The addresses of a gateway in front of these targets, which is not started.
 pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     Wiring {
         binary: Path::new("/gateway"),
@@ -84,8 +84,7 @@ pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     }
 }
 
-/// Starts an origin that sends each request back, until the test ends, and counts accepted
-/// connections.
+/// Starts an origin that echoes each request until the test ends, and counts accepted connections.
 pub fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -139,7 +138,7 @@ pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// A response, read to its end.
+/// A complete response.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -231,8 +230,8 @@ pub fn folder(name: &str) -> Folder {
 
 /// A folder written by a user: any shell script as its gateway.
 ///
-/// It has a minute to become ready, unless `more` sets another time, because Python starts slowly
-/// on a busy machine.
+/// It has a minute to become ready, unless `more` sets another timeout, because Python starts
+/// slowly on a busy machine.
 pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
     std::fs::create_dir_all(at).unwrap();
     let program = at.join("gateway.sh");
@@ -266,7 +265,7 @@ pub fn below(pid: u32) -> Vec<u32> {
     [children, deeper].concat()
 }
 
-/// Reports whether a process runs; one that only waits for init to collect it does not.
+/// Reports whether a process runs; a process that only waits for init to collect it does not.
 pub fn exists(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")

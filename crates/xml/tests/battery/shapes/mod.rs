@@ -43,7 +43,7 @@ pub enum Body {
 /// The expected result of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum End {
-    /// A fault with these words.
+    /// A fault with this text.
     Refused(&'static str),
     Passes,
     /// One of the two: which one depends on the speed of the machine.

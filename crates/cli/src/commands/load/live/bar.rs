@@ -91,7 +91,7 @@ impl Drop for Bar {
 }
 
 impl Outlook {
-    /// The share that is done, from 0 to 1, and in words.
+    /// The share that is done, from 0 to 1, and as text.
     fn progress(&self, elapsed: Duration, completed: u64) -> (f64, String) {
         if elapsed < self.warm_up {
             let left = (self.warm_up - elapsed).as_secs_f64().ceil();

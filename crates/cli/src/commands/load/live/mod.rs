@@ -48,7 +48,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The figures in words, with this rate first and failures last.
+    /// The figures as text, with this rate first and failures last.
     fn figures(&self, rate_per_second: f64) -> Vec<String> {
         let mut figures = vec![quantity(rate_per_second, Unit::RequestsPerSecond)];
         if let Some((p50, p99)) = self.response_ns {
@@ -65,7 +65,7 @@ impl Moment {
 /// The part of the load that is known before it runs.
 #[derive(Clone, Debug)]
 pub struct Outlook {
-    /// The load in words.
+    /// The load as text.
     pub words: String,
     /// Not counted.
     pub warm_up: Duration,

@@ -66,7 +66,7 @@ fn outcome(results: &Results<'_>) -> (String, bool) {
     (sentence, is_good)
 }
 
-/// The success of the requests in words, and whether none failed.
+/// The success of the requests as text, and whether none failed.
 fn goodness(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     let all = figures.ended();

@@ -1,4 +1,5 @@
-//! Two lines that change, on a terminal: the run with the time left, and the trial with its load.
+//! Two progress lines on a terminal: the run with the time left, and the current trial with its
+//! load.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ use crate::{reports, terminal};
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
 
-/// The interval at which the time left and the spinner move without progress.
+/// The interval at which the time left and the spinner are updated if there is no progress.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress on standard error.
@@ -35,26 +36,26 @@ pub struct Bars {
 #[derive(Default)]
 struct State {
     plan: Option<Plan>,
-    /// Trials that are on disk.
+    /// Trials that are written to disk.
     finished: u64,
-    /// Those that are planned.
+    /// Trials that are planned.
     trials: u64,
-    /// When everything is expected to be done.
+    /// The expected end of the run.
     ends: Option<Instant>,
     /// The trial's scenario.
     scenario: String,
-    /// The trial in words.
+    /// Describes the current trial.
     trial: String,
     /// Its current step.
     doing: String,
-    /// The last figures of a load.
+    /// The latest figures of the load.
     figures: String,
     /// Masks the secrets of the plan's scenarios.
     redaction: Option<Redaction>,
 }
 
 impl Bars {
-    /// Shows nothing until the run has started.
+    /// Shows nothing until the run starts.
     pub fn new(interrupt: Arc<Interrupt>) -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8));
         let style = |template: &str| {
@@ -137,7 +138,7 @@ impl Bars {
                 self.current.enable_steady_tick(TICK);
             }
             Progress::TrialStarted { trial, of, left } => {
-                // A repeated trial is an additional one.
+                // A repeated trial increases the total.
                 state.trials = u64::from(of);
                 state.scenario.clone_from(&trial.scenario);
                 state.trial = state.in_words(&trial);

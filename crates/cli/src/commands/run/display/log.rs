@@ -1,4 +1,4 @@
-//! A line per trial, for logs.
+//! Progress as one line per trial, for logs.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,7 +43,7 @@ impl Observer for Log {
                     dir.display()
                 ));
             }
-            // A repeated trial is an additional one.
+            // A repeated trial increases the total.
             Progress::TrialStarted { of, .. } => self.trials.store(of, Ordering::Relaxed),
             Progress::TrialFinished {
                 trial,

@@ -1,4 +1,4 @@
-//! Progress in words.
+//! Progress as text.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use gatebench_studies::thresholds::REQUESTS_MIN;
 
 use crate::failure::indented_reason;
 
-/// `nginx · api-key · block 2/3`.
+/// Describes a trial: `nginx · api-key · block 2/3`.
 pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
     format!(
         "{} · {} · block {}/{blocks}",
@@ -22,14 +22,15 @@ pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
     )
 }
 
-/// `length   smoke: 1 block in place of 10; ...`; nothing for the full length.
+/// Describes a shortened run, `length   smoke: 1 block in place of 10; ...`; empty for the full
+/// length.
 pub fn length_in_words(plan: &Plan) -> Option<String> {
     let planned = plan.length.as_ref()?;
     let word = planned.length.as_str();
     Some(format!("length   {word}: {}", planned.changes.join("; ")))
 }
 
-/// `latency, 5,000 requests/s`.
+/// Describes a load: `latency, 5,000 requests/s`.
 pub fn phase_in_words(plan: &Plan, scenario: &str, name: &str) -> String {
     let mut phases = plan.load_of(scenario).phases.iter();
     let phase = phases.find(|phase| phase.name == name);
@@ -39,7 +40,7 @@ pub fn phase_in_words(plan: &Plan, scenario: &str, name: &str) -> String {
     )
 }
 
-/// The step of a trial between its loads.
+/// Describes a step of a trial outside its loads.
 pub fn step_in_words(step: Step) -> &'static str {
     match step {
         Step::UpstreamUp => "starting the upstream",
@@ -52,7 +53,7 @@ pub fn step_in_words(step: Step) -> &'static str {
     }
 }
 
-/// The outcome of a trial without secrets.
+/// Describes the outcome of a trial, with secrets masked.
 pub fn outcome_masked(
     outcome: &Outcome,
     phases: &[PhaseSummary],
@@ -62,7 +63,7 @@ pub fn outcome_masked(
     redaction.map_or_else(|| words.clone(), |it| it.text(&words))
 }
 
-/// One line about a trial that has ended, and for one that failed its reason and remedy below.
+/// Describes the end of a trial in one line; after a failure, the reason and the remedy follow.
 fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
     match outcome {
         Outcome::Completed => phases
@@ -118,7 +119,7 @@ fn summary_in_words(phase: &PhaseSummary) -> String {
     words
 }
 
-/// `45s`, `3m20s`, `2h05m`.
+/// Formats a duration: `45s`, `3m20s`, `2h05m`.
 pub fn clock(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().round() as u64;
     match seconds {
