@@ -1,7 +1,7 @@
 # gatebench: `make run` measures, `make test` proves. `make help` lists the rest.
 
 CARGO ?= cargo
-GATEBENCH = target/release/gatebench
+GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/release/gatebench
 
 # Words for `gatebench run`, as in: make run ARGS="--blocks 10"
 ARGS ?=
@@ -19,10 +19,11 @@ export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) + 2)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
 .DEFAULT_GOAL := help
-.PHONY: help run build quick test test-full lint deny format gateways external k6 saxon fuzz memcheck
+.PHONY: help run build quick test test-full lint workflows deny format deb image test-packages \
+	release-notes gateways external k6 saxon fuzz memcheck
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## installs what is missing, builds (6 minutes on 2 cores), and runs the tour (3 minutes)
 	@scripts/install-deps
@@ -56,6 +57,7 @@ test-full: test ## `make test` and the tests that take long
 	$(CARGO) test --workspace --locked -- --ignored
 	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the product as it is built for users, without faults
 	@scripts/memcheck
+	@$(MAKE) --no-print-directory workflows test-packages
 
 lint: ## formatting, lints (warnings are errors), licenses and sources of dependencies
 	$(CARGO) fmt --all --check
@@ -64,8 +66,26 @@ lint: ## formatting, lints (warnings are errors), licenses and sources of depend
 	@scripts/check-faults
 	@scripts/deny
 
+workflows: ## checks the workflows with actionlint and the scripts with shellcheck
+	@scripts/lint-workflows
+
 deny: ## checks licenses and sources of the dependencies against deny.toml
 	@scripts/deny
+
+deb: ## installs what is missing, and builds the Debian package in target/packages
+	@scripts/install-deps
+	@$(MAKE) --no-print-directory build
+	@scripts/build-deb $(GATEBENCH)
+
+image: deb ## builds the container image localhost/gatebench with nginx and HAProxy
+	@scripts/build-image
+
+test-packages: deb ## installs the package in a fresh root, and runs the image (minutes)
+	@scripts/test-deb
+	@scripts/test-image
+
+release-notes: ## prints the changes of the version TAG, as in: make release-notes TAG=v0.2.0
+	@scripts/release-notes $(TAG)
 
 gateways: build ## installs every gateway in a package registry (`gatebench install all`)
 	@$(GATEBENCH) install all

@@ -1,6 +1,7 @@
 //! `gatebench doctor`.
 
 mod checks;
+mod container;
 
 use clap::Args;
 use console::Style;

@@ -29,6 +29,7 @@ mod load;
 mod outputs;
 mod processes;
 mod published;
+mod pull_requests;
 mod reaching;
 mod remote;
 mod results;

@@ -80,6 +80,16 @@ pub(crate) fn can_hold(limits: Limits) -> bool {
     Limiter::of_process(limits, limits.whole_cpus()).is_ok()
 }
 
+/// Returns the reason why no control group can limit CPU time and memory of a gateway of this
+/// machine; none if one can.
+pub fn refusal_of_groups() -> Option<String> {
+    let limits = Limits {
+        cpu_millis: Some(MILLIS_PER_CPU / 2),
+        memory_bytes: Some(1 << 28),
+    };
+    Limiter::of_process(limits, None).err()
+}
+
 fn amounts(limits: Limits) -> Vec<Amount> {
     let cpu = limits.cpu_millis.map(Amount::CpuMillis);
     let memory = limits.memory_bytes.map(Amount::MemoryBytes);

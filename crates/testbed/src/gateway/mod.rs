@@ -26,7 +26,7 @@ pub use folder::{ConfigText, Folder, Origin};
 pub use found::FoundGateway;
 pub(crate) use input::{CERTIFICATE_FILE, KEY_FILE};
 pub use input::{Wiring, changed_input_for, input_for};
-pub use limiter::Limiter;
+pub use limiter::{Limiter, refusal_of_groups};
 pub(crate) use limiter::can_hold;
 pub use ready::Opening;
 pub use render::{RenderedFile, render};

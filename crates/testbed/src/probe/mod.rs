@@ -11,6 +11,7 @@
 mod accounting;
 mod cgroup;
 mod clock;
+mod enclosing;
 mod environment;
 mod frequency;
 mod ledger;
@@ -25,6 +26,7 @@ pub use crate::system::processes;
 pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer, foreign_cpu_ns};
 pub use cgroup::{Throttling, control_groups};
 pub use clock::{clock_source, clock_source_below};
+pub use enclosing::enclosing_container;
 pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
 pub use frequency::FrequencySource;
 pub use load_average::LoadAverage;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -53,7 +53,8 @@ impl Blame for ProfileError {
         let remedy = match self {
             Self::NotFound => "install it: apt-get install linux-perf",
             Self::Io(_) | Self::NoSamples(_) => {
-                "allow sampling: sysctl kernel.perf_event_paranoid=1, or run as root"
+                "allow sampling: run as root, or sysctl kernel.perf_event_paranoid=1; in a \
+                 container also --security-opt seccomp=unconfined --cap-add PERFMON"
             }
         };
         remedy.into()
@@ -78,20 +79,25 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Checks that perf is installed and starts.
+    /// Checks that perf is installed and that the kernel lets it sample, by a sample of perf.
     ///
     /// # Errors
-    /// [`ProfileError::NotFound`], or perf does not start.
+    /// [`ProfileError::NotFound`], perf does not start, or the kernel refuses it.
     pub fn find() -> Result<(), ProfileError> {
-        let mut command = Command::new(PERF);
-        let command = command.arg("--version").stdin(Stdio::null());
-        let output = command.output().map_err(not_started)?;
-        if output.status.success() {
+        let version = ["--version"];
+        if !output(&version)?.status.success() {
+            // In earlier releases of Debian, perf is a script that looks for the perf of the
+            // running kernel.
+            return Err(ProfileError::NotFound);
+        }
+        let record = ["record", "--quiet", "--event", "cpu-clock", "--output", "-"];
+        let tried = output(&[&record[..], &["--", PERF], &version].concat())?;
+        if tried.status.success() {
             return Ok(());
         }
-        // In earlier releases of Debian, perf is a script that looks for the perf of the running
-        // kernel.
-        Err(ProfileError::NotFound)
+        let said = String::from_utf8_lossy(&tried.stderr);
+        let refusal = first_line(&said).unwrap_or("it failed without a message");
+        Err(ProfileError::NoSamples(refusal.into()))
     }
 
     /// Samples these processes, including their present and future threads, at this rate per second
@@ -143,8 +149,7 @@ impl Profiler {
         let folded = fold(&self.data, is_enough)?;
         let sampled_ns = folded.lines().filter_map(width_ns).sum();
         if sampled_ns == 0 {
-            let why = said.lines().find(|line| !line.trim().is_empty());
-            let why = why.unwrap_or("the processes used no CPU time").trim();
+            let why = first_line(&said).unwrap_or("the processes used no CPU time");
             return Err(ProfileError::NoSamples(why.into()));
         }
         Ok(Profile { folded, sampled_ns })
@@ -243,6 +248,18 @@ impl Drop for OnDrop<'_> {
 /// Returns the part of the program to which the samples of a folded line belong.
 fn width_ns(line: &str) -> Option<u64> {
     line.rsplit_once(' ')?.1.parse().ok()
+}
+
+/// Runs perf to its end.
+fn output(words: &[&str]) -> Result<Output, ProfileError> {
+    let mut perf = Command::new(PERF);
+    perf.args(words).stdin(Stdio::null());
+    perf.output().map_err(not_started)
+}
+
+/// The first line with text.
+fn first_line(said: &str) -> Option<&str> {
+    said.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
 fn not_started(error: io::Error) -> ProfileError {

@@ -1,16 +1,21 @@
 //! The checks.
 
+use std::num::NonZero;
+use std::thread;
+
 use gatebench_gateway::library_versions;
 use gatebench_model::Blame;
 use gatebench_model::placement::{Placement, SHARED_CORE_REMEDY};
 use gatebench_net::{Backend, choose};
 use gatebench_runner::outputs::{Push, Target};
-use gatebench_testbed::gateway::Catalogue;
+use gatebench_testbed::gateway::{Catalogue, NO_GROUPS, refusal_of_groups};
 use gatebench_testbed::probe::{
-    Accounting, EnvironmentFacts, PingPong, Profiler, Setting, SoftirqPayer, topology,
+    Accounting, EnvironmentFacts, PingPong, ProfileError, Profiler, Setting, SoftirqPayer,
+    enclosing_container, topology,
 };
 use gatebench_testbed::services::FoundRedis;
 
+use super::container::{self, Grant};
 use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
@@ -42,7 +47,7 @@ pub struct Check {
 }
 
 impl Check {
-    fn good(name: &str, says: impl Into<String>) -> Self {
+    pub(super) fn good(name: &str, says: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             state: State::Good,
@@ -51,7 +56,7 @@ impl Check {
         }
     }
 
-    fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(super) fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Advice,
             remedy: Some(remedy.into()),
@@ -63,16 +68,22 @@ impl Check {
 /// Runs all checks.
 pub fn all() -> Result<Vec<Check>, Failure> {
     let facts = EnvironmentFacts::read();
+    let backend = choose(None);
+    let groups = refusal_of_groups();
+    let profiler = Profiler::find();
+    let grants = grants(backend, groups.as_deref(), &profiler);
     let mut checks = vec![
-        event_loop(),
+        event_loop(backend),
         cores(&facts),
         descriptors(&facts),
         governor(&facts),
         accounting(),
+        control_groups(groups),
         libraries(),
         redis(),
-        perf(),
+        perf(profiler),
     ];
+    checks.extend(enclosing_container().map(|engine| container::check(engine, &grants)));
     checks.extend(gateways()?);
     Ok(checks)
 }
@@ -89,14 +100,40 @@ pub fn output(target: &Target) -> Check {
     }
 }
 
-fn event_loop() -> Check {
-    match choose(None) {
+/// What a container must grant for everything to work.
+fn grants(
+    backend: Backend,
+    groups: Option<&str>,
+    profiler: &Result<(), ProfileError>,
+) -> [Grant; 3] {
+    [
+        Grant {
+            what: "io_uring",
+            is_granted: backend == Backend::Uring,
+            options: &["--security-opt seccomp=unconfined"],
+        },
+        Grant {
+            what: "control groups (for --gateway-cpus and --gateway-memory)",
+            is_granted: groups.is_none(),
+            options: &["--cgroupns=host --volume /sys/fs/cgroup:/sys/fs/cgroup"],
+        },
+        Grant {
+            what: "sampling by perf (for flame graphs)",
+            is_granted: !matches!(profiler, Err(ProfileError::NoSamples(_))),
+            options: &["--security-opt seccomp=unconfined", "--cap-add PERFMON"],
+        },
+    ]
+}
+
+fn event_loop(backend: Backend) -> Check {
+    match backend {
         Backend::Uring => Check::good("event loop", "io_uring"),
         Backend::Epoll => Check::advice(
             "event loop",
             "epoll, because the kernel or the container refuses io_uring; everything works, but \
              requests cost more",
-            "sysctl -w kernel.io_uring_disabled=0; in Docker also --security-opt seccomp=unconfined",
+            "sysctl -w kernel.io_uring_disabled=0; in a container also \
+             --security-opt seccomp=unconfined",
         ),
     }
 }
@@ -107,7 +144,19 @@ fn cores(facts: &EnvironmentFacts) -> Check {
     let allowed = allowed.unwrap_or_default().0;
     let placement = Placement::automatic(&topology(&allowed));
     let says = format!("{}. {}", allowed.len(), placement.note);
-    if placement.gateway_has_siblings() {
+    // Of the affinity and the limits of CPU time, the smaller one.
+    let usable = thread::available_parallelism().map_or(allowed.len(), NonZero::get);
+    if usable < allowed.len() {
+        Check::advice(
+            "cores",
+            format!(
+                "{}, but a control group limits the CPU time to that of about {usable}: it stops \
+                 the load generator in the middle of a measurement",
+                allowed.len()
+            ),
+            "limit the cores instead of the time, in a container by --cpuset-cpus instead of --cpus",
+        )
+    } else if placement.gateway_has_siblings() {
         Check::advice("cores", says, SHARED_CORE_REMEDY)
     } else if allowed.len() >= 2 {
         Check::good("cores", says)
@@ -256,9 +305,21 @@ fn redis() -> Check {
     }
 }
 
+/// The control groups that hold gateways to `--gateway-cpus` and `--gateway-memory`.
+fn control_groups(refusal: Option<String>) -> Check {
+    match refusal {
+        None => Check::good("control groups", "limit gateways to a size"),
+        Some(why) => Check::advice(
+            "control groups",
+            format!("{why}; only --gateway-cpus and --gateway-memory need them"),
+            NO_GROUPS,
+        ),
+    }
+}
+
 /// The profiler that `gatebench flame` uses.
-fn perf() -> Check {
-    match Profiler::find() {
+fn perf(found: Result<(), ProfileError>) -> Check {
+    match found {
         Ok(()) => Check::good("perf", "samples stacks, for flame graphs"),
         Err(error) => Check::advice(
             "perf",
