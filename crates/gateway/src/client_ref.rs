@@ -3,7 +3,7 @@
 
 use gatebench_net::ConnId;
 
-/// A connection, or a stream of one, by the stream's slot.
+/// A connection, or a stream of a connection identified by its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientRef {
     pub(crate) conn: ConnId,

@@ -1,4 +1,4 @@
-//! A configuration's policies without a gateway around them, for fuzz targets.
+//! Parts of the gateway without connections, for fuzz targets.
 
 use gatebench_net::http1::{Decoder, Event, Limits};
 
@@ -10,8 +10,8 @@ use crate::path::{Router, Way};
 use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
 
-/// Reads the replies of a Redis from these pieces, as a connection does. Returns them as text, and
-/// whether all the input was valid RESP.
+/// Reads Redis replies from these pieces as a connection does. Returns them as text, and whether
+/// all the input was valid RESP.
 pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
     let (mut held, mut replies) = (Vec::new(), Vec::new());
     for piece in pieces {
@@ -29,17 +29,17 @@ pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
     (replies, true)
 }
 
-/// Reports whether this is JSON in which no object has a member twice.
+/// Reports whether the text is JSON in which no object has a duplicate member.
 pub fn is_json(text: &[u8]) -> bool {
     json::read(text).is_ok()
 }
 
-/// Routes by the paths of their requests.
+/// Selects the route of a request by its path.
 #[derive(Debug)]
 pub struct Routes(Router);
 
 impl Routes {
-    /// Routes with these prefixes.
+    /// Creates routes with these prefixes.
     pub fn new(routes: &[(&str, Paths)]) -> Self {
         Self(Router::new(routes.iter().copied()))
     }
@@ -53,29 +53,29 @@ impl Routes {
     }
 }
 
-/// Routes and their policies.
+/// Routes with their policies.
 #[derive(Debug)]
 pub struct Policies {
     compiled: CompiledConfig,
     caches: Vec<jwt::Cache>,
 }
 
-/// The outcome of a request.
+/// The result for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is no request.
+    /// The bytes contain no request.
     None,
-    /// No route takes it, or a policy refuses it or responds to it.
+    /// The request matches no route, or a policy refuses it or responds to it.
     Answered,
-    /// It is passed on with this body.
+    /// The request is passed on with this body.
     Passed(Vec<u8>),
 }
 
 impl Policies {
-    /// Makes a configuration ready.
+    /// Prepares a configuration.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All mistakes of the configuration.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let compiled = CompiledConfig::new(config, None)?;
@@ -87,7 +87,7 @@ impl Policies {
         Ok(Self { compiled, caches })
     }
 
-    /// Takes the first request of these bytes through its policies.
+    /// Applies the policies to the first request in these bytes.
     pub fn pass(&mut self, bytes: &[u8]) -> Outcome {
         let mut decoder = Decoder::requests(Limits::default());
         let mut input = bytes;

@@ -1,12 +1,13 @@
 //! The reference gateway: routes, path stripping, upstream keep-alive, timeouts, hop-by-hop fields,
 //! streaming with backpressure, and policies. It is an instrument: it shows the least cost of a
-//! policy, and adds as little as it can.
+//! policy, and adds as little overhead as it can.
 //!
 //! # Messages
 //! Clients use HTTP/1.1 or HTTP/2, in the clear or over TLS. The gateway passes requests on as
 //! HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110 7.6.1), and the
-//! framing of the client. It passes responses on in the same way. A client of HTTP/1.0 gets bodies
-//! of unknown length until the connection closes. `100 Continue` is passed on, other 1xx are not.
+//! framing of the client. It passes responses on in the same way. An HTTP/1.0 client gets bodies of
+//! unknown length until the connection closes. `100 Continue` is passed on; other 1xx responses are
+//! not.
 //!
 //! A path has one spelling, or the gateway refuses it: the path that selects the route is the path
 //! that the upstream gets. A route may pass its paths on as the client wrote them. Fields that CGI
@@ -19,22 +20,22 @@
 //! order, and then those of the response. The gateway does not edit its own responses.
 //!
 //! JSON is edited if the Content-Type names JSON and there is no Content-Encoding. Such a message
-//! is held until it is whole; everything else is streamed. The gateway refuses a request with two
-//! Content-Types or two Content-Encodings if a policy depends on them, and compressed JSON that a
-//! policy edits. Stylesheets transform XML responses under the same conditions. If a route edits
+//! is kept until it is complete; everything else is streamed. The gateway refuses a request with
+//! two Content-Types or two Content-Encodings if a policy depends on them, and compressed JSON that
+//! a policy edits. Stylesheets transform XML responses under the same conditions. If a route edits
 //! responses, Accept-Encoding is not passed on; if it processes SOAP and XML in them, the gateway
-//! accepts gzip alone. Entity tags and digests pass unchanged.
+//! accepts only gzip. Entity tags and digests pass unchanged.
 //!
 //! A rate limit is a token bucket that all workers share. The gateway recognises a verified token
 //! by its bytes, for a minute or until it expires. Credentials that occur twice match no consumer.
 //!
 //! Requests, and responses if the policy says so, are checked against an OpenAPI document: the head
-//! in the order of the list, the body before any edit. A response that is checked is passed on only
-//! when it is whole.
+//! in the order of the list, the body before any edit. A checked response is passed on only when it
+//! is complete.
 //!
-//! SOAP and XML are processed in whole bodies, after every policy that may refuse a request by its
-//! head. Such a route edits no JSON. Definitions are compiled with the configuration, and again in
-//! the background when they expire. On such a route SOAP clients get every error as a fault.
+//! SOAP and XML are processed in complete bodies, after every policy that may refuse a request by
+//! its head. Such a route edits no JSON. Definitions are compiled with the configuration, and again
+//! in the background when they expire. On such a route SOAP clients get every error as a fault.
 //!
 //! # Omissions
 //! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
@@ -47,14 +48,14 @@
 //! gateway responds with 502, or with 504 after the connect timeout. If the upstream does not
 //! respond, the gateway responds with 504 after the upstream timeout, and with 502 if the upstream
 //! closes the connection. If an upstream fails in the middle of its response, the gateway resets
-//! the client's connection, so that half a response never looks like a whole one. The gateway sends
-//! a request again, once and on a new connection, if a kept connection closed before the first byte
+//! the client's connection, so that a partial response never looks complete. The gateway sends a
+//! request again, once and on a new connection, if a kept connection closed before the first byte
 //! of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
 //!
 //! # Modules
 //! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,
 //! `faults`, `redis`, `openapi`, `soap`, `policy`, `compiled`, `proxy`. `splice` is a separate
-//! gateway, and `fuzzing` opens parts of this one to fuzz targets.
+//! gateway, and `fuzzing` exposes parts of this one to fuzz targets.
 
 #![cfg_attr(
     not(feature = "soap"),
@@ -103,7 +104,7 @@ use soap::Refresher;
 pub use soap::library_versions;
 pub use splice::splice;
 
-/// The reason why the gateway did not start, or ended by itself.
+/// The reason why the gateway did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// The configuration is wrong.
@@ -134,15 +135,15 @@ pub fn serve(
 pub struct Gateway {
     inner: proxy::Gateway,
     tls: Option<ServerContext>,
-    /// Compiles definitions again in time, for as long as this lives.
+    /// Compiles definitions again before they expire, as long as this exists.
     refresher: Mutex<Option<Refresher>>,
 }
 
 impl Gateway {
-    /// Makes a configuration ready.
+    /// Prepares a configuration.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All mistakes of the configuration.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let tls = config
@@ -200,14 +201,14 @@ impl Gateway {
     }
 
     /// Stops without losing a request: the gateway accepts no more connections and finishes
-    /// requests under way. Then [`Self::serve`] returns, after the configuration's `drain_ms` at
+    /// requests in flight. Then [`Self::serve`] returns, after the configuration's `drain_ms` at
     /// the latest, and resets the remaining connections. A drain cannot be undone.
     pub fn drain(&self) {
         self.inner.drain();
     }
 
     /// Replaces the configuration. Each worker uses the new one for the requests that it reads from
-    /// its next round on (within 50 ms); requests under way keep the old one. Only idle connections
+    /// its next round on (within 50 ms); requests in flight keep the old one. Only idle connections
     /// to targets that the new configuration does not name are closed. If a policy and its route
     /// stay the same, rate limits keep their counts and verified tokens stay verified; if they
     /// change, counting starts again.
@@ -244,11 +245,11 @@ impl Gateway {
         Ok(())
     }
 
-    /// Checks all of a configuration, with the mistakes that show only when it is compiled: names
+    /// Checks a whole configuration, including mistakes that show only when it is compiled: names
     /// of targets, certificates, schemas, stylesheets.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each once.
+    /// All mistakes, without duplicates.
     pub fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
         compiled::check(config)
     }

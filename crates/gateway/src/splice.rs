@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, WorkersError};
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, Outbox};
 
-/// With this number of bytes pending for one side, the other is not read.
+/// If this number of bytes is pending for one side, the other side is not read.
 const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// Copies bytes between the clients of `listen` and `target` until `stop` is set, on one worker.
@@ -66,13 +66,13 @@ impl Service for Splice {
 struct End {
     other: ConnId,
     outbox: Outbox,
-    /// Bytes may be sent: a connection to the target is made first.
+    /// Bytes may be sent; a connection to the target must be established first.
     is_up: bool,
-    /// Its peer sends no more.
+    /// The peer of this side sends no more.
     has_ended: bool,
-    /// The other side sends no more, and this one is closed after the pending bytes.
+    /// The other side sends no more; this one is closed after the pending bytes.
     is_ending: bool,
-    /// It is not read, because the other side does not take the pending bytes.
+    /// It is not read, because the other side does not accept the pending bytes.
     is_paused: bool,
 }
 
@@ -145,8 +145,8 @@ impl<I: Io> Worker<I> {
         self.go_on(other);
     }
 
-    /// Sends the pending bytes of a side, reads the other again once few are left, and closes it
-    /// after the last byte.
+    /// Sends the pending bytes of a side, resumes reading the other once few are left, and closes
+    /// it after the last byte.
     fn go_on(&mut self, conn: ConnId) {
         let Some(end) = self.ends.get_mut(conn).filter(|end| end.is_up) else {
             return;

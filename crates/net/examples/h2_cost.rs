@@ -1,7 +1,7 @@
-//! The cost of HTTP/2 to a client per request, in memory: a request is encoded and a response of
-//! 202 bytes decoded, without any system call. In one case the heads of all responses are the same,
-//! as nginx sends them within a second; in the other each head has its own time, as from an
-//! embedded upstream.
+//! The cost of HTTP/2 to a client per request, measured in memory: a request is encoded and a
+//! response of 202 bytes decoded, without any system call. In one case the heads of all responses
+//! are the same, as nginx sends them within a second; in the other each head has its own time, as
+//! from an embedded upstream.
 //!
 //! `cargo run --release -p gatebench-net --example h2_cost`
 
@@ -10,7 +10,7 @@ use std::error::Error;
 use gatebench_net::http2::{Block, Client, Event, Limits, Settings};
 use rustix::time::{ClockId, clock_gettime};
 
-/// With the head below it makes 202 bytes.
+/// Together with the head below it makes 202 bytes.
 const BODY_BYTES: u8 = 103;
 const REQUESTS: u32 = 4_000_000;
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -32,10 +32,10 @@ fn response() -> Vec<u8> {
     frames
 }
 
-/// Responses to `streams` requests at once, with room for their numbers.
+/// Responses to `streams` requests at once, with space for their stream numbers.
 struct Responses {
     bytes: Vec<u8>,
-    /// The positions of the numbers, two for each response.
+    /// The positions of the stream numbers, two for each response.
     numbers_at: Vec<[usize; 2]>,
 }
 
@@ -52,7 +52,7 @@ impl Responses {
         }
     }
 
-    /// Makes a response the one to a stream; `last` is the last byte of its head.
+    /// Sets the stream of a response; `last` is the last byte of its head.
     fn prepare(&mut self, at: usize, number: u32, last: u8) {
         let end_of_block = self.numbers_at[at][1] - 6;
         self.bytes[end_of_block] = last;
@@ -62,7 +62,7 @@ impl Responses {
     }
 }
 
-/// CPU time of this thread, so that neighbours on the machine disturb little.
+/// CPU time of this thread, which other processes on the machine hardly affect.
 fn cpu_ns() -> i64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec * 1_000_000_000 + time.tv_nsec

@@ -6,13 +6,13 @@ use std::cell::{RefCell, UnsafeCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Bytes between two pieces: nine cache lines. Pieces are as long as a power of two, and their
-/// first bytes, which nearly all messages are, would share a few sets of the cache if nothing were
-/// between them.
+/// Gap between two pieces: nine cache lines. The length of a piece is a power of two, so without
+/// the gap the first bytes of all pieces, which are all that most messages need, would share a few
+/// sets of the cache.
 const APART_BYTES: usize = 9 * 64;
 
-/// The memory of one loop. A piece is at any time with exactly one of: the free list, the kernel
-/// (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
+/// The memory of one loop. A piece is at any time owned by exactly one of: the free list, the
+/// kernel (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
 pub(crate) struct Pool {
     memory: Box<[UnsafeCell<u8>]>,
     piece_bytes: usize,
@@ -35,7 +35,7 @@ impl Pool {
         })
     }
 
-    /// A buffer with a copy of `bytes`; `None` when every piece is in use or none is long enough.
+    /// A buffer with a copy of `bytes`; `None` if every piece is in use or none is long enough.
     pub(crate) fn copy(self: &Rc<Self>, bytes: &[u8]) -> Option<Buffer> {
         if bytes.len() > self.piece_bytes {
             return None;
@@ -61,7 +61,7 @@ impl Pool {
         self.free.borrow_mut().pop()
     }
 
-    /// Gives a piece back that never became a [`Buffer`].
+    /// Returns a piece that never became a [`Buffer`].
     pub(crate) fn give_back(&self, piece: u16) {
         self.free.borrow_mut().push(piece);
     }
@@ -73,7 +73,7 @@ impl Pool {
             begin + self.piece_bytes <= self.memory.len(),
             "the pool has no such piece"
         );
-        // Derived from the whole block, so that the pointer may be used for all of the piece.
+        // Derived from the whole block, so that the pointer is valid for the whole piece.
         UnsafeCell::raw_get(self.memory.as_ptr().wrapping_add(begin))
     }
 
@@ -95,7 +95,7 @@ impl Pool {
     }
 }
 
-/// Bytes received. Dropping it gives the memory back to its loop.
+/// Received bytes. Dropping the buffer returns its memory to the loop.
 pub struct Buffer {
     pool: Rc<Pool>,
     piece: u16,
@@ -103,7 +103,7 @@ pub struct Buffer {
 }
 
 impl From<&[u8]> for Buffer {
-    /// A buffer with separate memory.
+    /// Creates a buffer with its own memory.
     fn from(bytes: &[u8]) -> Self {
         Pool::new(1, bytes.len())
             .copy(bytes)

@@ -1,4 +1,4 @@
-//! Which backend carries a loop, decided once at start.
+//! The choice of the backend, made once at start.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -14,13 +14,14 @@ pub fn choose(wanted: Option<Backend>) -> Backend {
     })
 }
 
-/// Runs `task` on this thread over the backend chosen.
+/// Runs `task` on this thread with the chosen backend.
 ///
 /// # Errors
-/// When the kernel refuses the backend.
+/// The kernel refuses the backend.
 pub fn run<T: IoTask>(backend: Option<Backend>, task: T) -> io::Result<T::Output> {
-    // Timers of this thread may fire as late as its slack allows: 50 µs by default, which an
-    // arrival schedule cannot afford. A kernel that refuses costs accuracy, not correctness.
+    // Timers of this thread may fire late by up to its slack: 50 µs by default, which is too much
+    // for an arrival schedule. If the kernel refuses the change, accuracy suffers, but not
+    // correctness.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     match choose(backend) {
         Backend::Uring => Ok(task.run(Uring::new(IoConfig::default())?)),

@@ -1,11 +1,11 @@
-//! Names of connections, and a table for the values that a user of the loop keeps per connection.
+//! Names of connections, and a table for the values that a user of the loop stores per connection.
 
-/// Names one listener of one loop.
+/// The name of one listener of one loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(pub(crate) u32);
 
-/// Names one connection of one loop. The slot is reused after a close, the generation is not, so a
-/// late event can never be taken for one of the slot's next connection.
+/// The name of one connection of one loop. After a close the slot is reused but the generation is
+/// not, so a late event is never attributed to the slot's next connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
     pub(crate) slot: u32,
@@ -13,7 +13,7 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// A name from its parts, also for a simulated loop.
+    /// Creates a name from its parts, also for a simulated loop.
     pub const fn new(slot: u32, generation: u32) -> Self {
         Self { slot, generation }
     }
@@ -36,7 +36,7 @@ impl<T> Default for ConnMap<T> {
 }
 
 impl<T> ConnMap<T> {
-    /// Stores `value`, replacing that of the slot's earlier connection.
+    /// Stores `value`, replacing the value of the slot's earlier connection.
     pub fn insert(&mut self, conn: ConnId, value: T) {
         let slot = conn.slot as usize;
         if slot >= self.slots.len() {
@@ -63,7 +63,7 @@ impl<T> ConnMap<T> {
         }
     }
 
-    /// Takes the value out.
+    /// Removes the value and returns it.
     pub fn remove(&mut self, conn: ConnId) -> Option<T> {
         self.get(conn)?;
         self.len -= 1;

@@ -1,4 +1,4 @@
-//! The loop on epoll: every descriptor registered once, edge-triggered.
+//! The loop on epoll: every descriptor is registered once, edge-triggered.
 //!
 //! An edge says that something *may* be possible; receive and send show what is possible. A
 //! connection that may have more to read stays on a list and gets one receive per round, so that
@@ -23,7 +23,7 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// Events taken from the kernel in one call.
+/// The largest number of events taken from the kernel in one call.
 const EVENTS_PER_WAIT: usize = 512;
 
 /// One thread's loop on epoll.
@@ -41,12 +41,11 @@ pub struct Epoll {
 struct Conn {
     socket: OwnedFd,
     state: State,
-    /// On the list of connections to read from.
+    /// True if it is on the list of connections to read from.
     listed: bool,
-    /// An edge has come since a receive last took everything there was.
+    /// An edge has arrived since a receive last took all bytes.
     may_read: bool,
-    /// The peer has hung up or the socket has failed: only a receive that reports it ends the
-    /// reading.
+    /// The peer has hung up or the socket has failed: reading continues until a receive reports it.
     hung_up: bool,
     paused: bool,
     finished: bool,
@@ -65,7 +64,7 @@ impl Epoll {
     /// A new loop for this thread.
     ///
     /// # Errors
-    /// When the kernel gives no epoll descriptor.
+    /// The kernel grants no epoll descriptor.
     pub fn new(config: IoConfig) -> io::Result<Self> {
         Ok(Self {
             poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -118,7 +117,7 @@ impl Epoll {
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(error) if Resting::is_due(error) => return self.rest(index),
-                // AGAIN: all are accepted.
+                // AGAIN: all pending connections are accepted.
                 Err(_) => return,
             }
         }
@@ -234,8 +233,8 @@ impl Epoll {
             // SAFETY: the piece is ours and the kernel has filled `got` bytes of it.
             let bytes = unsafe { self.pool.filled(piece, got as usize) };
             events.push(Event::Received { conn, bytes });
-            // A receive that did not fill the piece took everything: later bytes raise a new edge.
-            // This saves a second receive per message.
+            // A receive that did not fill the piece has taken all bytes: later bytes raise a new
+            // edge. This saves a second receive per message.
             entry.may_read = got as usize == size || entry.hung_up;
             if entry.may_read {
                 self.list(conn);
@@ -296,7 +295,8 @@ impl Epoll {
     }
 }
 
-/// User data of listeners: no connection has this bit, since generations are 24 bits wide.
+/// A bit in the user data of listeners that no connection has, because generations are 24 bits
+/// wide.
 const LISTENER: u64 = 1 << 63;
 
 impl Io for Epoll {
@@ -424,7 +424,7 @@ impl Io for Epoll {
 }
 
 impl Epoll {
-    /// Events made by calls between two polls, without those of connections closed since.
+    /// Takes the events made by calls between two polls, except those of connections closed since.
     fn drain_ready(&mut self, events: &mut Vec<Event>) {
         let conns = &mut self.conns;
         let open = |it: &Event| conns.get_mut(it.conn()).is_some();

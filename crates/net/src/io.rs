@@ -10,7 +10,7 @@ use crate::{Buffer, ConnId, ListenerId, Peer};
 /// more than this can rely on an event to continue with.
 pub const SMALL_BYTES: usize = 16 * 1024;
 
-/// A change of a connection. An event carries back every buffer that was lent to the loop.
+/// A change of a connection. Events return every buffer that was lent to the loop.
 #[derive(Debug)]
 pub enum Event {
     /// A peer connected to `listener`. Receiving has already begun.
@@ -38,14 +38,14 @@ pub enum Event {
         conn: ConnId,
     },
     /// The kernel has taken all bytes of the last [`Io::send`], which did not complete at once; the
-    /// vector comes back for reuse, with its contents unchanged.
+    /// vector is returned for reuse, with its contents unchanged.
     Sent {
         /// The connection.
         conn: ConnId,
         /// The vector given to `send`.
         bytes: Vec<u8>,
     },
-    /// The connection failed (refused, reset, timed out in the kernel). It still must be closed.
+    /// The connection failed (refused, reset, timed out in the kernel). It must still be closed.
     Failed {
         /// The connection.
         conn: ConnId,
@@ -55,7 +55,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The connection it happened to.
+    /// The connection to which it happened.
     pub fn conn(&self) -> ConnId {
         match self {
             Self::Accepted { conn, .. }
@@ -70,16 +70,17 @@ impl Event {
 
 /// One thread's I/O.
 ///
-/// The protocol per connection: at most one send is outstanding; after [`Io::close`] or
-/// [`Io::abort`] no poll delivers an event of that [`ConnId`], even if completions were under way.
-/// Events that an earlier poll delivered stay where they are: names are never reused, so look them
-/// up. Operations on a closed `ConnId` do nothing.
+/// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
+/// [`Io::abort`] no poll delivers an event of that [`ConnId`], even if completions were pending.
+/// Events that an earlier poll delivered remain in the caller's list: names are never reused, so
+/// look them up. Operations on a closed `ConnId` do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
     /// host). A simulated loop returns simulated time.
     fn now_ns(&self) -> u64;
 
-    /// The TLS of a connection; `None` if it does not use TLS, or the loop does not know it.
+    /// The TLS session of a connection; `None` if the connection does not use TLS, or the loop does
+    /// not know it.
     fn session(&self, _conn: ConnId) -> Option<&Session> {
         None
     }
@@ -100,33 +101,34 @@ pub trait Io {
     /// [`Event::Connected`] or [`Event::Failed`] follows.
     ///
     /// # Errors
-    /// Only what can be known at once, for example no descriptor left.
+    /// Only errors that are known at once, for example that no descriptor is left.
     fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId>;
 
-    /// Sends all of `bytes`. Under load it leaves together with other sends at the next
+    /// Sends all of `bytes`. Under load they are sent together with other sends at the next
     /// [`Io::poll`], which costs least; otherwise at once.
     ///
-    /// A send of at most [`SMALL_BYTES`] that the kernel took whole gives the vector back at once.
-    /// Any other is followed by [`Event::Sent`], and then the next send may be given.
+    /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
+    /// is returned at once. Any other is followed by [`Event::Sent`], and only then may the next
+    /// send follow.
     #[must_use = "a vector that comes back is not followed by an event"]
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
-    /// Sends all of `bytes`, the first of them before this returns wherever the kernel has room, so
-    /// that a timestamp taken just before is exact. The vector comes back as from [`Io::send`].
+    /// Sends all of `bytes`, the first of them before this returns if the kernel has room, so that
+    /// a timestamp taken just before is exact. The vector is returned as by [`Io::send`].
     #[must_use = "a vector that comes back is not followed by an event"]
     fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
     /// Stops receiving until [`Io::resume`]: later bytes stay in the kernel, whose window then
-    /// closes (backpressure). Events already under way may still arrive.
+    /// closes (backpressure). Pending events may still arrive.
     fn pause(&mut self, conn: ConnId);
 
-    /// Receives again after [`Io::pause`].
+    /// Resumes receiving after [`Io::pause`].
     fn resume(&mut self, conn: ConnId);
 
-    /// Sends FIN once everything already submitted has gone out; receiving continues.
+    /// Sends FIN after everything that was submitted; receiving continues.
     fn shutdown(&mut self, conn: ConnId);
 
-    /// Closes; bytes that were submitted and not yet taken by the kernel are lost.
+    /// Closes the connection; bytes that were submitted but not yet taken by the kernel are lost.
     fn close(&mut self, conn: ConnId);
 
     /// Closes with RST, so that neither side keeps TIME-WAIT.
@@ -136,11 +138,11 @@ pub trait Io {
     /// completes or the clock reaches `until_ns` (`None`: wait forever; a past time: do not wait).
     ///
     /// # Errors
-    /// Only when the loop itself is broken; a connection's trouble is an event.
+    /// Only if the loop itself fails; the failure of a connection is an event.
     fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()>;
 }
 
-/// Which kernel interface carries the loop.
+/// The kernel interface on which the loop runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// io_uring: multishot receive into a ring of buffers, batched submission.
@@ -168,8 +170,8 @@ pub struct IoConfig {
 }
 
 impl Default for IoConfig {
-    /// 2 MiB: a small response of each of 256 connections in one round, without leaving a core's
-    /// L2.
+    /// 2 MiB: one small response from each of 256 connections in a round, without leaving a core's
+    /// L2 cache.
     fn default() -> Self {
         Self {
             buffers: 256,
@@ -178,7 +180,7 @@ impl Default for IoConfig {
     }
 }
 
-/// Work that runs on whichever backend was chosen, compiled once for each of them.
+/// Work that runs on the chosen backend, compiled once for each backend.
 pub trait IoTask {
     /// The result of the work.
     type Output;

@@ -2,8 +2,8 @@
 //! protocols (TLS, HTTP/1.1, HTTP/2) as state machines that do no I/O.
 //!
 //! One thread owns one [`Io`]; threads share nothing except the sessions that TLS may resume, and
-//! nothing blocks except [`Io::poll`] and a [`http1::ResponseReader`] of a stream that blocks. TLS
-//! is a layer between [`Io`] and HTTP: both see only bytes.
+//! nothing blocks except [`Io::poll`] and a [`http1::ResponseReader`] on a blocking stream. TLS is
+//! a layer between [`Io`] and HTTP: both see only bytes.
 
 pub mod buffer;
 mod choice;

@@ -1,4 +1,4 @@
-//! Bytes that wait to be sent on one connection, of which one send is outstanding at a time.
+//! Bytes that wait to be sent on one connection, with one outstanding send at a time.
 
 use crate::{ConnId, Io};
 
@@ -12,12 +12,12 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// The place to append bytes to; they leave at the next [`Outbox::flush`].
+    /// The vector to which bytes are appended; they are sent by the next [`Outbox::flush`].
     pub fn queue(&mut self) -> &mut Vec<u8> {
         &mut self.queued
     }
 
-    /// The bytes that are queued and not being sent.
+    /// The bytes that are queued but not being sent yet.
     pub fn queued(&self) -> &[u8] {
         &self.queued
     }
@@ -39,7 +39,7 @@ impl Outbox {
         }
     }
 
-    /// Takes the vector back that [`crate::Event::Sent`] carried. Call [`Outbox::flush`]
+    /// Takes back the vector that [`crate::Event::Sent`] returned. Call [`Outbox::flush`]
     /// afterwards.
     pub fn sent(&mut self, mut bytes: Vec<u8>) {
         /// A vector that grew beyond this for one large body is not kept.
@@ -51,7 +51,7 @@ impl Outbox {
         }
     }
 
-    /// Bytes queued or outstanding, on which a caller decides about backpressure.
+    /// The number of bytes that are queued or being sent, for decisions about backpressure.
     pub fn pending_bytes(&self) -> usize {
         self.queued.len() + self.in_flight
     }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 pub enum Peer {
     /// Over TCP.
     Tcp(SocketAddr),
-    /// A Unix stream socket in the file system. Where its backlog is full, connecting to it fails
-    /// at once with EAGAIN (connect(2)).
+    /// A Unix stream socket in the file system. If its backlog is full, connecting to it fails at
+    /// once with EAGAIN (connect(2)).
     Unix(PathBuf),
 }
 

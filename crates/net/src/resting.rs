@@ -1,16 +1,16 @@
 //! Listeners that rest because there was no descriptor, or no memory, for the next connection.
 //!
-//! Until one is given back nothing would change, and trying again at once would take all of a core.
-//! The peers wait in the backlog meanwhile.
+//! Nothing changes until one is released, and trying again at once would take all of a core. The
+//! peers wait in the backlog meanwhile.
 
 use rustix::io::Errno;
 
 use crate::ListenerId;
 
-/// The time that a listener rests before it is tried again: 50 ms.
+/// The time for which a listener rests before it is tried again: 50 ms.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
-/// The listeners of one loop that rest. They wake together, with the first of them.
+/// The listeners of one loop that rest. They wake together with the first of them.
 #[derive(Default)]
 pub(crate) struct Resting {
     listeners: Vec<ListenerId>,
@@ -18,7 +18,7 @@ pub(crate) struct Resting {
 }
 
 impl Resting {
-    /// Reports whether accepting failed in a way that lasts: no descriptors for the process or the
+    /// Reports whether accepting failed for a lasting reason: no descriptors for the process or the
     /// host, or no memory (accept(2)).
     pub(crate) fn is_due(error: Errno) -> bool {
         matches!(
@@ -27,7 +27,7 @@ impl Resting {
         )
     }
 
-    /// A listener rests from now on.
+    /// Makes a listener rest from now on.
     pub(crate) fn rest(&mut self, listener: ListenerId, now_ns: u64) {
         if self.listeners.is_empty() {
             self.until_ns = now_ns + REST_NS;
@@ -35,7 +35,7 @@ impl Resting {
         self.listeners.push(listener);
     }
 
-    /// When a poll that would wait until `until_ns` must end.
+    /// The time at which a poll that would wait until `until_ns` must end.
     pub(crate) fn bound(&self, until_ns: Option<u64>) -> Option<u64> {
         if self.listeners.is_empty() {
             return until_ns;

@@ -2,8 +2,8 @@
 
 use crate::ConnId;
 
-/// Generations are kept to 24 bits so that a slot, its generation and the kind of an operation fit
-/// the 64 bits of user data that io_uring and epoll carry.
+/// Generations are limited to 24 bits so that a slot, its generation and the kind of an operation
+/// fit into the 64 bits of user data in io_uring and epoll.
 pub(crate) const GENERATION_MASK: u32 = (1 << 24) - 1;
 
 /// A table whose entries are named by slot and generation.
@@ -32,7 +32,7 @@ impl<T> Slots<T> {
         ConnId::new(slot, 0)
     }
 
-    /// The entry, unless the slot has moved on to another generation.
+    /// The entry, unless the slot has another generation by then.
     pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
         self.entry_mut(conn)?.1.as_mut()
     }

@@ -1,4 +1,5 @@
-//! Sockets as both backends want them: non-blocking, close-on-exec, without Nagle's delay.
+//! Sockets with the options that both backends need: non-blocking, close-on-exec, without Nagle's
+//! delay.
 
 #![allow(unsafe_code)]
 
@@ -11,7 +12,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::Peer;
 
-/// Connections waiting to be accepted; the kernel caps it at `net.core.somaxconn`.
+/// The number of connections that may wait to be accepted; the kernel limits it to
+/// `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
 
 fn tcp_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
@@ -26,7 +28,7 @@ fn tcp_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A listening socket and the address it got. Accepted sockets inherit `TCP_NODELAY`.
+/// A listening socket and its address. Accepted sockets inherit `TCP_NODELAY`.
 pub(crate) fn listener(address: SocketAddr, shared: bool) -> io::Result<(OwnedFd, SocketAddr)> {
     let socket = tcp_socket(&address)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -39,7 +41,7 @@ pub(crate) fn listener(address: SocketAddr, shared: bool) -> io::Result<(OwnedFd
     Ok((socket, bound))
 }
 
-/// A socket ready to be connected to `peer`.
+/// A socket that is ready to be connected to `peer`.
 pub(crate) fn connecting(peer: &Peer, source: Option<IpAddr>) -> io::Result<OwnedFd> {
     match peer {
         Peer::Tcp(peer) => tcp_connecting(peer, source),
@@ -54,8 +56,8 @@ pub(crate) fn connecting(peer: &Peer, source: Option<IpAddr>) -> io::Result<Owne
 fn tcp_connecting(peer: &SocketAddr, source: Option<IpAddr>) -> io::Result<OwnedFd> {
     let socket = tcp_socket(peer)?;
     if let Some(source) = source {
-        // Leaves the choice of the port to connect(2), which may then use one port towards several
-        // peers: without it 28,000 connections exhaust a source address.
+        // Leaves the choice of the port to connect(2), which may then use one port for several
+        // peers: without it, 28,000 connections exhaust a source address.
         bind_address_no_port(&socket)?;
         rustix::net::bind(&socket, &SocketAddr::new(source, 0))?;
     }
@@ -86,9 +88,9 @@ fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Makes the close that follows send RST.
+/// Makes the following close send RST.
 pub(crate) fn reset_on_close(socket: impl AsFd) {
-    // A failure leaves an orderly close, which is no harm.
+    // If this fails, the close is orderly, which does no harm.
     let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }
 

@@ -1,13 +1,13 @@
-//! Deadlines of one loop: a queue in time order, and a deadline that is cheap to move.
+//! Deadlines of one loop: a queue ordered by time, and a deadline that is cheap to move.
 //!
-//! Pure: the time is an argument in nanoseconds. [`Timers::next_ns`] is the time that
-//! [`crate::Io::poll`] waits for.
+//! No clock is read: the time is an argument in nanoseconds. [`Timers::next_ns`] is the time until
+//! which [`crate::Io::poll`] waits.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Keys with the time they are due. A key that is no longer wanted is not removed: its owner
-/// recognises it as stale when it comes out (a [`crate::ConnId`] never names two connections).
+/// Keys with their due times. A key that is no longer needed is not removed: its owner recognises
+/// it as stale when it is returned (a [`crate::ConnId`] never names two connections).
 #[derive(Debug)]
 pub struct Timers<K> {
     heap: BinaryHeap<Reverse<Entry<K>>>,
@@ -51,7 +51,8 @@ impl<K> Ord for Entry<K> {
 }
 
 impl<K> Timers<K> {
-    /// `key` will come out at `due_ns`; equal times come out in the order they were put in.
+    /// Queues `key` for `due_ns`; keys with equal times are returned in the order in which they
+    /// were queued.
     pub fn schedule(&mut self, due_ns: u64, key: K) {
         self.heap.push(Reverse(Entry {
             due_ns,
@@ -61,7 +62,7 @@ impl<K> Timers<K> {
         self.scheduled += 1;
     }
 
-    /// When the earliest is due.
+    /// The time at which the earliest key is due.
     pub fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse(entry)| entry.due_ns)
     }
@@ -85,8 +86,9 @@ impl<K> Timers<K> {
     }
 }
 
-/// A deadline that moves with every request but costs a queue operation only when it comes nearer
-/// or when its queue entry comes out: a timeout of 30 s costs one entry in 30 s, not one a request.
+/// A deadline that moves with every request but costs a queue operation only when it becomes
+/// earlier or when its queue entry is returned: a timeout of 30 s costs one entry per 30 s, not one
+/// per request.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     due_ns: u64,
@@ -112,13 +114,13 @@ impl Deadline {
         }
     }
 
-    /// No deadline until the next [`Deadline::set`].
+    /// Removes the deadline until the next [`Deadline::set`].
     pub fn clear(&mut self) {
         self.due_ns = u64::MAX;
     }
 
-    /// Reports, when the queue gave `key` out, whether the deadline has passed. If it has moved
-    /// meanwhile, it is queued again.
+    /// To be called when the queue returns `key`: reports whether the deadline has passed. If it
+    /// has moved meanwhile, it is queued again.
     pub fn expired<K>(&mut self, now_ns: u64, key: K, timers: &mut Timers<K>) -> bool {
         if self.due_ns <= now_ns {
             *self = Self::default();

@@ -9,10 +9,11 @@ use crate::tls::{ServerContext, Session, SessionError};
 use crate::workers::{Seat, Service};
 use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_BYTES};
 
-/// The most plaintext bytes of one record (RFC 8446 5.1).
+/// The largest number of plaintext bytes in one record (RFC 8446 5.1).
 const RECORD_BYTES: usize = 16 * 1024;
 
-/// Pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB, of which short messages touch little.
+/// The number of pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB, of which short messages
+/// touch little.
 const PIECES: u16 = 256;
 
 /// A service over TLS: it receives and sends plain bytes, and its clients see encrypted ones. A
@@ -30,11 +31,11 @@ impl<S: Service> Service for TlsService<'_, S> {
     }
 }
 
-/// The server's side of TLS on every connection that is accepted; those made with [`Io::connect`]
+/// The server's side of TLS on every accepted connection; connections made with [`Io::connect`]
 /// stay plain.
 ///
-/// - [`Event::Accepted`] comes before the handshake, and [`Event::Failed`] where that, or a later
-///   record, fails; its error holds the [`SessionError`].
+/// - [`Event::Accepted`] comes before the handshake, and [`Event::Failed`] if the handshake or a
+///   later record fails; its error contains the [`SessionError`].
 /// - [`Event::EndOfStream`] is close_notify or FIN, whichever comes first. A missing close_notify
 ///   is not reported: HTTP itself shows whether something is missing (RFC 9112 9.8).
 /// - [`Io::shutdown`] and [`Io::close`] send close_notify.
@@ -43,7 +44,7 @@ pub struct TlsIo<I> {
     context: ServerContext,
     conns: ConnMap<Conn>,
     pool: Rc<Pool>,
-    /// The events of the loop below, kept for their memory.
+    /// The events of the loop below, kept to reuse the memory.
     below: Vec<Event>,
     /// Events made by calls between two polls.
     ready: Vec<Event>,
@@ -51,9 +52,9 @@ pub struct TlsIo<I> {
 
 struct Conn {
     session: Session,
-    /// Encrypted bytes.
+    /// Encrypted bytes to be sent.
     outbox: Outbox,
-    /// The user's vector, until its encrypted bytes have gone out.
+    /// The user's vector, until its encrypted bytes have been sent.
     sending: Option<Vec<u8>>,
     shutdown_wanted: bool,
     finished: bool,
@@ -79,7 +80,7 @@ impl Conn {
         }
     }
 
-    /// Once everything is sent: the user's vector is returned, and FIN is sent if requested.
+    /// When everything is sent, returns the user's vector, and sends FIN if requested.
     fn settle<I: Io>(&mut self, io: &mut I, conn: ConnId, events: &mut Vec<Event>) {
         if self.outbox.pending_bytes() > 0 {
             return;
@@ -166,7 +167,7 @@ impl<I: Io> TlsIo<I> {
             let bytes = pool.copy(plain).unwrap_or_else(|| Buffer::from(plain));
             events.push(Event::Received { conn, bytes });
         });
-        // The reply of the handshake, or the alert with the reason that it failed.
+        // The reply of the handshake, or the alert with the reason for which it failed.
         entry.outbox.flush(&mut self.io, conn, result.is_err());
         match result {
             Err(error) => entry.fail(conn, error, events),

@@ -1,26 +1,25 @@
-//! The nonce that a request carries and the times in its response, from which added latency is
-//! computed.
+//! The nonce in a request and the times in its response, from which added latency is computed.
 //!
-//! Both values have a fixed width, so an engine writes a nonce over a template and reads times
+//! Both values have a fixed width, so an engine writes a nonce over a placeholder and reads times
 //! without a parser, and an upstream fills them into a prepared response.
 
-/// The request field that carries a [`Nonce`], as it is written on the wire.
+/// The request field that contains a [`Nonce`], as written on the wire.
 pub const NONCE_HEADER: &str = "gatebench-nonce";
 
-/// The response field that carries [`Times`], as it is written on the wire.
+/// The response field that contains [`Times`], as written on the wire.
 pub const TIMES_HEADER: &str = "gatebench-times";
 
-/// Bytes of a number in hexadecimal.
+/// Length of a number in hexadecimal digits.
 pub const HEX_BYTES: usize = 16;
 
-/// Bytes of the value of [`TIMES_HEADER`].
+/// Length of the value of [`TIMES_HEADER`] in bytes.
 pub const TIMES_BYTES: usize = 3 * HEX_BYTES + 2;
 
 const SEQUENCE_BITS: u32 = 40;
 const WORKER_BITS: u32 = 8;
 
-/// Names one request: a tag of the run (16 bits, highest), the engine's worker (8 bits) and the
-/// worker's sequence number (40 bits, at a million requests a second enough for twelve days).
+/// Identifies one request: a tag of the run (16 bits, highest), the engine's worker (8 bits) and
+/// the worker's sequence number (40 bits, enough for twelve days at a million requests per second).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Nonce(pub u64);
 
@@ -28,7 +27,7 @@ impl Nonce {
     /// The first sequence number that does not fit.
     pub const SEQUENCE_END: u64 = 1 << SEQUENCE_BITS;
 
-    /// Puts the parts together; of `sequence` the low 40 bits are kept.
+    /// Combines the parts; the low 40 bits of `sequence` are used.
     pub const fn new(tag: u16, worker: u8, sequence: u64) -> Self {
         Self(
             (tag as u64) << (SEQUENCE_BITS + WORKER_BITS)
@@ -59,25 +58,27 @@ impl Nonce {
         hex
     }
 
-    /// Reads a value of [`NONCE_HEADER`]: exactly 16 hexadecimal digits, else `None`.
+    /// Reads a value of [`NONCE_HEADER`]: exactly 16 hexadecimal digits; otherwise `None`.
     pub fn from_hex(value: &[u8]) -> Option<Self> {
         parse_hex(value.try_into().ok()?).map(Self)
     }
 }
 
-/// The upstream's times of one request.
+/// The times of one request at the upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// The request's nonce, given back.
+    /// The nonce of the request, repeated.
     pub nonce: Nonce,
-    /// When the whole request had been received (t1), nanoseconds of `CLOCK_MONOTONIC`.
+    /// The time at which the whole request had been received (t1), in nanoseconds of
+    /// `CLOCK_MONOTONIC`.
     pub received_ns: u64,
-    /// From there until the first byte of the response was handed to the kernel (t2 − t1).
+    /// The time from then until the first byte of the response was passed to the kernel (t2 − t1).
     pub service_ns: u64,
 }
 
 impl Times {
-    /// Writes the value of [`TIMES_HEADER`]: three numbers of 16 hexadecimal digits and hyphens.
+    /// Writes the value of [`TIMES_HEADER`]: three numbers of 16 hexadecimal digits, separated by
+    /// hyphens.
     pub fn write(&self, out: &mut [u8; TIMES_BYTES]) {
         let (nonce, rest) = out.split_at_mut(HEX_BYTES + 1);
         let (received, service) = rest.split_at_mut(HEX_BYTES + 1);
@@ -88,7 +89,7 @@ impl Times {
         received[HEX_BYTES] = b'-';
     }
 
-    /// Reads a value of [`TIMES_HEADER`]; `None` when it is not exactly of that form.
+    /// Reads a value of [`TIMES_HEADER`]; `None` if it does not have exactly that form.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let value: &[u8; TIMES_BYTES] = value.try_into().ok()?;
         if value[HEX_BYTES] != b'-' || value[2 * HEX_BYTES + 1] != b'-' {

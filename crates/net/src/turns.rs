@@ -1,17 +1,17 @@
-//! The scheduling of a thread on a core that it shares with its own processes.
+//! The scheduling of a thread on a core that it shares with other threads of its own program.
 
 #![allow(unsafe_code)]
 
 use std::io;
 
-/// Sets whether the calling thread, when it wakes, takes the core at once from the thread that runs
-/// there (the default), or waits for its turn, milliseconds at most (`SCHED_BATCH`, sched(7)).
-/// On a core that is free it makes no difference.
+/// Sets whether the calling thread, when it wakes, preempts the thread that runs on the core at
+/// once (the default), or waits for its turn, at most a few milliseconds (`SCHED_BATCH`, sched(7)).
+/// On a core that is free this makes no difference.
 ///
-/// A thread under another policy, such as real time, stays under it.
+/// A thread under another policy, such as real time, keeps that policy.
 ///
 /// # Errors
-/// When the kernel refuses; the thread continues as it was.
+/// The kernel refuses; the thread continues unchanged.
 pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
     let wanted = match does {
         true => libc::SCHED_OTHER,
@@ -29,15 +29,15 @@ pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
 }
 
 /// Runs the calling thread only while its core has nothing else to do (`SCHED_IDLE`, sched(7)): any
-/// thread that wakes up there takes the core from it at once.
+/// thread that wakes up there preempts it at once.
 ///
 /// # Errors
-/// When the kernel refuses; the thread continues as it was.
+/// The kernel refuses; the thread continues unchanged.
 pub fn run_when_idle() -> io::Result<()> {
     set_policy(libc::SCHED_IDLE)
 }
 
-/// Puts the calling thread under a policy whose only priority is 0.
+/// Sets a policy whose only priority is 0 for the calling thread.
 fn set_policy(policy: libc::c_int) -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameter lives through the call, which only reads it; 0 is the calling thread.
@@ -52,7 +52,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// The policy of the calling thread as others see it (proc(5), field 41).
+    /// The policy of the calling thread as reported by the kernel (proc(5), field 41).
     fn policy() -> String {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         let (_, after_name) = stat.rsplit_once(')').unwrap();

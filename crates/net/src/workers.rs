@@ -13,22 +13,22 @@ use crate::{Backend, Io, IoTask, ListenerId, run};
 
 /// The work of every worker of a server, compiled once for each backend.
 pub trait Service: Sync {
-    /// Serves the listeners already open on `io` until [`Seat::stopped`]; to see that in time it
+    /// Serves the listeners already open on `io` until [`Seat::stopped`]; to notice that in time it
     /// must not wait in [`Io::poll`] for longer than [`STOP_CHECK_NS`].
     ///
     /// # Errors
-    /// Only when the loop itself is broken.
+    /// Only if the loop itself fails.
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()>;
 }
 
-/// The longest time between two checks of a worker for the end: 50 ms.
+/// The longest time between two checks of a worker for the stop: 50 ms.
 pub const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// The identity and the listeners of one worker.
 pub struct Seat<'a> {
     /// Its number, from 0.
     pub index: usize,
-    /// The kernel's number of its thread, as in `/proc/self/task`.
+    /// The kernel's thread ID, as in `/proc/self/task`.
     pub thread_id: i32,
     /// The listeners of its loop.
     pub listeners: Vec<ListenerId>,
@@ -37,7 +37,8 @@ pub struct Seat<'a> {
 }
 
 impl Seat<'_> {
-    /// Reports whether the worker must end: its owner says so, or another worker has failed.
+    /// Reports whether the worker must stop: its owner has stopped the server, or another worker
+    /// has failed.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed)
     }
@@ -45,15 +46,15 @@ impl Seat<'_> {
 
 /// The number of workers, and their addresses and cores.
 pub struct Workers<'a> {
-    /// Addresses every worker listens on. Port 0 is chosen once and is then the same for all.
+    /// Addresses on which every worker listens. Port 0 is chosen once and is then the same for all.
     pub listen: &'a [SocketAddr],
     /// The number of workers (at least one runs).
     pub count: usize,
-    /// The core of each worker, in turn; empty leaves them where the kernel puts them.
+    /// The cores of the workers, assigned in turn; if empty, the kernel chooses.
     pub cores: &'a [usize],
-    /// The backend, or `None` for the best there is.
+    /// The backend; `None` chooses the best available.
     pub backend: Option<Backend>,
-    /// Set from outside to end all.
+    /// Set from outside to stop all workers.
     pub stop: &'a AtomicBool,
 }
 
@@ -87,7 +88,8 @@ impl Workers<'_> {
                 };
                 let backend = self.backend;
                 threads.push(scope.spawn(move || worker.serve(backend)));
-                // Each worker in turn: the first one's port 0 is the others' port.
+                // One worker after the other: the port that the first one gets for port 0 is used
+                // by the others.
                 match heard.recv() {
                     Ok(Some(addresses)) => bound = addresses,
                     Ok(None) | Err(_) => break,
@@ -110,7 +112,7 @@ impl Workers<'_> {
     }
 }
 
-/// The reason that a server ended by itself. The culprit is the environment.
+/// The reason that a server ended by itself; the environment is the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkersError {
     /// A worker could not be pinned.
@@ -127,7 +129,7 @@ pub enum WorkersError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// The loop broke while it served.
+    /// The loop failed while it served.
     Loop(#[source] io::Error),
 }
 
@@ -171,7 +173,7 @@ pub fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 /// Pins the calling thread to one core.
 ///
 /// # Errors
-/// When the core does not exist or is not granted to this process.
+/// The core does not exist or is not granted to this process.
 pub fn pin_to_core(core: usize) -> io::Result<()> {
     if core >= CpuSet::MAX_CPU {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -194,14 +196,14 @@ struct Worker<'a, S> {
 
 impl<S: Service> Worker<'_, S> {
     fn serve(self, backend: Option<Backend>) -> Result<(), WorkersError> {
-        // The end of this worker, even by a panic, also ends the others.
+        // The end of this worker, even by a panic, also stops the others.
         let halt = HaltOnDrop(self.halt);
         let ready = self.ready.clone();
         let outcome = self
             .pin()
             .and_then(|()| run(backend, self).map_err(WorkersError::Backend)?);
         drop(halt);
-        // Ignored if the worker had listened; otherwise it ends the wait for its addresses.
+        // Ignored if the worker was listening; otherwise it ends the wait for its addresses.
         let _ = ready.send(None);
         outcome
     }

@@ -15,29 +15,30 @@ use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{Direction, MIN_BLOCKS, Reading, judge};
 use crate::{holm, student};
 
-/// The fewest runs of a baseline that give an interval. The spread of two runs is hardly known.
+/// The fewest runs of a baseline that give an interval. Two runs hardly show a spread.
 pub const MIN_RUNS: usize = 3;
 
-/// Values of two things that were measured apart. All are positive, because their ratio counts.
+/// Values of two sides that were measured at different times. All are positive, because the
+/// comparison is about their ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sides {
     /// The blocks of a run, or one value for each of several runs.
     pub baseline: Vec<f64>,
-    /// The judged values: the blocks of a run, or its one value.
+    /// The values to be judged: the blocks of a run, or its one value.
     pub candidate: Vec<f64>,
-    /// Standard error of a run's logarithm by its own blocks, if the values are those of runs. The
-    /// runs are assumed to differ by at least this much, even if they happen to be equal.
+    /// Standard error of a run's logarithm, derived from its own blocks, if the values are those of
+    /// runs. The runs are assumed to differ by at least this much, even if they happen to be equal.
     pub run_error: f64,
-    /// Which values are good.
+    /// The direction in which values are good.
     pub direction: Direction,
 }
 
-/// Compares two runs by their blocks, cell by cell. The intervals of all cells hold together with
-/// [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that matters: 0.02 is two per
-/// cent.
+/// Compares two runs by their blocks, cell by cell. The intervals of all cells hold simultaneously
+/// with [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that matters: 0.02 is two
+/// per cent.
 ///
 /// A cell has no interval and no verdict if a side has fewer than [`MIN_BLOCKS`] blocks. The result
-/// is `None` for a cell of which a side is empty or has a value that is not positive.
+/// is `None` for a cell with an empty side or a value that is not positive.
 pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_blocks)
 }
@@ -47,8 +48,8 @@ pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Compari
 /// baseline's runs. That variation is at least the error of their own blocks.
 ///
 /// A cell has no interval and no verdict below [`MIN_RUNS`] runs. The result is `None` for a cell
-/// whose candidate is not one value, whose baseline has no run, or of which a value is not
-/// positive.
+/// whose candidate is not a single value, whose baseline has no runs, or that has a value that is
+/// not positive.
 pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_runs)
 }
@@ -58,7 +59,7 @@ struct Apart {
     effect: f64,
     /// `None` if there are too few values for a verdict.
     known: Option<Known>,
-    /// Values of the smaller side.
+    /// Number of values of the smaller side.
     values: usize,
     method: Method,
 }
@@ -66,7 +67,7 @@ struct Apart {
 struct Known {
     error: f64,
     freedom: f64,
-    /// The deviations of the two sides; `None` if more values do not help.
+    /// The deviations of the two sides; `None` if more values would not help.
     deviations: Option<[f64; 2]>,
 }
 
@@ -127,7 +128,8 @@ impl Apart {
         })
     }
 
-    /// Two-sided p that there is no difference; `None` if the noise is unknown.
+    /// The two-sided p-value of the hypothesis that there is no difference; `None` if the noise is
+    /// unknown.
     fn p_value(&self) -> Option<f64> {
         let known = self.known.as_ref()?;
         if self.effect == 0.0 {
@@ -159,7 +161,8 @@ impl Known {
         let parts = own.powi(2) / own_freedom + other.powi(2) / other_freedom;
         Self {
             error: (own + other).sqrt(),
-            // Values that do not vary leave 0 ÷ 0. Their error is 0, so the degrees do not matter.
+            // Values that do not vary leave 0 ÷ 0. Their error is 0, so the degrees of freedom do
+            // not matter.
             freedom: if parts > 0.0 {
                 (own + other).powi(2) / parts
             } else {
@@ -174,8 +177,8 @@ impl Known {
         (effect - half, effect + half)
     }
 
-    /// The fewest blocks of each side, more than there are, that settle the comparison if effect
-    /// and deviations stay.
+    /// The smallest number of blocks of each side, larger than the present one, that settles the
+    /// comparison if effect and deviations stay the same.
     fn blocks_needed(
         &self,
         effect: f64,

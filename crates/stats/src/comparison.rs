@@ -12,7 +12,8 @@ use crate::{Interval, bootstrap, holm};
 /// more.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Blocks from which on the interval is the bootstrap's. Below, too few resamples differ.
+/// The number of blocks from which the bootstrap is used for the interval. With fewer, too few
+/// resamples differ.
 pub const BOOTSTRAP_BLOCKS: usize = 20;
 
 /// Values of the same blocks under two variants.
@@ -20,13 +21,13 @@ pub const BOOTSTRAP_BLOCKS: usize = 20;
 pub struct Pair {
     /// The values to compare with.
     pub baseline: Vec<f64>,
-    /// The judged values, in the same order.
+    /// The values to be judged, in the same order.
     pub candidate: Vec<f64>,
     /// The direction in which values are good.
     pub direction: Direction,
 }
 
-/// The settings by which comparisons are judged.
+/// The settings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// The smallest effect that matters: 0.02 is two per cent.
@@ -41,8 +42,8 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over blocks, from [`BOOTSTRAP_BLOCKS`] on; at confidences that its resamples
-    /// do not reach, the wider of it and Student's t at either end.
+    /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks; at confidences that
+    /// its resamples do not reach, the wider of it and Student's t at either end.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -61,9 +62,9 @@ pub struct Comparison {
     /// Its interval, at the confidence that Holm's correction requires; none below [`MIN_BLOCKS`]
     /// blocks.
     pub interval: Option<Interval>,
-    /// Where the interval comes from; none without one.
+    /// The method of the interval; none without an interval.
     pub method: Option<Method>,
-    /// p of the sign-flip test, a check on the interval; none above 20 blocks, nor where the
+    /// p of the sign-flip test, as a check on the interval; none above 20 blocks, and none if the
     /// interval is a repeated one.
     pub sign_flip_p: Option<f64>,
     /// The verdict on the candidate.
@@ -71,7 +72,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// A comparison of that many blocks that has no interval yet.
+    /// A comparison of this number of blocks without an interval.
     pub(crate) fn without_interval(ratio: f64, blocks: usize) -> Self {
         Self {
             ratio,
@@ -104,18 +105,20 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 }
 
 /// Compares the pairs that are reported together. The effect is the mean of the paired log ratios.
-/// Its interval is Student's t on them, from [`BOOTSTRAP_BLOCKS`] blocks on the bootstrap's. Its
-/// confidence is Holm's for that pair among all that have enough blocks, ordered by the p values of
-/// Student's test, so that all verdicts of better or worse hold together with 95 %.
+/// Its interval is Student's t on them or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the
+/// bootstrap. Its confidence is Holm's for that pair among all that have enough blocks, ordered by
+/// the p values of Student's test, so that all verdicts of better or worse hold simultaneously with
+/// 95 %.
 ///
-/// None for a pair whose sides differ in length, are empty, or hold a value that is not positive.
+/// None for a pair whose sides differ in length, are empty, or contain a value that is not
+/// positive.
 pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
     compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
 }
 
 /// As [`compare_all`], with the missing blocks of each pair that a side spoiled
-/// ([`Spoiled::weigh`]). Their sign test is one more hypothesis of Holm's. A pair without a block
-/// has no ratio (not a number) and no interval.
+/// ([`Spoiled::weigh`]). Their sign test is one more hypothesis for Holm's correction. A pair
+/// without blocks has no ratio (not a number) and no interval.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],
@@ -144,7 +147,7 @@ pub fn compare_all_weighed(
         let mut found = Comparison::without_interval(ratio, logs.len());
         found.sign_flip_p = sign_flip_p(&logs);
         if let Some(level) = level(p_value) {
-            // Resamples of one pair say nothing about those of another.
+            // Each pair has its own resamples.
             seed = seed.wrapping_add(1);
             let rule = Rule { seed, ..rule };
             settle(&mut found, &logs, pair.direction, 1.0 - level, rule);
@@ -159,7 +162,8 @@ pub fn compare_all_weighed(
 /// The hypotheses about one pair.
 struct Hypotheses {
     logs: Vec<f64>,
-    /// That the values do not differ; none below [`MIN_BLOCKS`] blocks.
+    /// The p-value of the hypothesis that the values do not differ; none below [`MIN_BLOCKS`]
+    /// blocks.
     p_value: Option<f64>,
     spoiled: Spoiled,
     /// The p-value of the hypothesis that neither side spoils more blocks than the other; `None` if
@@ -216,7 +220,7 @@ pub(crate) fn log_ratios(pair: &Pair) -> Option<Vec<f64>> {
 
 fn log_ratio(base: f64, new: f64) -> f64 {
     let ratio = new / base;
-    // The logarithms of two numbers are in range even where their ratio is not.
+    // The logarithms of two numbers are in range even if their ratio is not.
     if ratio.is_normal() {
         ratio.ln()
     } else {
@@ -224,7 +228,7 @@ fn log_ratio(base: f64, new: f64) -> f64 {
     }
 }
 
-/// Two-sided p of Student's test that the mean is zero; none below [`MIN_BLOCKS`] blocks.
+/// The two-sided p-value of Student's test that the mean is zero; none below [`MIN_BLOCKS`] blocks.
 fn p_value(logs: &[f64]) -> Option<f64> {
     (logs.len() >= MIN_BLOCKS).then(|| Spread::of(logs).p_value(logs.len()))
 }

@@ -1,13 +1,13 @@
 //! A control that the candidate cannot influence: the baseline's second process in the same block.
 //!
-//! A covariate takes the machine's noise out of an effect only if the variants do not move it. They
-//! do move the upstream's processor time: on loopback it pays for a part of the gateway's input,
-//! and its batches follow the gateway's pace. Adjusting equal gateways for a control that one of
-//! them moves by 2 % called them different in 94 to 99 % of simulated runs. The baseline's second
-//! process runs in the same seconds and is the same program. Its weight needs no fit: the two
-//! processes are exchangeable, so equal weights leave the least variance, and the candidate's
+//! A covariate removes the machine's noise from an effect only if the variants do not influence it.
+//! They do influence the upstream's processor time: on loopback it pays for a part of the gateway's
+//! input, and its batches follow the gateway's pace. Adjusting equal gateways for a control that
+//! one of them moves by 2 % called them different in 94 to 99 % of simulated runs. The baseline's
+//! second process runs in the same seconds and is the same program. Its weight needs no fit: the
+//! two processes are exchangeable, so equal weights give the smallest variance, and the candidate's
 //! distance from their mean is uncorrelated with their distance from each other, which tests
-//! whether the machine held still.
+//! whether the machine was stable.
 //!
 //! Source: W. G. Cochran, *Analysis of Covariance: Its Nature and Uses*, Biometrics 13(3), 1957,
 //! section 1.3 (a covariate that the treatment affects).
@@ -15,15 +15,16 @@
 use crate::comparison::Pair;
 
 impl Pair {
-    /// This pair with the geometric mean of the baseline and its second process in place of the
-    /// baseline, block by block. None if the numbers of blocks differ.
+    /// This pair with the baseline replaced, block by block, by the geometric mean of the baseline
+    /// and its second process. None if the numbers of blocks differ.
     pub fn beside_again(&self, again: &[f64]) -> Option<Self> {
         if again.len() != self.baseline.len() {
             return None;
         }
         let both = self.baseline.iter().zip(again);
         Some(Self {
-            // Each root apart: a product of two values may be out of range where both are in it.
+            // Each root is taken separately, because the product of two values may be out of range
+            // even if both are in it.
             baseline: both.map(|(one, two)| one.sqrt() * two.sqrt()).collect(),
             ..self.clone()
         })

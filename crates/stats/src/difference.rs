@@ -1,4 +1,4 @@
-//! Paired differences, block by block: the amount that one thing adds to another, in the values'
+//! Paired differences, block by block: the amount that one variant adds to another, in the values'
 //! unit.
 
 use serde::Serialize;
@@ -8,10 +8,11 @@ use crate::spread::Spread;
 use crate::verdict::MIN_BLOCKS;
 use crate::{Interval, bootstrap, median};
 
-/// The amount that the candidate has more than the baseline.
+/// The amount by which the candidate exceeds the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The mean of the blocks' differences, candidate − baseline; without an interval their median.
+    /// The mean of the blocks' differences, candidate − baseline; the median if there is no
+    /// interval.
     pub effect: f64,
     /// The smallest difference of a block.
     pub min: f64,
@@ -31,8 +32,9 @@ impl Difference {
     }
 }
 
-/// The difference of values of the same blocks. The interval is Student's t on the blocks'
-/// differences, from [`BOOTSTRAP_BLOCKS`] blocks on the bootstrap's, at `confidence` (as in 0.95).
+/// The difference between values of the same blocks. The interval is Student's t on the blocks'
+/// differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the bootstrap, at
+/// `confidence` (such as 0.95).
 ///
 /// `None` if the sides differ in length, are empty, or contain a value that is not finite.
 pub fn difference(

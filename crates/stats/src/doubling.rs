@@ -1,16 +1,16 @@
-//! The effect of a doubling: a straight line through the logarithms.
+//! The effect of a doubling: a straight line fitted to the logarithms.
 //!
 //! Source: ordinary least squares of ln(value) on log2(count); any textbook, such as N. R. Draper
 //! and H. Smith, *Applied Regression Analysis*, 3rd edition, section 1.2.
 
 use serde::Serialize;
 
-/// A line through points whose counts and values are both counted in factors.
+/// A line through points in which both counts and values are compared as ratios.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Doubling {
     /// The factor by which the value grows if the count doubles.
     pub factor: f64,
-    /// The value of the line where the count is 1.
+    /// The value of the line at a count of 1.
     pub at_one: f64,
 }
 

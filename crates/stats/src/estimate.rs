@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// The blocks of one variant, summed up: the median with the range, and an interval where the
-/// blocks are enough for one.
+/// The blocks of one variant, summarised: the median with the range, and an interval if there are
+/// enough blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Median of the blocks.

@@ -5,12 +5,12 @@
 //! response time, and the knee is the point of the largest power, at which a straight line from the
 //! origin touches the curve. It depends neither on units nor on the range of the measurement.
 
-/// The point with the most power, of pairs of throughput and response time; the first of equal
-/// ones. `None` without a point whose two figures are positive and finite.
+/// The index of the point with the most power, among pairs of throughput and response time; the
+/// first of equal ones. `None` if no point has two positive and finite figures.
 pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     let usable = |value: f64| value.is_finite() && value > 0.0;
     let power = |(throughput, time): (f64, f64)| {
-        // A logarithm, since the ratio of huge and tiny figures may be out of range.
+        // A logarithm, because the ratio of huge and tiny figures may be out of range.
         (usable(throughput) && usable(time)).then(|| throughput.ln() - time.ln())
     };
     let mut best: Option<(usize, f64)> = None;

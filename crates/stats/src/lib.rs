@@ -1,5 +1,5 @@
-//! Pure statistics: estimates, percentiles that may be trusted, paired comparisons, verdicts. No
-//! clock, no input or output, randomness only from a seed; every formula cites its source.
+//! Pure statistics: estimates, trustworthy percentiles, paired comparisons, verdicts. No clock, no
+//! input or output, and randomness only from a seed; every formula cites its source.
 
 pub mod apart;
 pub mod bootstrap;

@@ -1,12 +1,12 @@
 //! The normal distribution.
 //!
-//! Near zero by G. Marsaglia's series (*Evaluating the Normal Distribution*, Journal of Statistical
-//! Software 11(4), 2004), beyond by Laplace's continued fraction (DLMF 7.9.3,
+//! Near zero, G. Marsaglia's series is used (*Evaluating the Normal Distribution*, Journal of
+//! Statistical Software 11(4), 2004), beyond that Laplace's continued fraction (DLMF 7.9.3,
 //! <https://dlmf.nist.gov/7.9.E3>), which keeps its relative accuracy for any size of the tail.
 
 use std::f64::consts::PI;
 
-/// Where the series ends and the fraction begins.
+/// The value at which the series ends and the fraction begins.
 const FRACTION_FROM: f64 = 2.5;
 
 /// Terms of the fraction: at [`FRACTION_FROM`] they leave a relative error below 1e-13.

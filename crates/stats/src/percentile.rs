@@ -1,17 +1,18 @@
-//! The percentiles that a number of samples supports.
+//! The percentiles that a given number of samples supports.
 
-/// Samples required beyond a percentile before it is printed. With ten, the relative error of their
-/// count is about a third (√10 ÷ 10); with one, the percentile is an anecdote.
+/// The number of samples beyond a percentile that are required before it is printed. With ten, the
+/// relative error of their count is about a third (√10 ÷ 10); with one, the percentile is an
+/// anecdote.
 pub const SAMPLES_BEYOND: u64 = 10;
 
-/// The highest percentile, in 0 to 100, that has [`SAMPLES_BEYOND`] of `count` samples beyond it;
-/// `None` if there are not more samples than that.
+/// The highest percentile, from 0 to 100, that has [`SAMPLES_BEYOND`] of `count` samples beyond it;
+/// `None` if `count` is not larger than that.
 pub fn highest_trustworthy_percentile(count: u64) -> Option<f64> {
     (count > SAMPLES_BEYOND).then(|| 100.0 * (1.0 - SAMPLES_BEYOND as f64 / count as f64))
 }
 
-/// Reports whether `percentile`, in 0 to 100, may be printed of `count` samples.
+/// Reports whether `percentile`, from 0 to 100, may be printed for `count` samples.
 pub fn is_trustworthy(percentile: f64, count: u64) -> bool {
-    // 99.9 has no exact binary form; a billionth of a sample forgives that.
+    // 99.9 has no exact binary form; a tolerance of a billionth of a sample compensates for that.
     (100.0 - percentile) / 100.0 * count as f64 >= SAMPLES_BEYOND as f64 - 1e-9 * count as f64
 }

@@ -12,7 +12,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The same numbers for the same seed.
+    /// A generator that produces the same numbers for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -25,17 +25,18 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// An index below `count`. Its bias is `count` ÷ 2⁶⁴, far too small for resampling to show.
+    /// A random index below `count`. Its bias is `count` ÷ 2⁶⁴, far too small to matter for
+    /// resampling.
     pub fn index(&mut self, count: usize) -> usize {
         ((u128::from(self.next()) * count as u128) >> 64) as usize
     }
 
-    /// A number between 0 and 1, never either of them.
+    /// A random number between 0 and 1, both excluded.
     pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Puts the values into an order in which every one is equally likely.
+    /// Shuffles the values; every order is equally likely.
     ///
     /// Source: R. A. Fisher, F. Yates, *Statistical Tables*, 1938; R. Durstenfeld, Communications
     /// of the ACM 7(7), 1964.

@@ -1,10 +1,10 @@
-//! Ranks no finer than the differences between their members.
+//! Ranks that are no finer than the differences between their members.
 
-/// The rank of each of `count` things, 1 for the first; `is_ahead(a, b)` reports whether `a` is
-/// separated from `b` and ahead of it. Things that are not separated share a rank, directly or
-/// through a third. After two with rank 1 comes rank 3.
+/// The rank of each of `count` items, 1 for the first; `is_ahead(a, b)` reports whether `a` is
+/// separated from `b` and ahead of it. Items that are not separated, directly or through a third
+/// one, share a rank. After two with rank 1 comes rank 3.
 pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-    // True if a leads to b by steps in which none is behind the next.
+    // True if a path leads from a to b on which no item is behind the next.
     let mut leads: Vec<Vec<bool>> = (0..count)
         .map(|a| (0..count).map(|b| !is_ahead(b, a)).collect())
         .collect();

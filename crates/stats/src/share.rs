@@ -1,13 +1,13 @@
-//! The probability behind a share of trials.
+//! The probability estimated from a share of trials.
 
 use crate::estimate::Interval;
 use crate::normal;
 
-/// Standard errors to either side of a 95 % interval.
+/// The half-width of a 95 % interval in standard errors.
 const Z: f64 = 1.959_963_984_540_054;
 
 /// The 95 % interval of a probability, given `found` of `trials` independent trials. None without
-/// trials, or with more found than trials.
+/// trials, or if `found` exceeds `trials`.
 ///
 /// Source: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*,
 /// Journal of the American Statistical Association 22(158), 1927.

@@ -3,18 +3,18 @@
 //! Source: R. A. Fisher, *The Design of Experiments*, 1935, section 21; M. D. Ernst, *Permutation
 //! Methods: A Basis for Exact Inference*, Statistical Science 19(4), 2004.
 
-/// Above this many pairs the 2ⁿ sign patterns are not enumerated.
+/// With more pairs than this, the 2ⁿ sign patterns are not enumerated.
 pub const PAIRS_MAX: usize = 20;
 
-/// Two-sided p of the hypothesis that the differences are symmetric around zero: the share of all
-/// 2ⁿ sign patterns whose sum is at least as far from zero as the one seen. None without pairs and
-/// above [`PAIRS_MAX`]. Its smallest value is 2 ÷ 2ⁿ: 0.25 for 3 pairs, 0.06 for 5.
+/// Two-sided p-value of the hypothesis that the differences are symmetric around zero: the share of
+/// all 2ⁿ sign patterns whose sum is at least as far from zero as the observed one. None without
+/// pairs and above [`PAIRS_MAX`]. Its smallest value is 2 ÷ 2ⁿ: 0.25 for 3 pairs, 0.06 for 5.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || differences.len() > PAIRS_MAX {
         return None;
     }
     let size: f64 = differences.iter().map(|d| d.abs()).sum();
-    // Sums of the same numbers in another order differ in the last digits; a tie must count.
+    // Sums of the same numbers in another order differ in the last digits, but ties must count.
     let seen = differences.iter().sum::<f64>().abs() - size * 1e-12;
     let patterns = 1_u32 << differences.len();
     let as_far = (0..patterns)

@@ -1,4 +1,4 @@
-//! Noise of known kinds, for simulations of procedures whose truth must be known.
+//! Noise of known kinds, for simulations of procedures, in which the truth must be known.
 
 use std::f64::consts::PI;
 
@@ -11,14 +11,14 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// The same noise for the same seed.
+    /// A source that produces the same noise for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self {
             random: Random::seeded(seed),
         }
     }
 
-    /// Between 0 and 1.
+    /// A uniform value between 0 and 1.
     pub fn uniform(&mut self) -> f64 {
         self.random.uniform()
     }
@@ -30,20 +30,20 @@ impl Noise {
         radius * (2.0 * PI * self.uniform()).cos()
     }
 
-    /// Of mean 1.
+    /// An exponential value with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -self.uniform().ln()
     }
 
-    /// Student's t of three degrees of freedom, scaled to a deviation of 1: one value in a hundred
-    /// is beyond three deviations.
+    /// A value of Student's t with three degrees of freedom, scaled to a deviation of 1: one value
+    /// in a hundred is beyond three deviations.
     pub fn heavy(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
     }
 }
 
-/// A value that remembers itself: an autoregressive process of order 1 and deviation 1.
+/// A correlated value: an autoregressive process of order 1 with deviation 1.
 #[derive(Clone, Debug)]
 pub struct Drift {
     memory: f64,
@@ -51,7 +51,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// `memory` is the correlation of a step with the one before.
+    /// `memory` is the correlation of a step with the previous one.
     pub fn new(memory: f64, noise: &mut Noise) -> Self {
         Self {
             memory,

@@ -12,16 +12,16 @@ use crate::verdict::{MIN_BLOCKS, Verdict};
 pub struct SpoiledBy {
     /// Blocks that it certainly spoiled itself, in which the other side has a value.
     pub alone: usize,
-    /// All blocks that it spoiled or may have spoiled, those of both sides included.
+    /// All blocks that it spoiled or may have spoiled, including those spoiled by both sides.
     pub all: usize,
 }
 
 /// The missing blocks of a comparison that its sides spoiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spoiled {
-    /// By the candidate.
+    /// Blocks spoiled by the candidate.
     pub candidate: SpoiledBy,
-    /// By the baseline.
+    /// Blocks spoiled by the baseline.
     pub baseline: SpoiledBy,
 }
 
@@ -31,8 +31,8 @@ impl Spoiled {
         self.candidate.all + self.baseline.all > 0
     }
 
-    /// The blocks that one side alone spoiled, with the verdict that enough of them give; none if
-    /// both sides spoiled some.
+    /// The number of blocks that one side alone spoiled, with the verdict if there are enough of
+    /// them; none if both sides spoiled some.
     fn one_sided(&self) -> Option<(usize, Verdict)> {
         match (self.candidate, self.baseline) {
             (own, other) if own.alone > 0 && other.all == 0 => Some((own.alone, Verdict::Worse)),
@@ -41,11 +41,11 @@ impl Spoiled {
         }
     }
 
-    /// Two-sided p of the sign test that each side spoils a block as likely as the other, given
-    /// `blocks` that have values; none if both spoiled some, or if the blocks are fewer than a
-    /// verdict needs.
+    /// Two-sided p-value of the sign test that both sides are equally likely to spoil a block,
+    /// given `blocks` that have values; none if both spoiled some, or if there are fewer blocks
+    /// than a verdict needs.
     ///
-    /// It holds at all looks together, after every block: for k blocks of one side, 1 ÷ p is the
+    /// It is valid at all looks together, after every block: for k blocks of one side, 1 ÷ p is the
     /// mean capital of two gamblers who each bet everything on one side, and the capital in a fair
     /// game reaches 1 ÷ p at any time with a probability of at most p (J. Ville, *Étude critique de
     /// la notion de collectif*, 1939).

@@ -1,9 +1,9 @@
-//! The spread of the values of blocks, and the intervals and numbers of blocks that follow from it.
+//! The spread of the values of blocks, and the intervals and numbers of blocks derived from it.
 
 use crate::student;
 use crate::verdict::Reading;
 
-/// The most blocks that are worth being suggested.
+/// The largest number of blocks that is suggested.
 const SUGGESTED_BLOCKS_MAX: usize = 10_000;
 
 /// The mean and standard deviation of the values of blocks: log ratios, or differences.
@@ -29,21 +29,20 @@ impl Spread {
         2.0 * student::cdf(-t, (blocks - 1) as f64)
     }
 
-    /// The t interval if there were `blocks` blocks of this spread.
+    /// The t interval for `blocks` blocks with this spread.
     pub(crate) fn interval(&self, blocks: usize, confidence: f64) -> (f64, f64) {
         let t = student::quantile(0.5 + confidence / 2.0, (blocks - 1) as f64);
         self.within(blocks, t)
     }
 
-    /// The interval that reaches `critical` standard errors of the mean of `blocks` blocks to
-    /// either side.
+    /// The interval with a half-width of `critical` standard errors of the mean of `blocks` blocks.
     pub(crate) fn within(&self, blocks: usize, critical: f64) -> (f64, f64) {
         let half = critical * self.deviation / (blocks as f64).sqrt();
         (self.mean - half, self.mean + half)
     }
 
-    /// The fewest blocks, more than `blocks`, that settle it if mean and deviation stay. The
-    /// interval only shrinks with more blocks, so bisection finds them.
+    /// The smallest number of blocks, larger than `blocks`, that settles it if mean and deviation
+    /// stay the same. The interval only shrinks with more blocks, so bisection finds it.
     pub(crate) fn blocks_needed(
         &self,
         blocks: usize,
@@ -56,8 +55,8 @@ impl Spread {
     }
 }
 
-/// The fewest blocks, more than `open` and at most [`SUGGESTED_BLOCKS_MAX`], of which
-/// `settled` is true, if it stays true from there on.
+/// The smallest number of blocks, larger than `open` and at most [`SUGGESTED_BLOCKS_MAX`], for
+/// which `settled` is true, provided that it stays true from there on.
 pub(crate) fn fewest_beyond(mut open: usize, settled: impl Fn(usize) -> bool) -> Option<usize> {
     let mut done = SUGGESTED_BLOCKS_MAX;
     if open >= done || !settled(done) {

@@ -1,7 +1,7 @@
 //! Student's t distribution.
 //!
-//! The distribution function comes from the regularised incomplete beta function by its continued
-//! fraction (DLMF 8.17.22, <https://dlmf.nist.gov/8.17.E22>) evaluated with the modified Lentz
+//! The distribution function is computed from the regularised incomplete beta function by its
+//! continued fraction (DLMF 8.17.22, <https://dlmf.nist.gov/8.17.E22>) with the modified Lentz
 //! method; the logarithm of the gamma function by Lanczos' approximation (g = 7, 9 terms; relative
 //! error below 1e-14). The quantile is found by bisection, which needs no starting guess.
 
@@ -18,7 +18,7 @@ pub fn quantile(probability: f64, freedom: f64) -> f64 {
     while cdf(high, freedom) < probability && high < 1e12 {
         high *= 2.0;
     }
-    // Each step halves the interval; 60 exhaust the digits of f64.
+    // Each step halves the interval; 60 steps exhaust the digits of f64.
     for _ in 0..60 {
         let middle = low + (high - low) / 2.0;
         if cdf(middle, freedom) < probability {

@@ -6,22 +6,23 @@
 
 use crate::median;
 
-/// Below this many points no order of them is rare enough: with four the smallest p is 0.08.
+/// With fewer points, no order of them is rare enough: with four the smallest p is 0.08.
 pub const POINTS_MIN: usize = 5;
 
-/// Up to this many points without ties the distribution is exact; beyond, normal.
+/// Up to this number of points without ties, the exact distribution is used; beyond it, the normal
+/// one.
 const EXACT_POINTS_MAX: usize = 30;
 
 /// The trend of a series over its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Two-sided p of the hypothesis that the order of the values is chance.
+    /// Two-sided p-value of the hypothesis that the order of the values is random.
     pub p: f64,
-    /// Theil-Sen's slope times the length, relative to the median: 0.1 is ten per cent up.
+    /// Theil-Sen's slope times the length, relative to the median: 0.1 is a rise by ten per cent.
     pub drift: f64,
 }
 
-/// The trend of values taken at equal distances; none below [`POINTS_MIN`] values or where their
+/// The trend of values taken at equal distances; none below [`POINTS_MIN`] values or if their
 /// median is zero.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let middle = median(values)?;
@@ -50,7 +51,7 @@ pub(crate) fn theil_sen(values: &[f64]) -> Option<f64> {
     median(&slopes)
 }
 
-/// Kendall's S: pairs that rise less pairs that fall.
+/// Kendall's S: the number of rising pairs minus that of falling pairs.
 pub(crate) fn kendall_s(values: &[f64]) -> f64 {
     let sign = |(_, rise): (f64, f64)| if rise == 0.0 { 0.0 } else { rise.signum() };
     pairs(values).map(sign).sum()
@@ -77,8 +78,8 @@ fn tie_sizes(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The exact p: S is the number of pairs minus twice the inversions, and the number of orders with
-/// k inversions follows from those of one point fewer.
+/// The exact p-value: S is the number of pairs minus twice the inversions, and the number of orders
+/// with k inversions follows from those of one point fewer.
 fn exact_p(points: usize, s: f64) -> f64 {
     let pairs = points * (points - 1) / 2;
     let mut share = vec![0.0; pairs + 1];

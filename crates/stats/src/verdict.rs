@@ -1,17 +1,17 @@
-//! The verdict of a paired comparison, computed here and nowhere else.
+//! The verdict of a paired comparison; no other code computes verdicts.
 
 use serde::Serialize;
 
-/// Blocks below which there is no verdict.
+/// The smallest number of blocks with a verdict.
 pub const MIN_BLOCKS: usize = 10;
 
 /// The direction in which values are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// As for throughput.
+    /// Large values are good, as for throughput.
     HigherIsBetter,
-    /// As for latency and CPU time.
+    /// Small values are good, as for latency and CPU time.
     LowerIsBetter,
 }
 
@@ -19,20 +19,21 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval excludes no change, to the good side.
+    /// The interval excludes no change, in the good direction.
     Better,
-    /// The interval excludes no change, to the bad side.
+    /// The interval excludes no change, in the bad direction.
     Worse,
     /// The whole interval is within the smallest effect that matters.
     NoChange,
-    /// Neither.
+    /// None of these.
     Inconclusive {
-        /// Blocks in all that would settle it if effect and spread stay; none beyond 10,000.
+        /// Total number of blocks that would settle it if effect and spread stay the same; none
+        /// beyond 10,000.
         blocks_needed: Option<usize>,
     },
-    /// There is no verdict below [`MIN_BLOCKS`] blocks.
+    /// There are fewer than [`MIN_BLOCKS`] blocks, so there is no verdict.
     TooFewBlocks {
-        /// Blocks there are.
+        /// Number of blocks.
         blocks: usize,
     },
 }

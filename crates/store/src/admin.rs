@@ -15,14 +15,15 @@ pub struct AdminRecord {
     /// Duration of each call, from before its connection to the end of its response, by round.
     pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
     /// Time from the start of each call until the gateway behaved accordingly, observed on a new
-    /// connection. Reading changes nothing.
+    /// connection. Calls that only read change nothing and have no such time.
     pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// Why the rounds ended before all were done.
+    /// The reason why the rounds ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// The calls made through an admin interface during a load: those of a round, one after the other.
+/// The calls made through an admin interface during a load: the calls of each round, one after the
+/// other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminLoadRecord {
     /// Number of other routes.
@@ -34,7 +35,8 @@ pub struct AdminLoadRecord {
     /// Calls that failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<AdminVerb, u64>,
-    /// Calls that were due in the load and not made, because earlier calls lasted until its end.
+    /// Calls that were due during the load but not made, because earlier calls lasted until its
+    /// end.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unmade: BTreeMap<AdminVerb, u64>,
     /// The first failure.

@@ -12,12 +12,13 @@ const FOR_ALL: u32 = 0o666;
 const FOR_THE_USER: u32 = 0o600;
 
 /// Writes `bytes` to `path`: a temporary file next to it is written, flushed to the disk and
-/// renamed, so a reader sees the old contents or the new ones.
+/// renamed, so a reader sees either the old or the new contents.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_for(FOR_ALL, path, bytes)
 }
 
-/// Writes a file that only the user may read, because it may hold keys and passwords of a scenario.
+/// Writes a file that only the user may read, because it may contain keys and passwords of a
+/// scenario.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_for(FOR_THE_USER, path, bytes)
 }
@@ -48,7 +49,7 @@ fn write_synced(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> 
     file.sync_all().map_err(failed)
 }
 
-/// Flushes the directory that holds `path`, so that a rename in it outlives a power cut.
+/// Flushes the directory that contains `path`, so that a rename in it survives a power cut.
 pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
     let Some(parent) = path.parent() else {
         return Ok(());
@@ -58,7 +59,7 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::io("flush", parent, error))
 }
 
-/// Accepts a removal that failed because nothing was there.
+/// Accepts a removal that failed because nothing existed.
 pub(crate) fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(), StoreError> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

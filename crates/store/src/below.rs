@@ -42,7 +42,7 @@ impl Below {
         path
     }
 
-    /// Reports whether anything has this name, a link included.
+    /// Reports whether anything has this name, including a link.
     pub(crate) fn is_there(&self) -> bool {
         fs::symlink_metadata(self.path()).is_ok()
     }
@@ -89,7 +89,7 @@ impl Below {
         Ok(folders)
     }
 
-    /// Opens it component by component. It does not block on a FIFO. `kind` is the required type of
+    /// Opens it component by component, without blocking on a FIFO. `kind` is the required type of
     /// the last component.
     fn open(&self, kind: OFlags) -> Result<Option<OwnedFd>, StoreError> {
         let mut path = self.run.clone();

@@ -11,7 +11,7 @@ pub struct Counts {
     pub intended: u64,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests sent in the measurement that received a whole response, however late.
+    /// Requests sent in the measurement that received a complete response, however late.
     pub completed: u64,
     /// Responses completed within the measurement; throughput is this number divided by
     /// `measure_ns`.
@@ -50,16 +50,16 @@ impl Counts {
     }
 }
 
-/// Exact figures of the values of a histogram.
+/// Exact statistics of the values of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactSum {
-    /// Values.
+    /// Number of values.
     pub count: u64,
     /// Their sum, saturating.
     pub sum_ns: u64,
-    /// The smallest.
+    /// The smallest value.
     pub min_ns: u64,
-    /// The largest.
+    /// The largest value.
     pub max_ns: u64,
     /// Values beyond the histogram's range, recorded at its edge.
     pub clamped: u64,

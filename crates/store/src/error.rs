@@ -1,12 +1,12 @@
-//! The errors of a run directory, with culprit and remedy.
+//! The errors of a run directory, with their cause and remedy.
 
 use std::io;
 use std::path::PathBuf;
 
 use gatebench_model::{Blame, Culprit};
 
-/// An error of the run directory. Its message names the file; [`StoreError::remedy`] says what to
-/// do.
+/// An error of the run directory. Its message names the file; [`StoreError::remedy`] returns the
+/// remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system rejected an operation.
@@ -25,7 +25,7 @@ pub enum StoreError {
         /// The run directory.
         dir: PathBuf,
     },
-    /// The directory already holds a run.
+    /// The directory already contains a run.
     #[error("{} already holds a run", dir.display())]
     AlreadyARun {
         /// The run directory.
@@ -55,7 +55,7 @@ pub enum StoreError {
         /// The damage, with its place if known.
         reason: String,
     },
-    /// A run directory holds a symbolic link where it should hold a file or folder.
+    /// A run directory contains a symbolic link where a file or folder should be.
     #[error(
         "{} is a symbolic link, which gatebench does not follow inside a run directory",
         path.display()

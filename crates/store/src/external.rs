@@ -28,9 +28,9 @@ pub struct ExternalFigures {
     pub engine: String,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Responses per second over its own measurement.
+    /// Responses per second over its own measurement period.
     pub rate_per_second: f64,
-    /// Response times at the percentiles that it printed, as in `99.9`.
+    /// Response times at the percentiles that it printed, such as `99.9`.
     #[serde(default)]
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time.
@@ -51,7 +51,7 @@ pub struct ExternalFigures {
     /// Its further metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that it cannot express exactly, or not at any rate.
+    /// Parts of the load that it cannot express exactly, or cannot express at any rate.
     #[serde(default)]
     pub not_expressed: Vec<String>,
     /// Figures that gatebench's own engine measures and this one does not report.

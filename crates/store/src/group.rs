@@ -1,4 +1,4 @@
-//! Parts of a load that are reported apart: its groups, and their routes.
+//! Parts of a load that are reported separately: its groups, and their routes.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct GroupRecord {
     pub shape: Shape,
     /// Requests and their outcomes.
     pub counts: Counts,
-    /// Responses with at least one failed check.
+    /// Number of responses with at least one failed check.
     pub failing_checks: u64,
     /// Exact sums by `metric.class`, as in the phase.
     #[serde(default)]
@@ -36,24 +36,24 @@ pub struct RouteRecord {
     pub name: String,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests that received a whole response, however late.
+    /// Requests that received a complete response, however late.
     pub completed: u64,
     /// Requests without a response.
     pub failed: u64,
     /// Responses with at least one failed check.
     pub failing_checks: u64,
-    /// Response times of all requests that were sent, with 2 significant digits. A request without
-    /// a response has the time waited for it.
+    /// Response times of all requests that were sent, with 2 significant digits. For a request
+    /// without a response, the time for which it was awaited.
     #[serde(default)]
     pub response: TimeFigures,
 }
 
-/// The figures of a set of times. A percentile with fewer than ten values beyond it is none.
+/// The statistics of a set of times. A percentile with fewer than ten values beyond it is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeFigures {
-    /// Values.
+    /// Number of values.
     pub count: u64,
-    /// Their exact mean; none without a value.
+    /// Their exact mean; none if there are no values.
     pub mean_ns: Option<u64>,
     /// The median.
     pub p50_ns: Option<u64>,
@@ -63,6 +63,6 @@ pub struct TimeFigures {
     pub p99_ns: Option<u64>,
     /// The 99.9th percentile.
     pub p99_9_ns: Option<u64>,
-    /// The exact maximum; none without a value.
+    /// The exact maximum; none if there are no values.
     pub max_ns: Option<u64>,
 }

@@ -19,12 +19,12 @@ use crate::{StoreError, TrialRecord, atomic};
 
 const FILE: &str = "histograms.hlog";
 
-/// The histogram of one second (or other interval) of a phase, for one metric and status class.
+/// The histogram of one second (or another interval) of a phase, for one metric and status class.
 #[derive(Clone, Debug)]
 pub struct TaggedInterval {
-    /// `phase.metric.class`, as in `steady.response.2xx`.
+    /// `phase.metric.class`, such as `steady.response.2xx`.
     pub tag: String,
-    /// Begin of the interval, counted from the begin of the phase's measurement.
+    /// Beginning of the interval, counted from the beginning of the phase's measurement.
     pub start_ns: u64,
     /// Its length.
     pub duration_ns: u64,
@@ -32,13 +32,13 @@ pub struct TaggedInterval {
     pub histogram: Histogram<u64>,
 }
 
-/// An interval log that is being written, with a line for each histogram.
+/// An interval log that is being written, with one line per histogram.
 pub struct HistogramLog<'a, W: Write> {
     log: IntervalLogWriter<'a, 'a, W, V2DeflateSerializer>,
 }
 
 impl<'a, W: Write> HistogramLog<'a, W> {
-    /// Writes the head of a log whose times count from `started`.
+    /// Writes the head of a log whose times are relative to `started`.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -57,10 +57,10 @@ impl<'a, W: Write> HistogramLog<'a, W> {
         Ok(Self { log })
     }
 
-    /// Writes the histogram of an interval that began this long after the log.
+    /// Writes the histogram of an interval that `began` after the start of the log.
     ///
     /// # Errors
-    /// A text if the histogram or the output cannot be written.
+    /// A description, if the histogram or the output cannot be written.
     pub fn write(
         &mut self,
         tag: &str,
@@ -114,7 +114,7 @@ pub(crate) fn write(
     atomic::write(&path, &text)
 }
 
-/// A histogram of a log with its tag and when it began, counted from the begin of the trial.
+/// A histogram of a log with its tag and its start, counted from the beginning of the trial.
 type Entry = (String, Duration, Histogram<u64>);
 
 /// Reads a log, adding up the intervals of each tag.
@@ -126,7 +126,7 @@ pub(crate) fn read_merged(folder: &Below) -> Result<BTreeMap<String, Histogram<u
     Ok(merged)
 }
 
-/// Reads a log as it is, one entry for each interval and tag.
+/// Reads a log without merging, with one entry for each interval and tag.
 pub(crate) fn read_intervals(folder: &Below) -> Result<Vec<Entry>, StoreError> {
     let mut entries = Vec::new();
     read(folder, |entry| {
@@ -136,7 +136,7 @@ pub(crate) fn read_intervals(folder: &Below) -> Result<Vec<Entry>, StoreError> {
     Ok(entries)
 }
 
-/// Hands each entry of a log to `take`; none where there is no log.
+/// Passes each entry of a log to `take`; does nothing if there is no log.
 fn read(
     folder: &Below,
     mut take: impl FnMut(Entry) -> Result<(), String>,
@@ -181,8 +181,8 @@ fn decode(deserializer: &mut Deserializer, encoded: &str) -> Result<Histogram<u6
         .map_err(|error| error.to_string())
 }
 
-/// Adds to the histogram of a tag. The sum may grow, because an encoded histogram is only as long
-/// as its largest value requires.
+/// Adds to the histogram of a tag. The sum may have to grow, because an encoded histogram is only
+/// as long as its largest value requires.
 fn add(
     merged: &mut BTreeMap<String, Histogram<u64>>,
     tag: &str,

@@ -11,9 +11,9 @@
 //!     gateway/                         rendered files and logs of the gateway
 //! ```
 //!
-//! A trial is built under its final name, so the paths in its files stay correct. `trial.json` is
-//! written last and makes it a trial: a reader ignores a folder without one and sees whole trials
-//! or none.
+//! A trial is written under its final name, so the paths in its files stay correct. `trial.json` is
+//! written last and makes the trial valid: a reader ignores a folder without it, and so never sees
+//! a partial trial.
 
 mod admin;
 mod atomic;

@@ -1,4 +1,4 @@
-//! One run per directory.
+//! Ensures that only one process writes into a run directory.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::StoreError;
 
-/// The right to write into a run directory. The kernel takes it back when the process ends, however
+/// The right to write into a run directory. The kernel releases it when the process ends, however
 /// it ends, so there are no stale locks.
 #[derive(Debug)]
 pub(crate) struct RunLock {
@@ -17,7 +17,7 @@ pub(crate) struct RunLock {
 }
 
 impl RunLock {
-    /// Takes the lock of the existing directory `dir` without waiting.
+    /// Takes the lock of an existing directory without waiting.
     pub(crate) fn take(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(".lock");
         let file = OpenOptions::new()

@@ -16,10 +16,10 @@ pub struct Manifest {
     pub schema: u32,
     /// Version of the gatebench that measured.
     pub gatebench: String,
-    /// When the run began.
+    /// The time at which the run began.
     pub created: Timestamp,
     pub status: Status,
-    /// The arguments of the command line, the program first.
+    /// The command line arguments, starting with the program.
     pub command: Vec<String>,
     /// Every trial in order, with scenarios, load and placement resolved.
     pub plan: Plan,
@@ -47,11 +47,11 @@ pub struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It runs, or its process died.
+    /// The run is in progress, or its process died.
     Running,
     /// Every trial of the plan was run.
     Finished,
-    /// Someone stopped it.
+    /// The user stopped it.
     Interrupted,
     /// It ended with an error.
     Failed,

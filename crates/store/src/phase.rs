@@ -1,4 +1,4 @@
-//! The record of one measured load, apart from its histograms and series.
+//! The record of one measured load, without its histograms and series.
 
 use std::collections::BTreeMap;
 
@@ -37,16 +37,16 @@ pub struct PhaseRecord {
     /// opened before the measurement are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connects: Option<TimeFigures>,
-    /// Connections with a resumed TLS session.
+    /// The number of connections with a resumed TLS session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
     /// Exact sums in addition to the histograms, by `metric.class`, as in `response.2xx`.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// The results of the nonces.
+    /// The counts of responses by their nonces.
     #[serde(default)]
     pub trace: TraceCounts,
-    /// The engine's own figures.
+    /// The load generator's own figures.
     #[serde(default)]
     pub engine: EngineFacts,
     /// The usage of each component: `gateway`, `upstream`, `engine`.
@@ -95,7 +95,7 @@ pub struct PhaseRecord {
     /// The measurement in bins of a tenth of a second; none in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
-    /// Its step in a search for capacity, if it is one.
+    /// Its step in a search for capacity, if it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
     /// The offered share of the gateway's own saturation, in per cent; 100 for the closed load that
@@ -115,11 +115,12 @@ pub struct WarmUpRecord {
     pub settled: bool,
 }
 
-/// A measurement in short bins, on which its steadiness is tested. All lists have one value for
-/// each bin; those of a component that cannot be seen are empty.
+/// A measurement in short bins, with which its steadiness is tested. All lists have one value for
+/// each bin; those of a component that cannot be observed are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
-    /// The end of each bin, from the start of the measurement, at which the first one begins.
+    /// The end of each bin, counted from the start of the measurement, at which the first one
+    /// begins.
     pub ends_ns: Vec<u64>,
     /// Responses in each bin.
     pub responses: Vec<u64>,
@@ -152,7 +153,7 @@ pub struct ChangeRecord {
     pub weighed: Vec<WeighedRecord>,
 }
 
-/// A time in which the targets had the same weights.
+/// A period in which the targets had the same weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeighedRecord {
     /// The requested weights.
@@ -164,7 +165,7 @@ pub struct WeighedRecord {
 /// Samples of the gateway's stacks in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileRecord {
-    /// The file in the trial's folder: a line for each stack, and the CPU time of its samples, in
+    /// The file in the trial's folder: one line for each stack, with the CPU time of its samples in
     /// nanoseconds.
     pub file: String,
     /// The CPU time of all samples.
@@ -174,7 +175,7 @@ pub struct ProfileRecord {
 /// The wait for an idle machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettleRecord {
-    /// The load average per core, of the last minute, below which the machine counts as idle.
+    /// The load average per core over the last minute below which the machine counts as idle.
     pub asked_load_per_core: f64,
     /// The load average per core at the end of the wait.
     pub load_per_core: f64,
@@ -189,11 +190,11 @@ pub struct SettleRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
     pub connections: u32,
-    /// Bytes of a message to the upstream's cores: those of a request.
+    /// Size of a message to the upstream's cores in bytes: that of a request.
     pub asked_bytes: u64,
-    /// Bytes of a message back: those of a response.
+    /// Size of a message back in bytes: that of a response.
     pub answered_bytes: u64,
-    /// Messages that came back.
+    /// Number of messages that came back.
     pub exchanges: u64,
     /// The length of the measurement.
     pub measure_ns: u64,
@@ -213,9 +214,9 @@ pub struct FailureRecord {
     pub over_ns: u64,
     /// Requests that each target received, the failing one first. The warm-up counts as before.
     pub targets: Vec<TargetShare>,
-    /// Requests that the targets received beyond those that were sent: the gateway retried each of
-    /// them. Each request that never reached a target hides one retry. Requests that a killed
-    /// target received after its last report (about a millisecond) are not included.
+    /// Requests that the targets received in addition to those that were sent: the gateway retried
+    /// each of them. Each request that never reached a target hides one retry. Requests that a
+    /// killed target received after its last report (about a millisecond) are not included.
     pub sent_again: u64,
 }
 
@@ -236,11 +237,11 @@ pub struct OwnMetricsRecord {
     pub scrapes: u64,
     /// Fetches without a response in time, or with a status other than 200.
     pub failed: u64,
-    /// Bytes of the largest response.
+    /// Size of the largest response in bytes.
     pub bytes_max: u64,
     /// Duration of the longest fetch.
     pub took_ns_max: u64,
-    /// Growth of its own count of requests from the first to the last fetch.
+    /// Growth of the gateway's own request count from the first to the last fetch.
     pub requests: u64,
     /// Responses that the engine counted between the two.
     #[serde(rename = "answers")]
@@ -251,61 +252,62 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The origin of the responses, from their nonces. The kinds exclude each other, except the last.
+/// The origin of the responses, derived from their nonces. The kinds are mutually exclusive, except
+/// the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
-    /// Own nonce with the upstream's times. `added` is measured on these.
+    /// Responses with their own nonce and the upstream's times. `added` is measured on these.
     pub traced: u64,
-    /// No nonce: a cached or mocked response.
+    /// Responses without a nonce: cached or mocked.
     pub never_reached_upstream: u64,
     /// Of these, responses that the scenario expects from the gateway itself: mocks and refusals.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub meant_for_gateway: u64,
-    /// Own nonce without times: the gateway stripped the header.
+    /// Responses with their own nonce but without times: the gateway stripped the header.
     pub header_stripped: u64,
-    /// Another request's nonce: a cached response.
+    /// Responses with another request's nonce: cached.
     pub foreign: u64,
     /// Nonces that the upstream received more than once: retries.
     pub repeated_at_upstream: u64,
 }
 
-/// The engine's own figures.
+/// The load generator's own figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFacts {
     /// The event loop's backend: `io_uring` or `epoll`.
     pub backend: String,
-    /// Workers, one per core.
+    /// Number of workers, one per core.
     pub workers: u32,
-    /// CPU time of the workers in the measurement.
+    /// CPU time of the workers during the measurement.
     pub cpu_ns: u64,
-    /// Time that the workers were runnable and waited for a core.
+    /// Time during which the workers were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
 }
 
 /// The usage of a component's process tree during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// CPU time between the first and the last sample in the measurement.
+    /// CPU time between the first and the last sample of the measurement.
     pub cpu_ns: u64,
     /// Time between these two samples.
     pub window_ns: u64,
-    /// Most anonymous resident memory seen at a sample.
+    /// The largest anonymous resident memory at any sample.
     pub rss_anon_bytes_max: u64,
     /// Proportional set size before the load; none if it could not be read.
     pub pss_before_bytes: Option<u64>,
     /// Proportional set size after the load.
     pub pss_after_bytes: Option<u64>,
-    /// Most open descriptors seen at a sample.
+    /// The largest number of open descriptors at any sample.
     pub descriptors_max: u64,
     /// Voluntary context switches.
     pub switches_voluntary: u64,
     /// Involuntary context switches.
     pub switches_involuntary: u64,
-    /// Time its threads were runnable and waited for a core.
+    /// Time during which its threads were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
     /// Processes in the tree at the first sample.
     pub processes: u32,
-    /// Processes of the tree that ended in the measurement: crashes, restarts of workers.
+    /// Processes of the tree that ended during the measurement: crashes, or restarts of workers.
     #[serde(default)]
     pub processes_ended: u32,
     /// The effect of the CPU limit of its control group; none without one.
@@ -316,9 +318,9 @@ pub struct Usage {
 /// The effect of a CPU limit on a component during the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// Periods of the limit (mostly 100 ms) in which the component had something to run.
+    /// Periods of the limit (usually 100 ms) in which the component had something to run.
     pub periods: u64,
-    /// Of these, those that ended with the component waiting for the next.
+    /// Of these, periods that ended with the component waiting for the next one.
     pub throttled_periods: u64,
     /// Its wait, summed over cores.
     pub throttled_ns: u64,
@@ -329,18 +331,18 @@ pub struct Throttling {
 pub struct MachineFacts {
     /// Time between the first and the last sample.
     pub window_ns: u64,
-    /// Cores that the trial was pinned to.
+    /// Number of cores to which the trial was pinned.
     pub cores: u32,
-    /// Time that the hypervisor took from these cores, summed.
+    /// Time that the hypervisor took from these cores, summed over cores.
     pub steal_ns: u64,
-    /// Time that a CPU limit of the cgroup stopped the run's processes.
+    /// Time for which a CPU limit of the cgroup stopped the run's processes.
     pub throttled_ns: u64,
-    /// CPU time that processes outside the run took on these cores, summed.
+    /// CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,
-    /// The busy time of the gateway's cores, if nothing else of the run is on them.
+    /// The busy time of the gateway's cores, if they run nothing else of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_cores: Option<CoreUsage>,
-    /// The frequency of the gateway's cores; none where it is not visible.
+    /// The frequency of the gateway's cores; none if it is not visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_frequency: Option<CoreFrequency>,
 }
@@ -360,26 +362,27 @@ pub struct CoreFrequency {
 pub struct FrequencyRange {
     /// The core's number.
     pub core: usize,
-    /// The lowest.
+    /// The lowest frequency.
     pub min_khz: u64,
-    /// The highest.
+    /// The highest frequency.
     pub max_khz: u64,
 }
 
-/// The busy time of some cores, from any process: the kernel's count in ticks.
+/// The busy time of some cores, whatever the process, as counted by the kernel in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
-    /// Time they were not idle, summed, without what the hypervisor took.
+    /// Time during which they were not idle, summed over cores, without the time that the
+    /// hypervisor took.
     pub busy_ns: u64,
-    /// Of that, softirq.
+    /// The part of it spent in softirqs.
     pub softirq_ns: u64,
-    /// Of that, interrupts.
+    /// The part of it spent in interrupts.
     pub irq_ns: u64,
-    /// Smaller differences are not significant: a tick on each of the cores.
+    /// Differences smaller than this (a tick on each core) are not significant.
     pub resolution_ns: u64,
 }
 
-/// The growth of the upstream's ledger in the measurement.
+/// The growth of the upstream's ledger during the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerDelta {
     /// Requests seen.

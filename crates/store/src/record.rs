@@ -14,30 +14,30 @@ use crate::wire::Buffering;
 pub struct TrialRecord {
     /// Version of the run directory; set by the writer.
     pub schema: u32,
-    /// Number, block, scenario and label of the variant.
+    /// The number, block, scenario and variant label of the trial.
     pub trial: Trial,
-    /// When the trial began.
+    /// The time at which the trial began.
     pub started: Timestamp,
-    /// When everything that it started had ended.
+    /// The time at which everything that it started had ended.
     pub finished: Timestamp,
     pub outcome: Outcome,
     /// Parity before the load; none if the trial ended earlier.
     pub parity_before: Option<ParityRecord>,
     /// Parity after the load; none if the trial ended earlier.
     pub parity_after: Option<ParityRecord>,
-    /// The buffering of messages; none if it was not tested.
+    /// How the gateway buffers messages; none if it was not tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffering: Option<Buffering>,
-    /// The gateway's process; none for the direct variant and for one that was never started.
+    /// The gateway's process; none for the direct variant and for a gateway that was never started.
     pub gateway: Option<GatewayFacts>,
-    /// The loads that were measured, in order.
+    /// The measured loads in order.
     #[serde(default)]
     pub phases: Vec<PhaseRecord>,
     /// The calls of the gateway's admin interface after the loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRecord>,
-    /// The clock source at both ends; none if the kernel does not show it, and in runs that did not
-    /// record it.
+    /// The clock source at the beginning and the end; none if the kernel does not show it, and in
+    /// runs that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<ClockSource>,
     /// Warnings that did not stop the trial.
@@ -45,12 +45,12 @@ pub struct TrialRecord {
     pub warnings: Vec<String>,
 }
 
-/// The hardware that the kernel reads time from, as `tsc`.
+/// The hardware from which the kernel reads the time, such as `tsc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockSource {
-    /// When the trial began.
+    /// The clock source at the beginning of the trial.
     pub began: String,
-    /// At the end of the trial.
+    /// The clock source at the end of the trial.
     pub ended: String,
 }
 
@@ -62,28 +62,29 @@ pub enum Outcome {
     Completed,
     /// The gateway lacks these policies; nothing was started.
     NotSupported {
-        /// Names of the policies, as in `api_key`.
+        /// Names of the policies, such as `api_key`.
         policies: Vec<String>,
     },
-    /// It could not be completed.
+    /// The trial could not be completed.
     Failed {
-        /// Whose fault it is.
+        /// The cause of the failure.
         culprit: Culprit,
-        /// The reason, with the culprit's own output (stderr, status) if there is any.
+        /// The reason, including the output of the process at fault (stderr, status) if there is
+        /// any.
         reason: String,
-        /// The remedy, a sentence without its full stop.
+        /// The remedy, as a sentence without its full stop.
         remedy: String,
-        /// The phase of the failure; none before and after the loads.
+        /// The phase in which it failed; none before and after the loads.
         phase: Option<String>,
     },
-    /// Someone stopped the run; a resumed run measures the trial again.
+    /// The user stopped the run; a resumed run measures the trial again.
     Interrupted,
 }
 
 impl Outcome {
-    /// Reports whether a resumed run leaves the trial as it is. A failure of a gateway or a file is
-    /// a finding. A failure of the upstream, the engine or the environment says nothing about the
-    /// gateway, so the trial is measured again.
+    /// Reports whether a resumed run leaves the trial unchanged. A failure of a gateway or a file
+    /// is a finding. A failure of the upstream, the load generator or the environment says nothing
+    /// about the gateway, so the trial is measured again.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Completed | Self::NotSupported { .. } => true,
@@ -106,18 +107,19 @@ pub struct GatewayFacts {
     pub sha256: String,
     /// The arguments of every command that was run, in order.
     pub commands: Vec<Vec<String>>,
-    /// Rendered files, paths relative to the trial's `gateway/` folder.
+    /// Rendered files, with paths relative to the trial's `gateway/` folder.
     pub rendered: Vec<FileDigest>,
-    /// Requested worker processes or threads.
+    /// Requested number of worker processes or threads.
     pub workers: u32,
-    /// Processes in its tree once it was ready.
+    /// Number of processes in its tree once it was ready.
     pub processes: u32,
     /// Processes of its tree that ended between readiness and the end of the parity cases after the
     /// load: crashes, or workers that were replaced. Those that ended while a load was measured are
-    /// in that phase's usage too.
+    /// also included in that phase's usage.
     #[serde(default)]
     pub processes_ended: u32,
-    /// Lines of its access log when it had ended; none if the folder does not name the log.
+    /// Number of lines in its access log after it had ended; none if the folder does not name the
+    /// log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
     /// Its error log; none if it is empty.
@@ -125,25 +127,26 @@ pub struct GatewayFacts {
     pub error_log: Option<ErrorLog>,
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// The means that enforced them: `cgroup v1`, `cgroup v2`, or `cores` alone.
+    /// How the limits were enforced: `cgroup v1`, `cgroup v2`, or `cores` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<String>,
-    /// From the start to readiness.
+    /// Time from the start to readiness.
     pub started_in_ms: u64,
-    /// The first correct response, if the load began at it.
+    /// The first correct response, if the load began with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_correct: Option<FirstCorrect>,
-    /// The way it ended, as text: `on SIGTERM after 12 ms`.
+    /// How it ended, as text: `on SIGTERM after 12 ms`.
     pub stopped: String,
 }
 
-/// The first correct response of a gateway whose load began at it. Times are of `CLOCK_MONOTONIC`.
+/// The first correct response of a gateway whose load began with it. Times are from
+/// `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstCorrect {
     /// From the start of the gateway to the end of the response.
     pub after_ns: u64,
-    /// From the start to the last attempt without one: the gateway could respond at some time
-    /// between the two.
+    /// From the start to the last attempt without a correct response: the gateway became able to
+    /// respond at some time between the two.
     pub not_before_ns: u64,
     /// The end of the response, counted from the trial's `started`.
     pub at_ns: u64,
@@ -162,9 +165,9 @@ pub struct ErrorLog {
 pub struct ParityRecord {
     /// The cases in the scenario's order.
     pub cases: Vec<ParityCaseRecord>,
-    /// Routes that must respond.
+    /// Number of routes that must respond.
     pub routes_expected: u32,
-    /// Routes that responded.
+    /// Number of routes that responded.
     pub routes_answering: u32,
 }
 
@@ -175,7 +178,7 @@ impl ParityRecord {
     }
 }
 
-/// A request whose response proves a policy, and whether it was as expected.
+/// A request whose response proves a policy, and whether the response was as expected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityCaseRecord {
     pub name: String,

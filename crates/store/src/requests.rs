@@ -1,4 +1,4 @@
-//! `requests.csv`: the requests of each second by their outcome, the drain included.
+//! `requests.csv`: the requests of each second by outcome, including the drain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -20,13 +20,13 @@ const CHECK: &str = "check_failed_";
 pub struct RequestsRow {
     /// Name of the phase.
     pub phase: String,
-    /// Second of the measurement, from 0. The row after the last whole second has the drain.
+    /// Second of the measurement, from 0. The row after the last whole second contains the drain.
     pub second: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Requests without a response by kind.
     pub errors: BTreeMap<String, u64>,
-    /// Responses that failed a check, by the number of the check among those of the scenario.
+    /// Responses that failed a check, by the number of the check in the scenario.
     pub checks_failed: BTreeMap<usize, u64>,
     /// Responses that failed at least one check.
     pub failing_checks: u64,
@@ -36,7 +36,7 @@ pub struct RequestsRow {
     pub bytes_sent: u64,
     /// Bytes of responses.
     pub bytes_received: u64,
-    /// Requests under way at the end of the second.
+    /// Requests in flight at the end of the second.
     pub busy: u64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn write(folder: &Path, rows: &[RequestsRow]) -> Result<(), StoreErro
     atomic::write(&path, &bytes)
 }
 
-/// Reads the rows of a trial; none for one of an earlier version.
+/// Reads the rows of a trial; none if an earlier version wrote it.
 pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
     let file = folder.join(FILE);
     let Some(bytes) = file.read()? else {
@@ -150,7 +150,7 @@ impl RequestsRow {
     }
 }
 
-/// Keeps a count whose column has this prefix before its key.
+/// Stores a count whose column name is this prefix followed by its key.
 fn keep<K: FromStr + Ord>(counts: &mut BTreeMap<K, u64>, name: &str, prefix: &str, count: u64) {
     let key = name.strip_prefix(prefix).and_then(|key| key.parse().ok());
     counts.extend(key.map(|key| (key, count)));

@@ -15,7 +15,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const TRIALS: &str = "trials";
 pub(crate) const RECORD: &str = "trial.json";
 
-/// A run on disk: manifest and records are read at once, histograms and series on demand.
+/// A run on disk: the manifest and the records are read at once, histograms and series on demand.
 #[derive(Clone, Debug)]
 pub struct Run {
     dir: PathBuf,
@@ -24,7 +24,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads the run in `dir`, which may be running, finished or interrupted.
+    /// Reads the run in `dir`, which may be in progress, finished or interrupted.
     ///
     /// # Errors
     /// [`StoreError::NotARun`], [`StoreError::NewerSchema`], [`StoreError::Corrupt`] naming the
@@ -67,7 +67,7 @@ impl Run {
 pub struct SecondHistogram {
     /// Second of the measurement, from 0.
     pub second: u32,
-    /// `metric.class`, as in `response.2xx`.
+    /// `metric.class`, such as `response.2xx`.
     pub tag: String,
     /// The values.
     pub histogram: Histogram<u64>,
@@ -85,7 +85,7 @@ pub struct StoredTrial {
 impl StoredTrial {
     fn open(place: Below) -> Result<Self, StoreError> {
         let file = place.join(RECORD);
-        // It existed a moment ago.
+        // The file existed a moment ago.
         let text = file.read()?.ok_or_else(|| {
             StoreError::io("read", file.path(), std::io::ErrorKind::NotFound.into())
         })?;
@@ -101,7 +101,7 @@ impl StoredTrial {
         &self.folder
     }
 
-    /// The name of its folder, as in `0001-proxy-json-nginx-b1`.
+    /// The name of its folder, such as `0001-proxy-json-nginx-b1`.
     pub fn name(&self) -> String {
         self.folder
             .file_name()
@@ -131,7 +131,7 @@ impl StoredTrial {
         };
         let second = |(tag, start, histogram): (String, Duration, _)| {
             let (name, rest) = tag.split_once('.')?;
-            // The log has its times in milliseconds.
+            // The times in the log are in milliseconds.
             let since = start.as_secs_f64() - own.began_ns as f64 / 1e9;
             (name == phase).then(|| SecondHistogram {
                 second: (since + 0.01).max(0.0) as u32,
@@ -160,7 +160,7 @@ impl StoredTrial {
         requests::read(&self.place)
     }
 
-    /// The text of a file in the trial's `gateway/` folder (not UTF-8: with replacements); none if
+    /// The text of a file in the trial's `gateway/` folder (invalid UTF-8 is replaced); none if
     /// there is no such file or the path leaves the run directory.
     ///
     /// # Errors
@@ -183,8 +183,8 @@ fn text_of(file: &Below) -> Result<Option<String>, StoreError> {
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Reports whether a trial's folder holds its record, which is written last. Without it the trial
-/// is running or was abandoned.
+/// Reports whether a trial's folder contains its record, which is written last. Without it the
+/// trial is in progress or was abandoned.
 pub(crate) fn is_complete(folder: &Below) -> bool {
     folder.join(RECORD).is_there()
 }

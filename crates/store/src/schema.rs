@@ -10,7 +10,7 @@ use crate::StoreError;
 /// The version of the run directory that this program writes. It reads all versions up to this one.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The part of a document that every version has.
+/// The part of a document that all versions have in common.
 #[derive(Deserialize)]
 struct Versioned {
     schema: u32,

@@ -11,7 +11,7 @@ use crate::{StoreError, atomic};
 
 const FILE: &str = "series.csv";
 
-/// A second of a phase.
+/// One second of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesRow {
     /// Name of the phase.
@@ -24,13 +24,14 @@ pub struct SeriesRow {
     pub failed: u64,
     /// Median response time of this second; none without responses.
     pub response_p50_ns: Option<u64>,
-    /// 99th percentile of the same; none with fewer than 10 responses beyond it.
+    /// 99th percentile of the response time; none with fewer than 10 responses beyond it.
     pub response_p99_ns: Option<u64>,
-    /// The gateway in this second; none for the direct variant or if it was not sampled.
+    /// The usage of the gateway in this second; none for the direct variant or if it was not
+    /// sampled.
     pub gateway: Option<SeriesUsage>,
-    /// The engine in this second.
+    /// The usage of the load generator in this second.
     pub engine: Option<SeriesUsage>,
-    /// The upstream in this second.
+    /// The usage of the upstream in this second.
     pub upstream: Option<SeriesUsage>,
     /// The count of requests in the gateway's own metrics, if they were fetched in this second.
     pub own_requests: Option<u64>,
@@ -39,7 +40,7 @@ pub struct SeriesRow {
     pub pools: BTreeMap<String, u64>,
 }
 
-/// A component in one second.
+/// The usage of a component in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeriesUsage {
     /// CPU time used in this second.
@@ -70,10 +71,10 @@ const OWN_REQUESTS: &str = "gateway_own_requests";
 /// The prefix of the columns of pools.
 const POOL: &str = "gateway_pool_";
 
-/// Components, each with [`USAGE_COLUMNS`].
+/// The components; each has the columns [`USAGE_COLUMNS`].
 const COMPONENTS: [&str; 3] = ["gateway", "engine", "upstream"];
 
-/// Columns of a component, written as `gateway_cpu_ns`.
+/// Columns of a component, prefixed with its name: `gateway_cpu_ns`.
 const USAGE_COLUMNS: [&str; 5] = [
     "cpu_ns",
     "rss_anon_bytes",
@@ -104,8 +105,8 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
     atomic::write(&path, &bytes)
 }
 
-/// Reads the series of a trial. Columns are found by name; unknown ones are skipped and absent ones
-/// are empty, so that files of other versions stay readable.
+/// Reads the series of a trial. Columns are found by name; unknown columns are skipped and missing
+/// ones are empty, so that files of other versions stay readable.
 pub(crate) fn read(folder: &Below) -> Result<Vec<SeriesRow>, StoreError> {
     let file = folder.join(FILE);
     let Some(bytes) = file.read()? else {
@@ -143,7 +144,7 @@ fn cells(row: &SeriesRow, pools: &BTreeSet<&String>) -> Vec<String> {
 }
 
 fn parse(text: &str) -> Result<Vec<SeriesRow>, String> {
-    // The reader skips empty lines, but a series has none.
+    // The reader skips empty lines, which a series does not contain.
     if let Some(index) = text.lines().position(str::is_empty) {
         return Err(format!("line {} is empty", index + 1));
     }

@@ -2,24 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The role and the outcome of a phase in the search. The phase's shape has its rate.
+/// The role and the outcome of a phase in the search. The phase's shape contains its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRecord {
     pub role: StepRole,
     pub outcome: StepOutcome,
 }
 
-/// Why a search for capacity tries a rate.
+/// The reason why a search for capacity tries a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// Draws the curve below the knee; the search does not use it.
+    /// To draw the curve below the knee; the search does not use it.
     Curve,
-    /// The search for the neighbourhood of the result.
+    /// To find the neighbourhood of the result.
     Search,
-    /// Near the result.
+    /// To refine the result.
     Near,
-    /// Near the result, four times as long as the others; only in runs of earlier versions.
+    /// To confirm the result, four times as long as the others; only in runs of earlier versions.
     Confirm,
 }
 
@@ -27,12 +27,12 @@ pub enum StepRole {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// It met the objective.
+    /// The step met the objective.
     Held,
-    /// It missed the objective.
+    /// The step missed the objective.
     Missed,
-    /// It missed the objective, and something other than gateway, engine and upstream disturbed it;
-    /// only in runs of earlier versions, which repeated such steps. Later versions derive
-    /// disturbance from the machine's figures.
+    /// The step missed the objective, and something other than gateway, load generator and upstream
+    /// disturbed it; only in runs of earlier versions, which repeated such steps. Later versions
+    /// derive disturbance from the machine's figures.
     Disturbed,
 }

@@ -10,9 +10,9 @@ pub struct WireFacts {
     pub responses: u64,
     /// Connections that the engine opened.
     pub client_connections: u64,
-    /// The upstream's counts; none for an upstream that is not ours.
+    /// The upstream's counts; none if the upstream is not gatebench's own.
     pub upstream: Option<UpstreamWire>,
-    /// Observations of the gateway's processes; none for the direct variant and for processes that
+    /// Observations of the gateway's processes; none for the direct variant and if the processes
     /// are not visible.
     pub gateway: Option<GatewayWire>,
 }
@@ -28,26 +28,26 @@ pub struct UpstreamWire {
     pub http10: u64,
     /// Requests over HTTP/2.
     pub http2: u64,
-    /// Field lines of all requests.
+    /// Number of field lines of all requests.
     pub fields: u64,
-    /// Bytes of all heads.
+    /// Size of all heads in bytes.
     pub head_bytes: u64,
-    /// Bytes of all bodies, without their framing.
+    /// Size of all bodies in bytes, without their framing.
     pub body_bytes: u64,
 }
 
 /// Observations of the gateway's processes before and after one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayWire {
-    /// Growth of the files that it writes.
+    /// Growth of the files that it writes, in bytes.
     pub written_bytes: u64,
-    /// Threads after the load.
+    /// Number of threads after the load.
     pub threads: u32,
-    /// Threads that did at least a twentieth of the work.
+    /// Number of threads that did at least a twentieth of the work.
     pub threads_busy: u32,
 }
 
-/// The buffering of messages, tested once before the load with one of its requests.
+/// How the gateway buffers messages, tested once before the load with one of its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffering {
     /// True if the upstream sees a request before its last byte is sent; none if the load's

@@ -1,4 +1,4 @@
-//! Writing a run: the manifest, and one trial at a time.
+//! Writes a run: the manifest, and one trial at a time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::{
     requests, series,
 };
 
-/// A run directory that belongs to this process.
+/// A run directory that this process has locked.
 #[derive(Debug)]
 pub struct RunWriter {
     dir: PathBuf,
@@ -24,11 +24,12 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes `dir` (and its parents) a run directory and writes the manifest.
+    /// Turns `dir` into a run directory, creates it and its parents if necessary, and writes the
+    /// manifest.
     ///
     /// # Errors
     /// [`StoreError::Io`] if it cannot be written, [`StoreError::Locked`] while another process
-    /// writes into it, [`StoreError::AlreadyARun`] if it holds a run.
+    /// writes into it, [`StoreError::AlreadyARun`] if it contains a run.
     pub fn create(dir: &Path, manifest: Manifest) -> Result<Self, StoreError> {
         let trials = dir.join(TRIALS);
         fs::create_dir_all(&trials).map_err(|error| StoreError::io("create", &trials, error))?;
@@ -51,7 +52,8 @@ impl RunWriter {
     /// that need no repetition (see [`Outcome::is_final`]) by number.
     ///
     /// # Errors
-    /// As [`Run::open`], and [`StoreError::Locked`] while another process writes into it.
+    /// The same as of [`Run::open`], and [`StoreError::Locked`] while another process writes into
+    /// it.
     pub fn resume(dir: &Path) -> Result<(Self, Vec<TrialRecord>), StoreError> {
         if !dir.join(MANIFEST).exists() {
             return Err(StoreError::NotARun {
@@ -128,8 +130,8 @@ impl RunWriter {
     }
 }
 
-/// A trial that is being measured. Dropped without [`TrialWriter::finish`] it leaves a folder
-/// without a record, which readers ignore and a resumed run removes.
+/// A trial that is being measured. If it is dropped without [`TrialWriter::finish`], it leaves a
+/// folder without a record, which readers ignore and a resumed run removes.
 #[derive(Debug)]
 pub struct TrialWriter {
     folder: PathBuf,
@@ -138,18 +140,18 @@ pub struct TrialWriter {
 }
 
 impl TrialWriter {
-    /// The trial's folder. It is never renamed, because configurations and logs in it contain their
-    /// paths.
+    /// The trial's folder. It is never renamed, because configurations and logs in it contain its
+    /// path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The folder in which the testbed renders the gateway's files and keeps its logs; it exists.
+    /// The existing folder in which the testbed renders the gateway's files and keeps its logs.
     pub fn gateway_folder(&self) -> PathBuf {
         self.folder.join("gateway")
     }
 
-    /// Writes the samples of a phase: a line for each stack with the CPU time of its samples.
+    /// Writes the samples of a phase: one line for each stack with the CPU time of its samples.
     /// Returns the file's name in the trial's folder.
     ///
     /// # Errors
@@ -168,12 +170,12 @@ impl TrialWriter {
         requests::write(&self.folder, rows)
     }
 
-    /// Writes the histograms (`start_ns` counts from the begin of their phase), the series and,
+    /// Writes the histograms (`start_ns` counts from the beginning of their phase), the series and,
     /// last, the record, which makes the trial visible. Returns its folder.
     ///
     /// # Errors
     /// [`StoreError::Io`], in which case no trial appears; [`StoreError::Inconsistent`] if the
-    /// record is another trial's or a tag names no phase of it.
+    /// record belongs to another trial or a tag names no phase of it.
     pub fn finish(
         self,
         record: TrialRecord,
@@ -188,7 +190,7 @@ impl TrialWriter {
     /// of this process. The trial continues, and [`TrialWriter::finish`] replaces this record.
     ///
     /// # Errors
-    /// As [`TrialWriter::finish`]; the files of an earlier checkpoint stay.
+    /// The same as of [`TrialWriter::finish`]; the files of an earlier checkpoint stay.
     pub fn checkpoint(
         &self,
         record: &TrialRecord,
@@ -224,8 +226,8 @@ impl TrialWriter {
     }
 }
 
-/// Returns a text for a file name: each character other than a letter, digit, dot or hyphen becomes
-/// an underscore.
+/// Converts a text for use in a file name: each character other than a letter, digit, dot or hyphen
+/// becomes an underscore.
 pub fn safe_file_part(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     text.chars()
@@ -233,7 +235,8 @@ pub fn safe_file_part(text: &str) -> String {
         .collect()
 }
 
-/// `0001-proxy-json-nginx-b1`. A variant's label may be a path or hold a version.
+/// The name of a trial's folder, such as `0001-proxy-json-nginx-b1`. A variant's label may be a
+/// path or contain a version.
 fn folder_name(trial: &Trial) -> String {
     let Trial {
         number,
@@ -249,7 +252,7 @@ fn folder_name(trial: &Trial) -> String {
     )
 }
 
-/// Indented JSON with a line end.
+/// Indented JSON with a final newline.
 fn to_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StoreError> {
     let mut json = serde_json::to_vec_pretty(value)
         .map_err(|error| StoreError::io("write", path, error.into()))?;

@@ -1,5 +1,4 @@
-//! The configuration that one worker goes by, which can be replaced while requests are on their
-//! way.
+//! The configuration that one worker uses, which can be replaced while requests are in flight.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,11 +18,11 @@ use crate::redis::Counts;
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
     pub(crate) compiled: Arc<CompiledConfig>,
-    /// The number that the worker has for each target of the configuration.
+    /// The worker's number for each target of the configuration.
     target_ids: Vec<usize>,
 }
 
-/// The configuration of new requests, with everything that a worker keeps next to it.
+/// The configuration of new requests, with the state that a worker keeps for it.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) active: Rc<ActiveConfig>,
@@ -33,17 +32,17 @@ pub(crate) struct Current {
     resting_until_ns: Vec<u64>,
     pub(crate) pools: Pools,
     balances: Vec<Balance>,
-    /// By route.
+    /// The turns of each route's delays, by route.
     pub(crate) delays: Vec<DelayTurns>,
     pub(crate) caches: Vec<jwt::Cache>,
-    /// By the numbers of limits that are counted in Redis.
+    /// The counts of each limit that is counted in Redis, by its number.
     pub(crate) counts: Vec<Counts>,
 }
 
-/// The work that another configuration leaves.
+/// The work that remains after another configuration was adopted.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// Idle connections to targets that it does not name, to be closed.
+    /// Idle connections to targets that the new configuration does not name, to be closed.
     pub(crate) idle: Vec<ConnId>,
     /// The new numbers of limits that are counted in Redis, indexed by their old numbers.
     pub(crate) limits: Vec<Option<usize>>,
@@ -133,7 +132,7 @@ impl Current {
         Replaced { idle, limits }
     }
 
-    /// The worker's number for a target, whose settings are taken over.
+    /// Returns the worker's number for a target, and adopts the target's settings.
     fn target_id(&mut self, target: &CompiledTarget) -> usize {
         let known = self.targets.iter().position(|one| one.is_same(target));
         let id = known.unwrap_or(self.targets.len());
@@ -148,9 +147,9 @@ impl Current {
         id
     }
 
-    /// The number of the target whose turn it is. Resting targets are skipped, unless all targets
-    /// rest. A request with an older configuration takes no turn: it gets the heaviest target that
-    /// does not rest.
+    /// Returns the number of the target whose turn it is. Resting targets are skipped, unless all
+    /// targets rest. A request with an older configuration takes no turn: it gets the target with
+    /// the largest weight among those that do not rest.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
@@ -179,7 +178,7 @@ impl Current {
         ids[awake.unwrap_or(first)]
     }
 
-    /// A target could not be connected to.
+    /// Avoids a target that could not be connected to.
     pub(crate) fn rest(&mut self, target: usize, now_ns: u64) {
         self.resting_until_ns[target] = now_ns + self.targets[target].rest_ns;
     }

@@ -1,5 +1,5 @@
 //! Finds all mistakes of a configuration at once, including those that only its preparation shows;
-//! also prepares the TLS towards clients.
+//! also prepares TLS for clients.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use gatebench_net::tls::{Identity, Pem, ServerContext, ServerSettings};
 use super::mistakes;
 use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Tls};
 
-/// Checks all of a configuration.
+/// Checks a whole configuration.
 ///
 /// # Errors
-/// Everything that is wrong with it, each once.
+/// All mistakes, without duplicates.
 pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     let mut found = config.validate().err().map_or(Vec::new(), |wrong| wrong.0);
     let tls = config.tls.as_ref();

@@ -1,5 +1,5 @@
-//! The file of a configuration. It is read with all its mistakes at once, and kept to find the
-//! places of mistakes that show later.
+//! The file of a configuration. All its mistakes are reported at once, and the file is kept so that
+//! later mistakes can be reported at their places.
 
 use gatebench_config::{Diagnostics, Sheet, SheetKind};
 
@@ -15,21 +15,21 @@ pub struct Document {
 }
 
 impl Document {
-    /// The name in `gatebench schema`.
+    /// The name of the file format in `gatebench schema`.
     pub const SCHEMA_WORD: &str = "reference-gateway";
 
-    /// Reads YAML text. `file` is the name that mistakes are reported under.
+    /// Reads YAML text. `file` is the file name in reports of mistakes.
     ///
     /// # Errors
-    /// All mistakes, of form and of meaning, each with its place and its remedy.
+    /// All mistakes in form and meaning, each with its place and its remedy.
     pub fn read(file: &str, text: &str) -> Result<Self, Diagnostics> {
         Self::judged(file, text, GatewayConfig::validate)
     }
 
-    /// Checks a text, with the mistakes that show only when the configuration is compiled.
+    /// Checks a text, including mistakes that show only when the configuration is compiled.
     ///
     /// # Errors
-    /// As [`Gateway::check`](crate::Gateway::check), each at its place.
+    /// The same as of [`Gateway::check`](crate::Gateway::check), each with its place.
     pub fn check(file: &str, text: &str) -> Result<Self, Diagnostics> {
         Self::judged(file, text, check)
     }
@@ -56,7 +56,7 @@ impl Document {
         Ok(Self { config, sheet })
     }
 
-    /// Mistakes that showed only when the configuration was made ready, at their places.
+    /// Mistakes that showed only when the configuration was prepared, with their places.
     pub fn mistakes(&self, wrong: &ConfigErrors) -> Option<Diagnostics> {
         let mut sheet = self.sheet.clone();
         report(&mut sheet, wrong);
@@ -74,14 +74,14 @@ impl GatewayConfig {
     /// Reads a configuration, YAML or JSON, without keeping its file.
     ///
     /// # Errors
-    /// As [`Document::read`].
+    /// The same as of [`Document::read`].
     pub fn parse(text: &str) -> Result<Self, Diagnostics> {
         Ok(Document::read("gateway.yaml", text)?.config)
     }
 
-    /// Returns the JSON Schema of the file. It refuses the same files as reading, except for
-    /// mistakes that no schema can state: contradictions between two parts, and mistakes in files
-    /// and texts of other languages.
+    /// Returns the JSON Schema of the file. It refuses the same files as reading does, except for
+    /// mistakes that no schema can express: contradictions between two parts, and mistakes in files
+    /// and in texts in other languages.
     pub fn json_schema() -> serde_json::Value {
         schema::whole()
     }

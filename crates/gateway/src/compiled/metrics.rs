@@ -1,13 +1,13 @@
 //! The gateway's counters, in the text format of Prometheus.
 //!
 //! Each worker has its own counters, so that counting is a load and a store; a reader gets the
-//! sums. A sum may miss part of a request that ends meanwhile, but each counter is exact.
+//! sums. A sum may lack part of a request that ends at the same time, but each counter is exact.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Upper bounds of the buckets, in nanoseconds, from 50 µs to 10 s; a last one has no bound.
+/// Upper bounds of the buckets in nanoseconds, from 50 µs to 10 s; a final bucket has no bound.
 const BOUNDS_NS: [u64; 17] = [
     50_000,
     100_000,
@@ -28,7 +28,7 @@ const BOUNDS_NS: [u64; 17] = [
     10_000_000_000,
 ];
 
-/// Classes of statuses, as they are written.
+/// Classes of statuses, as written in the output.
 const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
 /// The counters of all routes.
@@ -36,14 +36,14 @@ const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 pub(crate) struct Metrics {
     /// The path of the metrics.
     pub(crate) path: String,
-    /// By the number of the route; the last is for requests that no route takes.
+    /// By the number of the route; the last entry is for requests that match no route.
     routes: Vec<Route>,
 }
 
 #[derive(Debug)]
 struct Route {
     name: String,
-    /// By worker.
+    /// One entry per worker.
     places: Arc<[Place]>,
 }
 
@@ -51,9 +51,9 @@ struct Route {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place {
-    /// Counts by the first digit of the status, from 2 on.
+    /// Counts by the first digit of the status, starting at 2.
     classes: [AtomicU64; CLASSES.len()],
-    /// Not cumulative.
+    /// Counts per bucket, not cumulative.
     buckets: [AtomicU64; BOUNDS_NS.len() + 1],
     sum_ns: AtomicU64,
 }
@@ -94,7 +94,7 @@ impl Metrics {
         add(&place.sum_ns, duration_ns);
     }
 
-    /// All counters, as text.
+    /// Formats all counters as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::from(
             "# HELP gatebench_gateway_requests_total Responses by route and class of status.\n\
@@ -104,7 +104,7 @@ impl Metrics {
             let name = label(&route.name);
             for (at, class) in CLASSES.iter().enumerate() {
                 let count = route.sum(|place| &place.classes[at]);
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = writeln!(
                     out,
                     "gatebench_gateway_requests_total{{route=\"{name}\",code=\"{class}\"}} {count}"
@@ -122,8 +122,8 @@ impl Metrics {
         out
     }
 
-    /// Writes the requests of each worker: the kernel gives connections to workers, and a
-    /// connection stays with its own.
+    /// Writes the number of requests of each worker: the kernel assigns connections to workers, and
+    /// a connection stays with its worker.
     fn by_worker(&self, out: &mut String) {
         let metric = "gatebench_gateway_worker_requests_total";
         let _ = writeln!(
@@ -146,7 +146,7 @@ impl Metrics {
     }
 }
 
-/// A text as the value of a label, which knows three escapes and no other.
+/// Formats a text as the value of a label, for which exactly three escapes are defined.
 fn label(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     escaped.replace('\n', "\\n")
@@ -169,7 +169,7 @@ impl Route {
             let bound = BOUNDS_NS
                 .get(at)
                 .map_or_else(|| "+Inf".to_owned(), |ns| (*ns as f64 / 1e9).to_string());
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(
                 out,
                 "{metric}_bucket{{route=\"{name}\",le=\"{bound}\"}} {count}"
@@ -181,7 +181,7 @@ impl Route {
     }
 }
 
-/// One worker alone writes a counter, so nothing can come between.
+/// Only one worker writes a counter, so no other write can come between the load and the store.
 fn add(counter: &AtomicU64, amount: u64) {
     counter.store(
         counter.load(Ordering::Relaxed).wrapping_add(amount),

@@ -1,5 +1,5 @@
 //! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
-//! compiled) and the state that each worker keeps for it. Of connections it knows only their
+//! compiled) and the state that each worker keeps for it. It knows connections only by their
 //! numbers, and it serves nothing.
 
 mod active;
@@ -36,13 +36,14 @@ pub(crate) struct CompiledConfig {
     pub(crate) router: Router,
     pub(crate) routes: Vec<CompiledRoute>,
     pub(crate) upstreams: Vec<CompiledUpstream>,
-    /// The targets of all upstreams, numbered through.
+    /// The targets of all upstreams, numbered consecutively.
     pub(crate) targets: Vec<CompiledTarget>,
     pub(crate) consumers: Consumers,
     pub(crate) pages: Pages,
-    /// The policies that each worker keeps a cache of verified tokens for, by its number.
+    /// The policies for which each worker keeps a cache of verified tokens, by the number of the
+    /// cache.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Limits that are counted in Redis, by number, with their names there.
+    /// Limits that are counted in Redis, by number, with their names in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The routes whose limits are counted in Redis without waiting for it.
     pub(crate) tellers: Vec<usize>,
@@ -70,7 +71,7 @@ pub(crate) struct CompiledUpstream {
     pub(crate) weights: Vec<u32>,
 }
 
-/// The time that an upstream has, on one route.
+/// The time limits for an upstream on one route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
     pub(crate) connect_ns: u64,
@@ -97,11 +98,11 @@ pub(crate) struct Limits {
     pub(crate) request_head_ns: u64,
     pub(crate) request_body_ns: u64,
     pub(crate) drain_ns: u64,
-    /// In bytes, of one message.
+    /// The limit for one message, in bytes.
     pub(crate) collected_max: usize,
-    /// In bytes, of all messages of a connection.
+    /// The limit for all messages of a connection, in bytes.
     pub(crate) connection_collected_max: usize,
-    /// Of clients, at one worker.
+    /// The largest number of client connections of one worker.
     pub(crate) connections_max: usize,
 }
 
@@ -175,13 +176,14 @@ impl CompiledConfig {
         })
     }
 
-    /// Reports whether a path is the one of the metrics.
+    /// Reports whether a path is that of the metrics.
     pub(crate) fn responses_metrics(&self, path: &str) -> bool {
         let metrics = self.metrics.as_ref();
         metrics.is_some_and(|metrics| metrics.path == path)
     }
 
-    /// Starts the thread that compiles definitions again in time; none if there are no definitions.
+    /// Starts the thread that compiles definitions again before they expire; returns none if there
+    /// are no definitions.
     pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
         let routes = self.routes.iter();
         refresher(routes.filter_map(|route| route.chain.soap.as_ref())).map_err(|error| {
@@ -265,7 +267,7 @@ pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
     upstreams.map(|upstream| upstream.name.clone()).collect()
 }
 
-/// Mistakes in the policies of the route of that number.
+/// Converts mistakes in the policies of the route with that number.
 pub(crate) fn policy_errors(
     route: usize,
     wrong: impl IntoIterator<Item = ConfigError>,

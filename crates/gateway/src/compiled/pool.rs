@@ -1,5 +1,5 @@
 //! Connections to targets that wait for their next request. The one used last is used next: it is
-//! the least likely to be closed by the other side, and surplus ones grow old.
+//! the least likely to be closed by the other side, and surplus connections age.
 
 use gatebench_net::ConnId;
 
@@ -8,7 +8,7 @@ use gatebench_net::ConnId;
 pub(crate) struct Pools(Vec<Vec<ConnId>>);
 
 impl Pools {
-    /// Makes room for this number of targets.
+    /// Adds entries up to this number of targets.
     pub(crate) fn grow(&mut self, targets: usize) {
         self.0.resize_with(targets.max(self.0.len()), Vec::new);
     }
@@ -17,7 +17,7 @@ impl Pools {
         self.0[target].pop()
     }
 
-    /// Keeps a connection; returns false when there are enough.
+    /// Keeps a connection; returns false if there are enough.
     pub(crate) fn put(&mut self, target: usize, conn: ConnId, keepalive: usize) -> bool {
         let has_room = self.0[target].len() < keepalive;
         if has_room {
@@ -26,12 +26,12 @@ impl Pools {
         has_room
     }
 
-    /// Takes out a connection that has been closed.
+    /// Removes a connection that has been closed.
     pub(crate) fn forget(&mut self, target: usize, conn: ConnId) {
         self.0[target].retain(|idle| *idle != conn);
     }
 
-    /// Takes out all connections to a target.
+    /// Removes and returns all connections to a target.
     pub(crate) fn empty(&mut self, target: usize) -> Vec<ConnId> {
         std::mem::take(&mut self.0[target])
     }

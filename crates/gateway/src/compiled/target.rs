@@ -1,4 +1,4 @@
-//! The targets of upstreams: their addresses looked up, their TLS made ready.
+//! The targets of upstreams: their resolved addresses and their prepared TLS.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -7,13 +7,13 @@ use gatebench_net::tls::{ClientContext, ClientSettings, Pem, SettingsError, Veri
 
 use crate::config::{ConfigError, Upstream, UpstreamTls};
 
-/// One address of an upstream, ready to be connected to.
+/// One address of an upstream, ready for connecting.
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledTarget {
     pub(crate) address: SocketAddr,
-    /// Replaces `Host` if a client of HTTP/1.0 sent none.
+    /// Replaces `Host` if an HTTP/1.0 client sent none.
     pub(crate) authority: String,
-    /// Idle connections kept to it by each worker.
+    /// The number of idle connections to it that each worker keeps.
     pub(crate) keepalive: usize,
     /// The time for which it is avoided after a failed connection.
     pub(crate) rest_ns: u64,
@@ -29,7 +29,7 @@ pub(crate) struct TargetTls {
 }
 
 impl CompiledTarget {
-    /// Reports whether connections to one serve for the other.
+    /// Reports whether connections to one target can be used for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let names = |it: &Self| {
             it.tls

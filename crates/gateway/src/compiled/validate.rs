@@ -1,4 +1,4 @@
-//! Checks the meaning of a configuration whose form is right.
+//! Checks the meaning of a configuration whose form is correct.
 
 mod policies;
 
@@ -14,10 +14,10 @@ use crate::path::{is_normal, is_path};
 use crate::policy::Compiler;
 
 impl GatewayConfig {
-    /// Looks at the meaning.
+    /// Checks the meaning.
     ///
     /// # Errors
-    /// All mistakes at once, each with its place.
+    /// All mistakes, each with its place.
     pub fn validate(&self) -> Result<(), ConfigErrors> {
         let mut mistakes = Mistakes::default();
         mistakes.listeners(self);
@@ -55,7 +55,8 @@ impl GatewayConfig {
     }
 }
 
-/// The upstreams that routes may name. There may be thousands of both, so they are gathered once.
+/// The upstreams that routes may name. There may be thousands of upstreams and routes, so they are
+/// collected once.
 struct Known<'a> {
     listed: Arc<[String]>,
     names: HashSet<&'a str>,

@@ -1,4 +1,4 @@
-//! The configuration as written in a YAML file, its JSON Schema, and mistakes in it. It does not
+//! The configuration as written in a YAML file, its JSON Schema, and its mistakes. It does not
 //! depend on the compiled form.
 
 pub(crate) mod schema;
@@ -40,7 +40,7 @@ pub struct GatewayConfig {
     pub consumers: Vec<Consumer>,
     /// The upstream of each path prefix; the longest prefix wins.
     pub routes: Vec<Route>,
-    /// The times that the gateway waits for clients and upstreams.
+    /// The times for which the gateway waits for clients and upstreams.
     #[serde(default)]
     pub timeouts: Timeouts,
     /// Bytes of the largest body that is edited; a larger request gets 413, a larger response gets
@@ -160,7 +160,7 @@ pub struct Route {
     /// The policies of the route, in this order.
     #[serde(default)]
     pub policies: Vec<Policy>,
-    /// The times that the gateway waits for the upstream on this route, if they differ.
+    /// The times for which the gateway waits for the upstream on this route, if they differ.
     #[serde(default)]
     pub timeouts: Option<RouteTimeouts>,
     /// Holds requests and responses back, to prove that added latency is measured right.
@@ -286,14 +286,14 @@ fn equal_weight() -> u32 {
     1
 }
 
-/// Everything wrong with a configuration.
+/// All mistakes of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Where, as a JSON Pointer (RFC 6901); empty for the whole document.
+    /// The place as a JSON Pointer (RFC 6901); empty for the whole document.
     pub at: String,
     /// The description of the mistake.
     pub message: String,
@@ -302,7 +302,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// A mistake that concerns the whole of a part of a configuration.
+    /// A mistake that concerns a part of a configuration as a whole.
     pub(crate) fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             at: String::new(),
@@ -317,7 +317,7 @@ impl ConfigError {
         Self::from(format!("it cannot be used: {why}"))
     }
 
-    /// The same mistake as seen from a larger part, which holds the smaller one at `place`.
+    /// The same mistake as seen from a larger part, which contains the smaller one at `place`.
     pub(crate) fn below(mut self, place: impl AsRef<str>) -> Self {
         self.at.insert_str(0, place.as_ref());
         self
@@ -340,7 +340,7 @@ impl ConfigError {
     }
 }
 
-/// The description by another library.
+/// Converts the description by another library.
 impl From<String> for ConfigError {
     fn from(message: String) -> Self {
         Self {

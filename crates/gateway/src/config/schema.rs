@@ -3,7 +3,7 @@
 //!
 //! Files are read by the form alone, because [`crate::config::GatewayConfig::validate`] reports
 //! mistakes of meaning better. Editors get both. A test (`tests/it/schema.rs`) checks that both
-//! give the same verdict on the same files.
+//! accept and refuse the same files.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::config::GatewayConfig;
 
-/// The form alone, made once.
+/// The form alone, created once.
 pub(crate) fn form() -> &'static Value {
     static FORM: LazyLock<Value> = LazyLock::new(|| {
         let mut schema = schema_for!(GatewayConfig);
@@ -61,13 +61,14 @@ fn add(schema: &mut Value, place: &str, more: Value) {
     }
 }
 
-/// The type of a number bounds it, which a general validator does not know by the type's name.
+/// Adds the bounds of integer types, which a general validator cannot derive from the name of the
+/// type.
 fn bound_integers(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             let most: Option<u64> = match map.get("format").and_then(Value::as_str) {
                 Some("uint32") => Some(u32::MAX.into()),
-                // The largest that a file can say.
+                // The largest number that a file can contain.
                 Some("uint64") => Some(i64::MAX.unsigned_abs()),
                 _ => None,
             };
@@ -85,7 +86,7 @@ fn bound_integers(schema: &mut Value) {
 /// address combine.
 const ADDRESS: &str = "^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}|\\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9]+)?\\]):0*(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5]?[0-9]{1,4})$";
 
-/// A path of RFC 3986 3.3 with its slash.
+/// A path (RFC 3986 3.3) that begins with a slash.
 const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
 
 /// The same, with only necessary encodings, in upper case. No slash, backslash or control character
@@ -110,7 +111,7 @@ fn at_least_1() -> Value {
     json!({"minimum": 1})
 }
 
-/// A duration that is not nothing.
+/// A duration above zero.
 fn some_time() -> Value {
     json!({"not": {"pattern": "^[0.]+[a-z]+$"}})
 }

@@ -1,5 +1,5 @@
-//! Known flaws of a gateway that leaks memory, or shows the error of one request in the response to
-//! another. They test the checks that look for such gateways.
+//! Known flaws of a gateway that leaks memory, or that sends the error of one request in the
+//! response to another one. They test the checks that look for such gateways.
 
 use std::str::FromStr;
 
@@ -8,9 +8,9 @@ use super::injector::Faults;
 /// A leak of a known size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// Bytes of each piece.
+    /// The size of each leaked piece in bytes.
     pub bytes: usize,
-    /// Responses of a worker for each piece; at least 1.
+    /// The number of a worker's responses per leaked piece; at least 1.
     pub responses: u64,
 }
 
@@ -36,7 +36,7 @@ impl FromStr for Leak {
 pub(crate) struct Flawed {
     faults: Faults,
     responses: u64,
-    /// Errors that the next requests get, parts of one included.
+    /// The number of errors still owed to later requests, including fractions.
     owed: f64,
 }
 
@@ -48,12 +48,12 @@ impl Flawed {
         }
     }
 
-    /// A response was sent.
+    /// Counts a response.
     pub(crate) fn responded(&mut self, status: u16) {
         if let Some(leak) = self.faults.leak {
             self.responses += 1;
             if self.responses.is_multiple_of(leak.responses.max(1)) {
-                // Written to, so that it is resident.
+                // Initialised with ones, so that it becomes resident.
                 Box::leak(vec![1_u8; leak.bytes].into_boxed_slice());
             }
         }
@@ -64,8 +64,8 @@ impl Flawed {
         }
     }
 
-    /// Reports whether the request that has just come gets the error of another one. Such an error
-    /// is not repeated itself, because the errors would never end.
+    /// Reports whether the request that has just arrived gets the error of another one. Such an
+    /// error is not repeated itself, because the errors would never end.
     pub(crate) fn strays(&mut self) -> bool {
         let is_owed = self.owed >= 1.0;
         if is_owed {
@@ -87,7 +87,7 @@ mod tests {
         });
         let mut shown = 0;
         for _ in 0..400 {
-            // One good request and one bad one in turn; a stray response is an error too.
+            // One good request and one failing request in turn; a stray response is an error too.
             for status in [200, 500] {
                 let strays = flawed.strays();
                 shown += u32::from(strays);

@@ -1,5 +1,5 @@
-//! A known amount of extra work for each response, to try comparisons on a difference whose size is
-//! measured separately: a part of it in user code, a part in system calls.
+//! A known amount of extra work for each response, part of it in user code and part in system
+//! calls, to test comparisons on a difference whose size is measured separately.
 
 use std::hint::black_box;
 use std::os::unix::process::parent_id;
@@ -8,14 +8,14 @@ use std::str::FromStr;
 /// The extra work for each response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Handicap {
-    /// Turns of a loop in user code.
+    /// The number of iterations of a loop in user code.
     pub spins: u32,
-    /// System calls; a fraction is one every few responses.
+    /// The number of system calls; with a fraction, one more every few responses.
     pub calls: f64,
 }
 
 impl Handicap {
-    /// The most system calls for each response.
+    /// The largest number of system calls for each response.
     const CALLS_MAX: f64 = 1_000.0;
 
     /// Does only the extra work of this number of responses, to measure its cost.
@@ -47,7 +47,7 @@ impl FromStr for Handicap {
 #[derive(Debug)]
 pub(crate) struct Burden {
     handicap: Handicap,
-    /// System calls that are due.
+    /// The number of system calls still owed.
     owed: f64,
 }
 
@@ -68,8 +68,8 @@ impl Burden {
         self.owed += self.handicap.calls;
         while self.owed >= 1.0 {
             self.owed -= 1.0;
-            // It takes no lock and touches little memory, so its cost does not depend on other
-            // work.
+            // The call takes no lock and touches little memory, so its cost does not depend on
+            // other work.
             black_box(parent_id());
         }
     }

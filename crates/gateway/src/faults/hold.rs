@@ -1,4 +1,4 @@
-//! Known delays: until when a connection's output is held back.
+//! Known delays: the time until which a connection's output is held back.
 
 use gatebench_net::timers::Timers;
 
@@ -7,8 +7,8 @@ use super::injector::Injector;
 use crate::client_ref::ClientRef;
 use crate::config::{Route, TestDelay};
 
-/// The last part of a hold is spent polling without waiting: a thread that sleeps wakes late by
-/// more than the proof allows.
+/// The last part of a hold is spent polling without waiting: a thread that sleeps wakes up later
+/// than the proof allows.
 pub(crate) const SPIN_NS: u64 = 150_000;
 
 /// The hold on one connection's output.
@@ -46,12 +46,12 @@ impl Hold {
     }
 }
 
-/// The holds of one worker, in the order they end.
+/// The holds of one worker, in the order of their ends.
 #[derive(Debug, Default)]
 pub(crate) struct Holds(Timers<ClientRef>);
 
 impl Holds {
-    /// The connection whose hold ends by now.
+    /// Returns the next connection whose hold has ended by `now_ns`.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
         self.0.pop_due(now_ns)
     }

@@ -33,7 +33,7 @@ impl Injector {
         }
     }
 
-    /// A response of that status was given.
+    /// Counts a response with that status.
     pub(crate) fn responded(&mut self, status: u16) {
         if let Some(burden) = &mut self.burden {
             burden.bear();
@@ -41,12 +41,12 @@ impl Injector {
         self.flawed.responded(status);
     }
 
-    /// Reports whether the request that has just come gets the error of another one.
+    /// Reports whether the request that has just arrived gets the error of another one.
     pub(crate) fn strays(&mut self) -> bool {
         self.flawed.strays()
     }
 
-    /// The connection whose hold ends by now.
+    /// Returns the next connection whose hold has ended by `now_ns`.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
         self.holds.pop_due(now_ns)
     }

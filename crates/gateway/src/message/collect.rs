@@ -1,4 +1,4 @@
-//! A message that a policy needs whole before it is passed on.
+//! A message that a policy needs in full before it is passed on.
 
 use std::io::Write;
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl Collected {
         has_room
     }
 
-    /// Edits the body.
+    /// Applies the edits to the body.
     pub(crate) fn edit(&mut self, plans: &[Plan]) -> Result<(), NotJson> {
         for plan in plans {
             self.edited.clear();
@@ -51,7 +51,7 @@ impl Collected {
         Ok(())
     }
 
-    /// The body as it is by now.
+    /// The body in its current state.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
@@ -69,7 +69,7 @@ impl Collected {
             .map(str::trim)
     }
 
-    /// Gives a field of the head this value, whether it was there or not.
+    /// Sets a field of the head to this value; adds it if it is missing.
     pub(crate) fn set_field(&mut self, name: &str, value: &str) {
         let line = format!("{name}: {value}\r\n");
         let end = self.head.len();
@@ -77,7 +77,7 @@ impl Collected {
         self.head.splice(place, line.into_bytes());
     }
 
-    /// Gives a request another path and query.
+    /// Sets another path and query in a request.
     pub(crate) fn redirect(&mut self, target: &str) {
         let blank = |from: usize| {
             let found = self.head[from..].iter().position(|&byte| byte == b' ');
@@ -111,7 +111,7 @@ impl Collected {
     }
 }
 
-/// The line of a head that is the field of that name, with its end.
+/// The line of a head with the field of that name, including the end of the line.
 fn field_line(head: &[u8], name: &str) -> Option<Range<usize>> {
     let mut start = 0;
     for line in head.split_inclusive(|&byte| byte == b'\n') {

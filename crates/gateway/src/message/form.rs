@@ -1,7 +1,7 @@
-//! The form of a body, as the head of its message states it, and heads that contradict themselves.
+//! The form of a body, as stated by the head of its message, and heads that contradict themselves.
 //!
-//! Where a policy goes by a field that is there twice, the upstream could go by the other one: such
-//! a message is refused.
+//! If a field occurs twice, a policy could use one value and the upstream the other: such a message
+//! is refused.
 
 use gatebench_net::http1::{Framing, Head};
 
@@ -12,12 +12,12 @@ pub(crate) enum Form {
     Json,
     /// Its type is `text/xml` or `application/xml`.
     Xml,
-    /// All else.
+    /// Any other type.
     #[default]
     Other,
 }
 
-/// The statements of a message's head about its body.
+/// What a message's head states about its body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) content_type: Option<&'a [u8]>,
@@ -35,8 +35,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The same of a request: its Content-Type is one media type, and no list that others read from
-    /// its other end.
+    /// The same for a request: its Content-Type must be one media type, not a list that other
+    /// readers may read from its other end.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {
@@ -47,7 +47,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the form of the body as it is sent.
+    /// Returns the form of the body as it was sent.
     pub(crate) fn form(&self) -> Form {
         if self.is_coded {
             Form::Other
@@ -70,7 +70,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns the form of a body as it is sent. Heads that contradict themselves were refused before.
+/// Returns the form of a body as it was sent. Heads that contradict themselves were refused before.
 pub(crate) fn form_of(head: &Head<'_>) -> Form {
     Body::of(head).map_or(Form::Other, |body| body.form())
 }
@@ -88,7 +88,7 @@ pub(crate) fn is_json(essence: &str) -> bool {
         || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
 }
 
-/// A Content-Type without its parameters.
+/// The media type of a Content-Type, without its parameters.
 pub(crate) fn essence(content_type: &[u8]) -> &str {
     let text = std::str::from_utf8(content_type).unwrap_or_default();
     text.split(';').next().unwrap_or_default().trim()
@@ -111,8 +111,8 @@ pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(allowed)
 }
 
-/// Reports whether this is one media type with its parameters: a token, a slash and a token, and no
-/// comma but in quotes.
+/// Reports whether this is one media type with its parameters: a token, a slash and a token, and
+/// commas only in quotes.
 fn is_media_type(value: &[u8]) -> bool {
     let names = essence(value).split_once('/');
     let (mut is_quoted, mut is_escaped) = (false, false);

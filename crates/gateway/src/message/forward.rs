@@ -10,13 +10,13 @@ use super::own::{RateFields, Toward};
 
 /// The destination of a request.
 pub(crate) struct Destination<'a> {
-    /// Path and query as the upstream shall see them, perhaps without the slash they begin with.
+    /// Path and query as the upstream is to see them, perhaps without the leading slash.
     pub(crate) rest: &'a str,
-    /// The client's target named an authority: it replaces Host (RFC 9112 3.2.2).
+    /// The authority in the client's target, if it has one: it replaces Host (RFC 9112 3.2.2).
     pub(crate) authority: Option<&'a str>,
-    /// For a request without Host.
+    /// The authority for a request without Host.
     pub(crate) fallback_authority: &'a str,
-    /// Inform the upstream that no further request follows.
+    /// Inform the upstream that no further request follows on the connection.
     pub(crate) is_last: bool,
     /// The edits that policies make to the fields.
     pub(crate) edits: &'a HeaderProgram,
@@ -25,8 +25,8 @@ pub(crate) struct Destination<'a> {
     /// Fields that policies rely on. Other fields that the upstream may confuse with one of them
     /// are removed.
     pub(crate) trusted: &'a [String],
-    /// The body is not forwarded as it arrives: the code that has collected it writes its length,
-    /// and the client need not be asked to send it.
+    /// The body is not forwarded as it arrives: the code that collects it writes its length, and
+    /// the client need not be asked to send it.
     pub(crate) is_collected: bool,
     /// gzip is the only coding that the response's body may have.
     pub(crate) is_gzip_alone: bool,
@@ -111,12 +111,12 @@ fn write_to<'f, N: AsRef<[u8]>>(
 /// The way in which the body of a message is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relay {
-    /// As it comes: its length is known, or it ends with the connection.
+    /// Unchanged: the length is known, or the body ends with the connection.
     Plain,
     Chunked,
 }
 
-/// Writes a piece of a body as its reader expects it.
+/// Writes a piece of a body in the framing that its reader expects.
 pub(crate) fn relay(out: &mut Vec<u8>, how: Relay, piece: &[u8]) {
     match how {
         Relay::Plain => out.extend_from_slice(piece),
@@ -130,9 +130,9 @@ pub(crate) struct ResponseEdits<'a> {
     pub(crate) fields: &'a HeaderProgram,
     /// The fields of a rate limit.
     pub(crate) rate: Option<RateFields>,
-    /// The body is not forwarded as it arrives: the code that has collected it writes its length.
+    /// The body is not forwarded as it arrives: the code that collects it writes its length.
     pub(crate) is_collected: bool,
-    /// A body would differ from the one whose length the head states.
+    /// The body would differ from the one whose length the head states.
     pub(crate) hides_length: bool,
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn write_response(
     (relay, until_close)
 }
 
-/// A response without a body may still say how long it would be (HEAD, 304).
+/// A response without a body may still state how long the body would be (HEAD, 304).
 fn announced_length(head: &Head<'_>) -> BodyLength {
     let announced = head
         .field("Content-Length")
@@ -181,7 +181,7 @@ fn announced_length(head: &Head<'_>) -> BodyLength {
     }
 }
 
-/// The forwarded fields, in wire order, by their names as bytes.
+/// The forwarded fields in wire order, with their names as bytes.
 fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
     let options = hop::connection_options(head);
     let names_fields = head.connection_lists_fields();
@@ -191,8 +191,8 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> 
             14 => hop::is_alike(name, b"content-length"),
             _ => false,
         };
-        // RFC 9110 7.6.1 forbids to list fields that concern all recipients; Host without its field
-        // would not even be a request.
+        // RFC 9110 7.6.1 forbids listing fields that concern all recipients; a request without Host
+        // would not even be valid.
         let is_listed = names_fields
             && !name.eq_ignore_ascii_case(b"host")
             && hop::is_hop_by_hop(name, options.clone());
@@ -200,11 +200,11 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> 
     })
 }
 
-/// Fields for policies, which know names as text.
+/// Converts fields for policies, which use names as text.
 fn named<'a>(
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
 ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
-    // None has another name: they were parsed as text.
+    // All names are text, because they were parsed as text.
     fields.filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value)))
 }
 

@@ -7,7 +7,7 @@ use gatebench_net::http1::hop;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderProgram {
     steps: Vec<Step>,
-    /// Fields that come after those of the message.
+    /// Fields that are appended to those of the message.
     added: Vec<(String, Vec<u8>)>,
 }
 
@@ -18,7 +18,7 @@ enum Step {
 }
 
 impl HeaderProgram {
-    /// Edits that act after those that are there already.
+    /// Adds edits that act after the existing ones.
     pub(crate) fn then(&mut self, edits: &HeaderEdits) {
         for name in &edits.remove {
             self.remove(name);
@@ -41,7 +41,7 @@ impl HeaderProgram {
         }
     }
 
-    /// Takes a field out.
+    /// Removes a field.
     pub(crate) fn remove(&mut self, name: &str) {
         self.added
             .retain(|(added, _)| !added.eq_ignore_ascii_case(name));
@@ -62,8 +62,8 @@ impl HeaderProgram {
         kept.chain(added.map(|(name, value)| (name.as_str(), value.as_slice())))
     }
 
-    /// Returns the new name of a field; none if the field is removed. Each field is removed that an
-    /// upstream may take for a removed one.
+    /// Returns the new name of a field; none if the field is removed. A field is also removed if an
+    /// upstream may confuse it with a removed one.
     fn name_of<'f>(&'f self, mut name: &'f str) -> Option<&'f str> {
         for step in &self.steps {
             match step {

@@ -6,7 +6,7 @@ use gatebench_net::http1::{BodyLength, write_response_head};
 /// RFC 9110 15.2.1.
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The description of a mistake in a message, for its sender.
+/// The description of a mistake in a message, to be sent to its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -43,9 +43,9 @@ pub(crate) struct Standing {
 /// The parts of the gateway's own responses that policies configure.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    /// Challenges of `basic_auth`, by the number that its stages have.
+    /// Challenges of `basic_auth`, by the number in its stages.
     pub(crate) realms: Vec<String>,
-    /// Responses of `mock`, by the number that its stages have.
+    /// Responses of `mock`, by the number in its stages.
     pub(crate) mocks: Vec<MockPolicy>,
 }
 
@@ -53,12 +53,12 @@ pub(crate) struct Pages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
-    /// For a reason with a text.
+    /// A refusal whose reason has a text.
     Refused,
     /// The upstream's TLS does not meet the configuration: 502.
     UpstreamTls,
     Unauthorized(Challenge),
-    /// The mock of that number.
+    /// The mock with that number.
     Mock(usize),
     /// The gateway's counters.
     Metrics,
@@ -68,10 +68,10 @@ pub(crate) enum Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
     ApiKey,
-    /// With the realm of that number.
+    /// Basic authentication with the realm of that number.
     Basic(usize),
     Bearer,
-    /// A token was there and is not good (RFC 6750 3).
+    /// A token was sent but is not valid (RFC 6750 3).
     InvalidToken,
 }
 
@@ -92,9 +92,9 @@ pub(crate) struct Local<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
     pub(crate) body: &'a [u8],
-    /// RFC 9110 15.5.2: 401 must say how to authenticate.
+    /// A 401 response must state how to authenticate (RFC 9110 15.5.2).
     challenge: Option<&'a str>,
-    /// RFC 9110 15.5.6: 405 must say which methods there are.
+    /// A 405 response must state the allowed methods (RFC 9110 15.5.6).
     allow: Option<&'a str>,
     /// The verdict of a rate limit on the request.
     standing: Option<Standing>,
@@ -110,7 +110,7 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
-            // The policy that refused the request has the text.
+            // The text is that of the policy that refused the request.
             Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
                 body: b"gateway: the upstream's certificate is not accepted, or its TLS failed\n",
@@ -138,7 +138,7 @@ impl<'a> Local<'a> {
         local.with_standing(standing)
     }
 
-    /// The same as the text of a refusal.
+    /// The same response with the text of a refusal.
     pub(crate) fn with_refusal(self, refusal: &'a Refusal) -> Self {
         Self {
             status: refusal.status,
@@ -148,7 +148,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// The same with another body.
+    /// The same response with another body.
     pub(crate) fn with_body(self, content_type: &'a str, body: &'a [u8]) -> Self {
         Self {
             content_type,
@@ -157,7 +157,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// Writes the same response with the fields of a rate limit.
+    /// The same response with the fields of a rate limit.
     pub(crate) fn with_standing(self, standing: Option<Standing>) -> Self {
         Self { standing, ..self }
     }
@@ -174,17 +174,17 @@ impl<'a> Local<'a> {
     }
 }
 
-/// The properties of the client that decide how a response is written.
+/// The properties of the client that determine how a response is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Toward {
-    /// The request was HEAD.
+    /// The request was a HEAD request.
     pub(crate) is_head: bool,
     pub(crate) is_http10: bool,
     pub(crate) keep_alive: bool,
 }
 
 impl Toward {
-    /// The Connection field that this client needs to be sent (RFC 9112 9.3).
+    /// The Connection field that must be sent to this client (RFC 9112 9.3).
     pub(crate) fn connection(self) -> Option<(&'static str, &'static [u8])> {
         match (self.keep_alive, self.is_http10) {
             (false, _) => Some(("Connection", b"close")),
@@ -194,7 +194,7 @@ impl Toward {
     }
 }
 
-/// Writes a response of the gateway's own.
+/// Writes one of the gateway's own responses.
 pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
     let fields = [
         Some(("Content-Type", local.content_type.as_bytes())),
@@ -235,7 +235,7 @@ fn words(status: u16) -> &'static str {
 }
 
 /// The fields of a response about a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and
-/// `RateLimit-Reset` (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` where the request
+/// `RateLimit-Reset` (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` if the request
 /// was refused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateFields {
@@ -274,7 +274,7 @@ impl RateFields {
     }
 }
 
-/// A number as it is written, without a heap.
+/// The decimal digits of a number, without allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digits {
     bytes: [u8; 20],

@@ -6,7 +6,7 @@ use super::format;
 use super::schema::Schemas;
 use crate::config::ConfigError;
 
-/// References that are followed one after the other.
+/// The largest number of references that are followed in a row.
 const REFERENCES_MAX: usize = 32;
 
 const METHODS: [&str; 8] = [
@@ -17,7 +17,7 @@ const METHODS: [&str; 8] = [
 pub(super) struct Document {
     root: Value,
     of_requests: Schemas,
-    /// Only if they differ from those of requests.
+    /// The schemas for responses, only if they differ from those for requests.
     of_responses: Option<Schemas>,
 }
 
@@ -103,7 +103,7 @@ impl Document {
             };
             match reference.strip_prefix('#') {
                 Some(next) => pointer = decoded(next),
-                // Compiling it will say that it is not there.
+                // Compiling it will report that it does not exist.
                 None => break,
             }
         }
@@ -142,8 +142,8 @@ fn decoded(fragment: &str) -> String {
     String::from_utf8(buffer).unwrap_or_default()
 }
 
-/// Passes on every schema of a document, outer schemas first. Examples, defaults and constants are
-/// skipped, even if they look like schemas.
+/// Calls a function for every schema of a document, outer schemas first. Examples, defaults and
+/// constants are skipped, even if they look like schemas.
 fn for_each_schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| for_each_schema(item, act)),
@@ -161,7 +161,7 @@ fn for_each_schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Valu
     }
 }
 
-/// A schema and those in it.
+/// Visits a schema and the schemas in it.
 fn schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
     let Value::Object(map) = value else { return };
     act(map);
@@ -223,7 +223,7 @@ fn apart(root: &mut Value) -> Option<Value> {
     differ.then_some(responses)
 }
 
-/// Requires no property any more that has this flag; reports whether one was.
+/// Makes no property with this flag required any more; reports whether one was.
 fn relieve(schema: &mut Map<String, Value>, flag: &str, document: &Value) -> bool {
     let properties = schema.get("properties");
     let has_flag = |name: &Value| {
@@ -247,7 +247,7 @@ fn relieve(schema: &mut Map<String, Value>, flag: &str, document: &Value) -> boo
         .collect();
     let differs = kept.len() < required.len();
     match kept.is_empty() {
-        // Draft 4 knows no empty list there.
+        // Draft 4 does not allow an empty list here.
         true => schema.remove("required"),
         false => schema.insert("required".into(), Value::Array(kept)),
     };

@@ -1,5 +1,5 @@
-//! Formats that OpenAPI defines and JSON Schema does not know: integers of 32 and 64 bits, and
-//! bytes in Base64.
+//! Formats that OpenAPI defines and JSON Schema does not: integers of 32 and 64 bits, and bytes in
+//! Base64.
 //!
 //! They are checked like the formats of JSON Schema. `float`, `double`, `binary` and `password`
 //! reject no JSON value: a number is rounded to the nearest one, and any text is octets.
@@ -9,14 +9,13 @@ use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value, json};
 
-/// Base64 with its padding (RFC 4648 4); bits that are left over may be anything, as most readers
-/// have it.
+/// Base64 with padding (RFC 4648 4). Unused bits may have any value, as most readers allow.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// Bounds a number by the bits that its format gives it (OpenAPI 3.0.3 4.4, 3.1.0 4.4).
+/// Bounds a number by the size of its format (OpenAPI 3.0.3 4.4, 3.1.0 4.4).
 pub(super) fn bound(schema: &mut Map<String, Value>) {
     let (least, most) = match schema.get("format").and_then(Value::as_str) {
         Some("int32") => (i64::from(i32::MIN), i64::from(i32::MAX)),
@@ -31,12 +30,13 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
     }
 }
 
-/// `byte` of OpenAPI 3.0.
+/// The format `byte` of OpenAPI 3.0.
 pub(super) fn is_byte(text: &str) -> bool {
     BASE64.decode(text).is_ok()
 }
 
-/// `uuid` (RFC 9562 4), which JSON Schema of the draft that OpenAPI 3.0 goes by does not have yet.
+/// The format `uuid` (RFC 9562 4), which the draft of JSON Schema that OpenAPI 3.0 uses does not
+/// define yet.
 pub(super) fn is_uuid(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     let lengths = groups.iter().map(|group| group.len());

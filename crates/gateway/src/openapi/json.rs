@@ -1,5 +1,5 @@
-//! JSON in which no object has a member twice: of two, the upstream could take the other one (RFC
-//! 8259 4).
+//! JSON in which no object has a duplicate member, because the upstream could use the other value
+//! (RFC 8259 4).
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::map::{Entry, Map};
 use serde_json::{Value, from_slice};
 
-/// Reads a whole text.
+/// Reads a complete text.
 pub(crate) fn read(text: &[u8]) -> Result<Value, String> {
     from_slice::<Strict>(text)
         .map(|read| read.0)

@@ -76,7 +76,7 @@ impl Media {
         Some(at as u32)
     }
 
-    /// Reports whether a body of that number is looked into.
+    /// Reports whether a body of the entry with that number is read.
     pub(super) fn is_read(&self, number: u32) -> bool {
         self.reader(number).is_some()
     }
@@ -85,7 +85,7 @@ impl Media {
         self.0.get(number as usize)?.reader.as_ref()
     }
 
-    /// Holds a body against the one of that number.
+    /// Checks a body against the entry with that number.
     pub(super) fn judge(&self, number: u32, body: &[u8]) -> Result<(), String> {
         let text = || std::str::from_utf8(body).map_err(|_| "the body is not UTF-8");
         let (schema, value) = match self.reader(number) {
@@ -112,7 +112,7 @@ fn reader(name: &str, schema: Schema, shape: impl FnOnce() -> Shape) -> Option<R
     }
 }
 
-/// A form as an object; members that are arrays may come several times.
+/// Converts a form to an object; members that are arrays may occur several times.
 fn form(text: &str, shape: &Shape) -> Result<Value, String> {
     let pairs = decoded_parameters(text)?;
     let single = pairs

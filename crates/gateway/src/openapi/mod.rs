@@ -1,18 +1,18 @@
 //! OpenAPI 3.0 and 3.1: requests and responses are checked against a document that is compiled
 //! once.
 //!
-//! Of requests, the path and its parameters, the parameters of the query, of headers and of
-//! cookies, the Content-Type, and bodies in JSON, in forms and in text are checked; of responses,
+//! In requests, the path and its parameters, the parameters of the query, of headers and of
+//! cookies, the Content-Type, and bodies in JSON, in forms and in text are checked; in responses,
 //! the status, the headers, the Content-Type and the body. Other bodies are checked by their
 //! Content-Type only. Paths are those that the upstream sees, without the prefix of `servers`.
 //! Security requirements are left to other policies. A discriminator is ignored, because `oneOf`
 //! and `anyOf` express the same. References outside the document are refused, so nothing is
 //! fetched.
 //!
-//! A message that states something twice is refused: a Content-Type, a parameter that is not a
-//! list, a member of JSON. The next reader of the message could use the other value.
+//! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
+//! list, a repeated member in JSON. The next reader of the message could use the other value.
 //!
-//! It knows messages and their paths, and no other policy.
+//! The module knows messages and their paths, but no other policies.
 
 mod document;
 mod format;
@@ -96,8 +96,8 @@ impl Contract {
         ConfigError::unless(mistakes, contract)
     }
 
-    /// Holds it against the requests, the responses or both of a route that takes this off the
-    /// path.
+    /// Applies it to the requests, the responses or both of a route that removes this prefix from
+    /// the path.
     pub(crate) fn on(mut self, prefix: Option<String>, requests: bool, responses: bool) -> Self {
         self.prefix = prefix;
         self.are_requests = requests;
@@ -110,8 +110,8 @@ impl Contract {
         self.operations.iter().flat_map(Operation::headers)
     }
 
-    /// Judges a request for that path by its head. Returns the operation and the schema of its
-    /// body, or none for an unnamed operation if only responses are judged.
+    /// Checks the head of a request for that path. Returns the operation and the schema of its
+    /// body, or none for an operation that is not in the document if only responses are checked.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {
             Some(prefix) => strip(path, prefix),
@@ -165,17 +165,17 @@ impl Contract {
         Err(Refusal::new(400, words))
     }
 
-    /// Reports whether the whole body of a request is needed to check it.
+    /// Reports whether the complete body of a request is needed to check it.
     pub(crate) fn wants_body(&self, check: Check) -> bool {
         self.operations[check.operation].reads_body(check.media)
     }
 
-    /// Holds a request's body against its operation.
+    /// Checks a request's body against its operation.
     pub(crate) fn judge_body(&self, check: Check, body: &[u8]) -> Result<(), Box<Refusal>> {
         self.operations[check.operation].judge_body(check.media, body)
     }
 
-    /// Judges a response by its head. Returns the schema of its body.
+    /// Checks the head of a response. Returns the schema of its body.
     pub(crate) fn judge_response(
         &self,
         check: Check,
@@ -184,7 +184,7 @@ impl Contract {
         self.operations[check.operation].judge_response(head)
     }
 
-    /// Holds a response's body against its operation.
+    /// Checks a response's body against its operation.
     pub(crate) fn judge_response_body(
         &self,
         check: Check,

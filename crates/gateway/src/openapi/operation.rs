@@ -9,17 +9,17 @@ use super::parameter::Parameter;
 use crate::config::ConfigError;
 use crate::message::{Body as MessageBody, Refusal, is_empty};
 
-/// The operation that the rest of a request and its response are checked against.
+/// The operation against which the rest of a request and its response are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
-    /// By its number.
+    /// The number of the operation.
     pub(super) operation: usize,
-    /// The Content-Type of the request, by its number.
+    /// The number of the request's Content-Type.
     pub(super) media: Option<u32>,
 }
 
-/// The schema that a response's body is checked against: the response and its Content-Type, by
-/// their numbers.
+/// The schema against which a response's body is checked, as the numbers of the response and of its
+/// Content-Type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseCheck {
     response: u32,
@@ -27,13 +27,13 @@ pub(crate) struct ResponseCheck {
 }
 
 impl ResponseCheck {
-    /// Reports whether the body must be whole.
+    /// Reports whether the complete body is needed.
     pub(crate) fn wants_body(self) -> bool {
         self.media.is_some()
     }
 }
 
-/// An operation, compiled.
+/// A compiled operation.
 #[derive(Debug)]
 pub(super) struct Operation {
     parameters: Vec<Parameter>,
@@ -54,17 +54,17 @@ struct Response {
     media: Media,
 }
 
-/// The statuses that a response applies to, the most exact first.
+/// The statuses to which a response applies, the most specific first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Statuses {
     One(u16),
-    /// By the first digit.
+    /// All statuses with this first digit.
     Class(u16),
     Others,
 }
 
 impl Operation {
-    /// The operation of a path item.
+    /// Compiles the operation of a path item.
     pub(super) fn compile(
         document: &Document,
         template: &str,
@@ -148,7 +148,7 @@ impl Operation {
         Ok(Some(number))
     }
 
-    /// Reports whether a body of that Content-Type has to be whole.
+    /// Reports whether the complete body is needed for that Content-Type.
     pub(super) fn reads_body(&self, media: Option<u32>) -> bool {
         let body = self.body.as_ref().zip(media);
         body.is_some_and(|(body, number)| body.media.is_read(number))
@@ -165,7 +165,7 @@ impl Operation {
         judged.map_err(|words| Refusal::new(400, words))
     }
 
-    /// Judges a response by its head.
+    /// Checks the head of a response.
     pub(super) fn judge_response(&self, head: &Head<'_>) -> Result<ResponseCheck, Box<Refusal>> {
         let status = head.status();
         let fits = |response: &Response| match response.statuses {

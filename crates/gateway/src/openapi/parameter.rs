@@ -1,4 +1,5 @@
-//! Parameters: found where they stand, taken apart as their style says, held against their schema.
+//! Parameters: found at their place, split as their style requires, and checked against their
+//! schema.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ use crate::config::ConfigError;
 use crate::message::Refusal;
 use crate::path::query;
 
-/// The place of a parameter.
+/// The part of a request that contains a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Path,
@@ -25,15 +26,15 @@ enum Place {
 /// The notation of values that have several parts (OpenAPI 3.1 4.8.12.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// Commas, in paths and headers.
+    /// Values separated by commas, in paths and headers.
     Simple,
-    /// In the query and cookies: a parameter each, or commas.
+    /// In the query and in cookies: repeated parameters, or commas.
     Form,
     Blanks,
     Bars,
     /// `name[member]=value`.
     Deep,
-    /// JSON, as `content` says.
+    /// JSON, if `content` requires it.
     Json,
 }
 
@@ -54,7 +55,7 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
-    /// The parameter at a pointer; nothing for those that say nothing (OpenAPI 3.1 4.8.12.1).
+    /// The parameter at a pointer; none if the parameter is to be ignored (OpenAPI 3.1 4.8.12.1).
     pub(super) fn compile(document: &Document, pointer: &str) -> Result<Option<Self>, ConfigError> {
         let wrong = |message: &str, remedy: &str| ConfigError::new(message, remedy).below(pointer);
         let name = document.text(pointer, "name");
@@ -130,7 +131,7 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both are the same parameter, of which that of the operation counts.
+    /// Reports whether both are the same parameter; then the one of the operation takes precedence.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
@@ -140,12 +141,12 @@ impl Parameter {
         (self.place == Place::Header).then_some(self.name.as_str())
     }
 
-    /// Reports whether it may have several values, which are one list.
+    /// Reports whether it may have several values, which form one list.
     fn is_list(&self) -> bool {
         self.style != Style::Json && (self.shape.is_array() || self.shape.is_object())
     }
 
-    /// Holds a request against it.
+    /// Checks a request against it.
     pub(super) fn judge(
         &self,
         head: &Head<'_>,
@@ -163,7 +164,7 @@ impl Parameter {
         })
     }
 
-    /// Holds a message against it.
+    /// Checks a message against it.
     pub(super) fn judge_words(
         &self,
         head: &Head<'_>,
@@ -180,7 +181,7 @@ impl Parameter {
         }
     }
 
-    /// Returns the value in the message, if it is there.
+    /// Returns the value in the message, if it exists.
     fn value(&self, head: &Head<'_>, in_path: &[(&str, &str)]) -> Result<Option<Value>, String> {
         match self.place {
             Place::Path => {
@@ -198,7 +199,7 @@ impl Parameter {
                     return Ok(None);
                 };
                 let text = std::str::from_utf8(first.value).map_err(|_| "it is not UTF-8")?;
-                // Several lines are one list (RFC 9110 5.3), if the parameter is a list.
+                // Several lines form one list (RFC 9110 5.3), if the parameter is a list.
                 let mut lines = lines.peekable();
                 if lines.peek().is_some() && !self.is_list() {
                     return Err(TWICE.into());
@@ -275,7 +276,8 @@ impl Parameter {
             _ => ',',
         };
         if separator != ',' {
-            // These are written as %20 and %7C, so the value is decoded before it is taken apart.
+            // These separators are written as %20 and %7C, so the value is decoded before it is
+            // split.
             let text = decoded(last, true)?;
             return self.parts(&text, separator, false).map(Some);
         }
@@ -283,7 +285,7 @@ impl Parameter {
         Ok(Some(value))
     }
 
-    /// A text taken apart; its parts are decoded where the text is not.
+    /// Splits a text; decodes the parts if the text is still encoded.
     fn parts(&self, text: &str, separator: char, is_encoded: bool) -> Result<Value, String> {
         let plain = |part| {
             if is_encoded {
@@ -352,7 +354,7 @@ fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
 /// A name and a text.
 pub(super) type Pair<'q> = (Cow<'q, str>, Cow<'q, str>);
 
-/// The parameters of a query, or of a form, in plain text.
+/// The decoded parameters of a query or of a form.
 pub(super) fn decoded_parameters(query: &str) -> Result<Vec<Pair<'_>>, String> {
     let pairs = query::parameters(query);
     pairs
@@ -360,7 +362,7 @@ pub(super) fn decoded_parameters(query: &str) -> Result<Vec<Pair<'_>>, String> {
         .collect()
 }
 
-/// `%XX` and, in forms, `+` in plain text.
+/// Decodes `%XX` and, in forms, `+`.
 fn decoded(text: &str, is_form: bool) -> Result<Cow<'_, str>, String> {
     let is_plain = |byte: u8| byte != b'%' && !(is_form && byte == b'+');
     if text.bytes().all(is_plain) {

@@ -1,5 +1,5 @@
-//! Which path item a path belongs to. A segment that is written out is preferred to one with a
-//! parameter (OpenAPI 3.1 4.8.8.2).
+//! Finds the path item for a path. A literal segment is preferred to one with a parameter (OpenAPI
+//! 3.1 4.8.8.2).
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ pub(super) struct Paths {
 #[derive(Debug, Default)]
 struct Node {
     written: HashMap<Box<str>, Node>,
-    /// Segments with parameters, those with the most text first.
+    /// Segments with parameters, those with the most literal text first.
     open: Vec<(Segment, Node)>,
-    /// The number of the item that ends here.
+    /// The number of the path item that ends here.
     item: Option<usize>,
 }
 
@@ -28,21 +28,21 @@ struct Segment(Vec<String>);
 
 #[derive(Debug)]
 struct Item {
-    /// The names of the parameters, in their order.
+    /// The names of the parameters in order.
     names: Vec<String>,
-    /// With the numbers of the operations.
+    /// The methods with the numbers of their operations.
     methods: Vec<(String, usize)>,
 }
 
-/// A path item and the values of its parameters, as they are written.
+/// A path item and the values of its parameters as written.
 pub(super) struct Found<'a> {
     item: &'a Item,
-    /// In the order of the template.
+    /// The names and values of the parameters, in the order of the template.
     pub(super) values: Vec<(&'a str, &'a str)>,
 }
 
 impl Found<'_> {
-    /// Reports whether both are of the same path item.
+    /// Reports whether both belong to the same path item.
     pub(super) fn is_of_item(&self, other: &Self) -> bool {
         std::ptr::eq(self.item, other.item)
     }
@@ -54,7 +54,7 @@ impl Found<'_> {
             .map(|(_, number)| *number)
     }
 
-    /// The methods, as the field `Allow` lists them.
+    /// The methods as a list for the field `Allow`.
     pub(super) fn allow(&self) -> String {
         let names = self.item.methods.iter().map(|(name, _)| name.as_str());
         names.collect::<Vec<_>>().join(", ")
@@ -62,7 +62,7 @@ impl Found<'_> {
 }
 
 impl Paths {
-    /// Adds a template; refuses one that finds the same paths as an earlier one.
+    /// Adds a template; refuses one that matches the same paths as an earlier one.
     pub(super) fn add(
         &mut self,
         template: &str,
@@ -88,7 +88,7 @@ impl Paths {
         Ok(())
     }
 
-    /// The item of a path, as it is written.
+    /// Finds the item of a path as written.
     pub(super) fn find<'a>(&'a self, path: &'a str) -> Option<Found<'a>> {
         let mut values = Vec::new();
         let number = self.root.find(path.strip_prefix('/')?, &mut values)?;
@@ -144,7 +144,7 @@ impl Node {
 }
 
 impl Segment {
-    /// Takes a segment apart; no parameter is empty. Returns false where it does not fit.
+    /// Splits a segment; no parameter may be empty. Returns false if the segment does not match.
     fn take<'a>(&self, segment: &'a str, values: &mut Vec<&'a str>) -> bool {
         let (first, others) = self
             .0
@@ -155,7 +155,7 @@ impl Segment {
         };
         for (at, text) in others.iter().enumerate() {
             let is_last = at + 1 == others.len();
-            // The last parameter reaches as far as it can, the others as little as they must.
+            // The last parameter is as long as possible, the others as short as possible.
             let end = match is_last {
                 true => rest.strip_suffix(text.as_str()).map(str::len),
                 false => rest

@@ -1,4 +1,4 @@
-//! Schemas of a document, compiled.
+//! Compiled schemas of a document.
 
 use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::format;
 use crate::config::ConfigError;
 
-/// The name of the document in its own references.
+/// The name of the document in references within it.
 const BASE: &str = "urn:gatebench:document";
 
 /// Steps that a pattern with look-around may take on one text, so that no request can make it run
 /// for long.
 const BACKTRACKS_MAX: usize = 10_000;
 
-/// The most characters of a mistake that are shown.
+/// The largest number of characters of a mistake that are shown.
 const WORDS_MAX: usize = 300;
 
 /// Compiles schemas by their places in a document.
@@ -40,7 +40,7 @@ impl Schemas {
         Ok(Self { registry, draft })
     }
 
-    /// The schema at a pointer. Patterns are matched in linear time where they can be.
+    /// Compiles the schema at a pointer. Patterns are matched in linear time if possible.
     pub(super) fn compile(&self, pointer: &str) -> Result<Schema, ConfigError> {
         let reference = json!({ "$ref": format!("{BASE}#{}", fragment(pointer)) });
         let options = || {
@@ -88,7 +88,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Holds a value against it; what is wrong first, with its place.
+    /// Checks a value against it; returns the first mistake with its place.
     pub(super) fn judge(&self, value: &Value) -> Result<(), String> {
         if self.validator.is_valid(value) {
             return Ok(());

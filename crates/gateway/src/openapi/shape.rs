@@ -1,10 +1,10 @@
-//! Text as values: what a schema says that a text may be, found once.
+//! Conversion of texts to values: the types that a schema allows for a text, determined once.
 
 use serde_json::{Map, Value};
 
 use super::document::{Document, escape};
 
-/// Schemas that are looked through for one shape.
+/// The largest number of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
 
 /// The types of value that a text may represent.
@@ -76,12 +76,12 @@ impl Shape {
         self.is_object && !self.is_array
     }
 
-    /// The names of an object's members that are known.
+    /// The known names of an object's members.
     pub(super) fn members(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 
-    /// A text as what it may stand for; as text where it is nothing else.
+    /// Converts a text to the value that it may represent; otherwise it stays text.
     pub(super) fn value(&self, text: &str) -> Value {
         if self.is_number
             && text
@@ -98,14 +98,14 @@ impl Shape {
         }
     }
 
-    /// Texts as the items of an array.
+    /// Converts texts to the items of an array.
     pub(super) fn array<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Value {
         let nothing = Self::default();
         let items = self.items.as_deref().unwrap_or(&nothing);
         Value::Array(texts.map(|text| items.value(text)).collect())
     }
 
-    /// Names and texts as an object, each name once.
+    /// Converts names and texts to an object; each name may occur once.
     pub(super) fn object<'t>(
         &self,
         pairs: impl Iterator<Item = (&'t str, &'t str)>,

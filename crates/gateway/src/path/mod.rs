@@ -1,5 +1,5 @@
 //! Targets of requests: split, normalised to the form that selects routes and that upstreams get,
-//! and refused if an upstream could read them otherwise.
+//! and refused if an upstream could read them differently.
 //!
 //! A strict route, the default, accepts only one spelling of a path ([`strict`]). Equivalent
 //! spellings by RFC 3986 6.2.2 (unreserved characters as `%61`, percent-encodings in lower case)
@@ -10,7 +10,7 @@
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
 //! route at the gateway and belongs to another one at the upstream is refused.
 //!
-//! It knows only the prefixes of routes.
+//! The module knows only the prefixes of routes.
 
 pub(crate) mod query;
 mod readings;
@@ -25,14 +25,14 @@ use routes::RouteTable;
 pub(crate) use routes::strip;
 pub(crate) use strict::{is_normal, is_path};
 
-/// A target taken apart.
+/// A request target split into its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target<'a> {
     /// The authority of the absolute form (RFC 9112 3.2.2).
     pub(crate) authority: Option<&'a str>,
     /// The path that selects the route and the operation.
     pub(crate) path: &'a str,
-    /// Path and query as they go on. The path may be empty in the absolute form.
+    /// Path and query as they are forwarded. The path may be empty in the absolute form.
     pub(crate) rest: &'a str,
 }
 
@@ -46,15 +46,16 @@ pub(crate) struct Way<'a> {
 /// The reason why a target is refused.
 pub(crate) type Words = &'static str;
 
-/// The routes by the paths of their requests.
+/// Finds the route of a request by its path.
 #[derive(Debug)]
 pub(crate) struct Router {
     table: RouteTable,
-    /// The same prefixes in all readings.
+    /// The same prefixes in all their readings.
     read: RouteTable,
-    /// One of them can be read as another path, so a path that cannot may be one of its route.
+    /// True if a prefix can be read as another path; then a path that has only one reading may
+    /// still belong to its route.
     has_odd: bool,
-    /// By the route's number.
+    /// The spellings allowed by each route, by its number.
     paths: Vec<Paths>,
 }
 
@@ -79,8 +80,8 @@ impl Router {
         }
     }
 
-    /// The way of a request with that target, or why it is refused. `memory` holds the path where
-    /// its normal form differs from what was written.
+    /// Returns the destination of a request with that target, or the reason why it is refused.
+    /// `memory` holds the path if its normal form differs from what was written.
     pub(crate) fn find<'a>(
         &self,
         target: &'a str,
@@ -106,7 +107,7 @@ impl Router {
             target: written,
         };
         if look.is_plain {
-            // It is read in one way only, but a prefix may be read in several.
+            // The path has only one reading, but a prefix may have several.
             let is_agreed =
                 !self.has_odd || route.is_none() || self.read.find(path.as_bytes()) == route;
             return if is_agreed { Ok(way) } else { Err(AMBIGUOUS) };
@@ -130,7 +131,7 @@ impl Router {
         let rest: &'a str = memory;
         let path = &rest[..path_bytes];
         let route = self.table.find(path.as_bytes());
-        // The written path selects that route, and a reading may differ from it.
+        // The path as written selects that route, but a reading may select another one.
         if route.is_some_and(|route| self.is_verbatim(route)) {
             return Err(AMBIGUOUS);
         }
@@ -165,7 +166,7 @@ impl Router {
 const AMBIGUOUS: Words =
     "the target's path can be read as one of another route; write it in its normal form";
 
-/// The authority of a target in the absolute form, and the rest: path and query.
+/// Splits a target into its authority, if it has the absolute form, and the rest: path and query.
 fn split(target: &str) -> (Option<&str>, &str) {
     const SCHEME: &str = "http://";
     match target.split_at_checked(SCHEME.len()) {

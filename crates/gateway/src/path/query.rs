@@ -1,19 +1,19 @@
-//! Parameters of a query (`application/x-www-form-urlencoded`, as the URL standard reads it),
-//! without a heap.
+//! Parameters of a query (`application/x-www-form-urlencoded`, as defined by the URL standard),
+//! without allocation.
 
 /// Returns the text after the first `?` of a target; empty if there is none.
 pub(crate) fn query_of(target: &str) -> &str {
     target.split_once('?').map_or("", |(_, query)| query)
 }
 
-/// The parameters of a query as they are written: names with values, which may be empty.
+/// The parameters of a query as written: names with values, which may be empty.
 pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Decodes `+` and `%XX` into a buffer; a `%` that begins no code is a plain `%`. Returns the
-/// length, or none if the buffer is too small.
+/// Decodes `+` and `%XX` into a buffer; a `%` that begins no code stays a `%`. Returns the length,
+/// or none if the buffer is too small.
 pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     let mut bytes = written.as_bytes();
     let mut length = 0;
@@ -33,7 +33,7 @@ pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// The byte that the two hexadecimal digits at the beginning name.
+/// The byte denoted by the two hexadecimal digits at the beginning.
 pub(crate) fn code(digits: &[u8]) -> Option<u8> {
     let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
     Some((digit(0)? * 16 + digit(1)?) as u8)

@@ -1,16 +1,16 @@
 //! The known ways in which upstreams read a path. It is unknown which of them the upstream of a
 //! route uses, so all are checked.
 //!
-//! - Percent-encodings are kept, decoded once, or decoded again if that creates new ones; those of
-//!   slashes and backslashes are decoded with the others, or kept.
-//! - A backslash is a backslash, or a slash.
+//! - Percent-encodings are kept, decoded once, or decoded again if decoding creates new ones; those
+//!   of slashes and backslashes are decoded with the others, or kept.
+//! - A backslash is either a backslash or a slash.
 //! - The text after `;` in a segment is kept, or dropped, before or after decoding.
 //! - Empty segments count, or are dropped before or after dot segments are resolved.
-//! - Blanks and dots at the end of a segment are kept, or dropped; and a path ends at its last
-//!   byte, or at an encoded NUL, `?` or `#`.
+//! - Spaces and dots at the end of a segment are kept or dropped; a path ends at its last byte, or
+//!   at an encoded NUL, `?` or `#`.
 //! - Dot segments are resolved (RFC 3986 5.2.4), or are ordinary segments.
 //!
-//! Programs apply these steps in any order, so each result is read again. Overlong UTF-8 is
+//! Programs apply these steps in any order, so each result is processed again. Overlong UTF-8 is
 //! refused: no path needs it, and some programs decode it as ASCII.
 
 use std::collections::BTreeSet;
@@ -20,20 +20,20 @@ use super::query::code;
 /// The number of times that a path may be decoded. No legitimate path changes more often.
 const ROUNDS_MAX: usize = 3;
 
-/// Longer paths are not looked into, as each is read dozens of times.
+/// Longer paths are not examined, because each path has dozens of readings.
 const BYTES_MAX: usize = 4096;
 
-/// Bytes of all readings of a path together: no legitimate path has more.
+/// The largest size of all readings of a path together, in bytes; no legitimate path has more.
 const READ_BYTES_MAX: usize = 256 * 1024;
 
-/// A thing that programs do to a path.
+/// A transformation that programs apply to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     TurnBackslashes,
     LeaveOutParameters,
     ResolveDots,
     LeaveOutEmpty,
-    /// Blanks and dots at the ends of segments, and what follows the end of a text.
+    /// Removes spaces and dots at the ends of segments, and everything after the end of the text.
     Trim,
 }
 
@@ -45,8 +45,8 @@ const STEPS: [Step; 5] = [
     Step::Trim,
 ];
 
-/// Hands every reading of a path on, until one is found wrong. Reports whether none was; a path
-/// that cannot be read to its end is wrong as well.
+/// Calls a function with every reading of a path until it rejects one. Reports whether it rejected
+/// none; a path with too many readings also counts as rejected.
 pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     if path.len() > BYTES_MAX {
         return false;
@@ -83,7 +83,7 @@ pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     true
 }
 
-/// A path without what follows `;` in its segments.
+/// A path without the text after `;` in its segments.
 pub(crate) fn without_parameters(path: &str) -> String {
     let segments = path
         .split('/')
@@ -100,14 +100,14 @@ fn name(segment: &[u8]) -> &[u8] {
     &segment[..end.unwrap_or(segment.len())]
 }
 
-/// A path after that step.
+/// Applies a step to a path.
 fn read(text: &[u8], step: Step) -> Vec<u8> {
     let is_end = |byte: &u8| step == Step::Trim && matches!(byte, 0 | b'?' | b'#');
     let end = text.iter().position(is_end).unwrap_or(text.len());
     let turns = step == Step::TurnBackslashes;
     let is_slash = |byte: &u8| *byte == b'/' || turns && *byte == b'\\';
     let mut segments: Vec<&[u8]> = Vec::new();
-    // The last one is empty where the path ends with a slash, or with what is resolved.
+    // The last segment is empty if the path ends with a slash or with a resolved dot segment.
     let mut is_open = true;
     for segment in text[..end].split(is_slash).skip(1) {
         is_open = true;
@@ -138,7 +138,7 @@ fn read(text: &[u8], step: Step) -> Vec<u8> {
     path
 }
 
-/// A text without any of these at its end.
+/// A text without any of these bytes at its end.
 fn trimmed<'t>(mut text: &'t [u8], ends: &[u8]) -> &'t [u8] {
     while let Some((last, rest)) = text.split_last()
         && ends.contains(last)
@@ -148,7 +148,7 @@ fn trimmed<'t>(mut text: &'t [u8], ends: &[u8]) -> &'t [u8] {
     text
 }
 
-/// Decodes percent-encodings of such bytes once; what encodes nothing stays as it is.
+/// Decodes percent-encodings of certain bytes once; a `%` that encodes nothing is kept.
 fn decoded(text: &[u8], is_decoded: fn(u8) -> bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -164,8 +164,8 @@ fn decoded(text: &[u8], is_decoded: fn(u8) -> bool) -> Vec<u8> {
     out
 }
 
-/// Reports whether a text may hide ASCII: in UTF-8 of more bytes than a character has (RFC 3629 3),
-/// or as `%u0061`, which HTTP.sys decodes.
+/// Reports whether a text may hide ASCII: as overlong UTF-8 (RFC 3629 3), or as `%u0061`, which
+/// HTTP.sys decodes.
 fn hides_ascii(text: &[u8]) -> bool {
     let is_overlong = |two: &[u8]| {
         matches!(
@@ -181,7 +181,7 @@ fn hides_ascii(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// All readings; `None` if the path cannot be decoded to its end.
+    /// All readings; `None` if the path has too many.
     fn readings(path: &str) -> Option<BTreeSet<String>> {
         let mut found = BTreeSet::new();
         let is_read = all(path.as_bytes(), |reading| {
@@ -228,9 +228,9 @@ mod tests {
     #[test]
     fn steps_apply_in_any_order() {
         for (path, expected) in [
-            // Decoded except for the slash, and resolved or not.
+            // Decoded except for the slash, with dot segments resolved or not.
             ("/%61/..%2Fb", "/a/..%2Fb"),
-            // Resolved, then decoded, then left alone.
+            // Resolved, then decoded, then unchanged.
             ("/x/../a%2F..%2Fb", "/a/../b"),
             // Without parameters, then decoded, then resolved.
             ("/a;x/%2E%2E;y/b", "/b"),

@@ -1,9 +1,9 @@
-//! The routes by their prefixes: a path belongs to the longest prefix that ends where a segment
-//! ends.
+//! Finds the route of a path by prefix: a path belongs to the longest prefix that ends where a
+//! segment ends.
 
 use std::collections::HashMap;
 
-/// Prefixes with their routes' numbers.
+/// Prefixes with the numbers of their routes.
 ///
 /// Paths are compared in the form that [`super`] describes. `/json` matches `/json` and `/json/x`,
 /// not `/jsonx`; `/json/` matches `/json/` and `/json/x`, not `/json`; `/` matches all.
@@ -22,17 +22,17 @@ impl RouteTable {
         table
     }
 
-    /// Adds a prefix, unless there is a route that has it.
+    /// Adds a prefix, unless a route has it already.
     pub(crate) fn add(&mut self, prefix: &[u8], route: usize) {
         self.longest_bytes = self.longest_bytes.max(prefix.len());
         self.by_prefix.entry(prefix.into()).or_insert(route);
     }
 
-    /// The route of a path (without its query).
+    /// Finds the route of a path (without its query).
     pub(crate) fn find(&self, path: &[u8]) -> Option<usize> {
         let mut end = path.len();
         if end > self.longest_bytes {
-            // No prefix is longer, and one that is as long ends at most there.
+            // No prefix is longer, so a match ends at this length at the latest.
             end = self.longest_bytes;
             let ends_segment = path[end] == b'/' || end > 0 && path[end - 1] == b'/';
             if !ends_segment {
@@ -48,7 +48,7 @@ impl RouteTable {
     }
 }
 
-/// The nearest place before `end` where a segment ends: after a slash, or before one.
+/// The last position before `end` at which a segment ends: after a slash, or before one.
 fn last_boundary(path: &[u8], end: usize) -> Option<usize> {
     let slash = path[..end].iter().rposition(|&byte| byte == b'/')?;
     if slash + 1 < end {
@@ -58,7 +58,7 @@ fn last_boundary(path: &[u8], end: usize) -> Option<usize> {
     }
 }
 
-/// Takes a prefix off a path. What is left begins with `/`, or is empty when nothing is left.
+/// Removes a prefix from a path. The rest begins with `/` or is empty.
 pub(crate) fn strip<'a>(path: &'a str, prefix: &str) -> &'a str {
     path.get(prefix.trim_end_matches('/').len()..)
         .unwrap_or_default()

@@ -3,14 +3,14 @@
 use super::Words;
 use super::query::code;
 
-/// A byte that RFC 3986 has no place for in a path, or in a query.
+/// A byte that RFC 3986 does not allow in a path or in a query.
 const NOT_IN_PATH: u8 = 1;
 const NOT_IN_QUERY: u8 = 2;
-/// Two of these in a row are worth a second look: `//`, `/.`, `./`.
+/// Two of these in a row need a closer look: `//`, `/.`, `./`.
 const CUT: u8 = 4;
-/// So is one of these: `%` and `;`.
+/// Each of these needs a closer look too: `%` and `;`.
 const MARK: u8 = 8;
-/// The query begins.
+/// The beginning of the query.
 const QUERY: u8 = 16;
 
 static CLASSES: [u8; 256] = {
@@ -28,7 +28,7 @@ const fn class(byte: u8) -> u8 {
         b'/' | b'.' => CUT,
         b'%' | b';' => MARK,
         b'?' => QUERY,
-        // Not in RFC 3986 either, but in queries it is usual: `filter[name]=x`.
+        // Not in RFC 3986 either, but common in queries: `filter[name]=x`.
         b'[' | b']' => NOT_IN_PATH,
         _ if is_unreserved(byte) => 0,
         b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b'=' | b':' | b'@' => 0,
@@ -44,11 +44,11 @@ const fn is_unreserved(byte: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) path_bytes: usize,
-    /// The path is in its normal form, and all servers read it alike.
+    /// The path is in its normal form, and all servers read it in the same way.
     pub(super) is_plain: bool,
 }
 
-/// Looks over a path and its query once.
+/// Scans a path and its query once.
 pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
     let (mut found, mut pairs, mut before) = (0, 0, 0);
     let mut path_bytes = 0;
@@ -76,16 +76,16 @@ pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
     })
 }
 
-/// The form of a path that a strict route may take.
+/// The form of a path that a strict route may accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
-    /// The path equals its result of [`normalise`].
+    /// The path is already in its normal form.
     pub(super) is_normal: bool,
-    /// Others may read it as another path.
+    /// Other programs may read it as another path.
     pub(super) is_ambiguous: bool,
 }
 
-/// Looks into a path that is not plain: its form, or why no strict route takes it.
+/// Examines a path that is not plain: returns its form, or why no strict route accepts it.
 pub(super) fn judge(path: &str) -> Result<Form, Words> {
     let mut form = Form {
         is_normal: true,
@@ -107,7 +107,7 @@ pub(super) fn judge(path: &str) -> Result<Form, Words> {
 }
 
 fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
-    // Of the name, which ends where its parameters begin.
+    // Describes the name of the segment, which ends where its parameters begin.
     let (mut name_bytes, mut dots, mut is_name) = (0, 0, true);
     let mut last = 0;
     let mut at = 0;
@@ -144,23 +144,24 @@ fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
     if name_bytes == 0 && !segment.is_empty() {
         return Err("the target's path has a segment that begins with `;`; leave it out");
     }
-    // Some file systems leave these out.
+    // Some file systems drop these.
     form.is_ambiguous |= matches!(last, b'.' | b' ');
     Ok(())
 }
 
-/// Looks at a byte that is percent-encoded.
+/// Examines a percent-encoded byte.
 fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
     match byte {
         b'/' => Err("the target's path has an encoded slash; write `/`"),
         b'\\' => Err("the target's path has an encoded backslash; leave it out"),
         0..=0x1F | 0x7F => Err("the target's path has an encoded control character; leave it out"),
-        // A fragment, if it is decoded, and bytes with which overlong UTF-8 may hide ASCII.
+        // A `#` that begins a fragment when decoded, or bytes with which overlong UTF-8 may hide
+        // ASCII.
         b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => {
             form.is_ambiguous = true;
             Ok(())
         }
-        // Characters that paths also contain unencoded, with or without a meaning: other servers
+        // Characters that also occur unencoded in paths, with or without a meaning: other servers
         // may read `%3A` as a colon.
         _ => {
             let is_of_paths = CLASSES[usize::from(byte)] & NOT_IN_PATH == 0;
@@ -170,8 +171,8 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
     }
 }
 
-/// Writes the normal form of a path that [`judge`] found nothing wrong with: unreserved characters
-/// as they are, percent-encodings in upper case (RFC 3986 6.2.2).
+/// Writes the normal form of a path that [`judge`] accepted: unreserved characters unencoded,
+/// percent-encodings in upper case (RFC 3986 6.2.2).
 pub(super) fn normalise(path: &str, out: &mut String) {
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('%') {
@@ -189,7 +190,7 @@ pub(super) fn normalise(path: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Reports whether this can be the prefix of a strict route: a path in its normal form, which
+/// Reports whether this can be the prefix of a strict route: a path in the normal form that
 /// requests have.
 pub(crate) fn is_normal(path: &str) -> bool {
     let is_path = path.starts_with('/') && !path.contains('?') && look(path.as_bytes()).is_ok();
@@ -276,7 +277,7 @@ mod tests {
                 proptest::prop_assert_eq!(form.is_normal, normal == path);
                 let plain = |path: &str| {
                     let mut bytes = vec![0; path.len()];
-                    // As that takes `+` for a blank, which is in no path here.
+                    // That function decodes `+` as a space, but no path here contains one.
                     let length = crate::path::query::decode(path, &mut bytes).unwrap();
                     bytes.truncate(length);
                     bytes

@@ -9,7 +9,8 @@ use super::credential_store::CredentialStore;
 const CREDENTIALS_BYTES_MAX: usize = 1024;
 
 /// Returns the number of the consumer whose credentials a request carries. The credentials,
-/// `user:password`, are looked up like keys, so the duration of a look-up says nothing about them.
+/// `user:password`, are looked up like keys, so the duration of a look-up reveals nothing about
+/// them.
 pub(crate) fn consumer(value: &[u8], credentials: &CredentialStore) -> Option<u32> {
     let token = after_scheme(value, "basic")?;
     let mut decoded = [0_u8; CREDENTIALS_BYTES_MAX];
@@ -41,7 +42,7 @@ mod tests {
 
     #[test]
     fn credentials_are_those_of_a_consumer() {
-        // Of RFC 4648, by `printf alice:secret | base64`.
+        // Encoded as in RFC 4648 with `printf alice:secret | base64`.
         assert_eq!(found("Basic YWxpY2U6c2VjcmV0"), Some(0));
         assert_eq!(found("bAsIc  YWxpY2U6c2VjcmV0"), Some(0));
         assert_eq!(found("Basic Ym9iOnBhc3M6d29yZA=="), Some(1));

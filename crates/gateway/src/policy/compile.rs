@@ -1,4 +1,4 @@
-//! Policies of a configuration to chains for the loop.
+//! Compiles the policies of a configuration to chains for the loop.
 
 use std::sync::Arc;
 
@@ -17,9 +17,10 @@ use crate::soap::{Soap, Surroundings};
 /// Compiles chains; numbers the caches that each worker needs.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
-    /// The policies that each worker keeps a cache of verified tokens for, by its number.
+    /// The policies for which each worker keeps a cache of verified tokens, by the number of the
+    /// cache.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Only mistakes are reported: definitions, which take long, are not compiled.
+    /// Only mistakes are reported; definitions, whose compilation takes long, are not compiled.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
@@ -27,7 +28,7 @@ pub(crate) struct Compiler {
     pub(crate) collected_max: usize,
     /// The name of the current route.
     pub(crate) route: String,
-    /// Limits that are counted in Redis, by number, with their names there.
+    /// Limits that are counted in Redis, by number, with their names in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The prefix that the current route removes from the path.
     pub(crate) stripped: Option<String>,
@@ -36,8 +37,8 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// The chain of a route, or everything that is wrong with its policies, each with its place
-    /// below the list of policies.
+    /// Compiles the chain of a route. An error lists all mistakes in its policies, each with its
+    /// place below the list of policies.
     pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<ConfigError>> {
         let mut chain = Chain::default();
         let mut mistakes = Vec::new();
@@ -58,7 +59,7 @@ impl Compiler {
             mistakes.push(ConfigError::new(message, "use a stylesheet of `soap`"));
         }
         if chain.edits_responses() {
-            // A compressed response could not be edited.
+            // The gateway cannot edit a compressed response.
             chain.request_headers.remove("Accept-Encoding");
         }
         ConfigError::unless(mistakes, chain)
@@ -120,7 +121,7 @@ impl Compiler {
                 }
                 let contract = Arc::new(self.contract(policy)?);
                 if contract.are_responses {
-                    // A compressed response could not be checked.
+                    // The gateway cannot check a compressed response.
                     chain.request_headers.remove("Accept-Encoding");
                 }
                 chain.trust_bodies();
@@ -191,8 +192,8 @@ impl Compiler {
     }
 }
 
-/// Returns the size that requests of a route may unpack to: the limit of plain bodies, which
-/// compression must not evade.
+/// Returns the largest size that requests of a route may have after decompression: the limit of
+/// plain bodies, which compression must not circumvent.
 fn request_bytes(policies: &[Policy]) -> usize {
     let limits = policies.iter().filter_map(|policy| match policy {
         Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),
@@ -206,7 +207,7 @@ fn second(remedy: &str) -> Vec<ConfigError> {
     ConfigError::new("the route has another such policy", remedy).into()
 }
 
-/// The challenge of RFC 7617 section 2.1.
+/// The challenge of basic authentication (RFC 7617 section 2.1).
 fn basic_challenge(realm: &str) -> Result<String, Vec<ConfigError>> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if realm.bytes().all(is_plain) {

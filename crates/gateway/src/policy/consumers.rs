@@ -8,12 +8,12 @@ use crate::config::Consumer;
 /// The credentials and names of all consumers.
 #[derive(Debug)]
 pub(crate) struct Consumers {
-    /// By API key.
+    /// The consumers by API key.
     pub(crate) keys: CredentialStore,
-    /// By `name:password`.
+    /// The consumers by `name:password`.
     pub(crate) credentials: CredentialStore,
     numbers: HashMap<String, u32>,
-    /// By number.
+    /// The names by the number of the consumer.
     names: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl Consumers {
         &self.names
     }
 
-    /// The name of the consumer of that number.
+    /// The name of the consumer with that number.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)
     }

@@ -1,7 +1,7 @@
 //! The consumers by their secrets: API keys, or users with passwords.
 //!
 //! A secret is found by a keyed hash (SipHash with a secret of this process), so the duration of a
-//! look-up reveals nothing about the right secrets. A candidate of equal hash is then compared
+//! look-up reveals nothing about the right secrets. A candidate with the same hash is then compared
 //! without stopping at the first difference. The length of a secret is not kept secret.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 #[derive(Debug)]
 pub(crate) struct CredentialStore {
     secret: RandomState,
-    /// By keyed hash; several where hashes collide.
+    /// By keyed hash; several if hashes collide.
     by_hash: HashMap<u64, Vec<Key>>,
 }
 

@@ -1,4 +1,4 @@
-//! The policies of a route, prepared for the loop: an ordered chain that judges requests, and the
+//! The policies of a route, prepared for the loop: an ordered chain that checks requests, and the
 //! edits of messages that pass. A route without policies has empty chains and no cost. This module
 //! knows messages, but neither connections nor other routes.
 
@@ -34,7 +34,7 @@ pub(crate) struct Chain {
     pub(crate) response_headers: HeaderProgram,
     /// The header that names the consumer to the upstream.
     consumer_header: Option<String>,
-    /// Fields that policies go by.
+    /// Fields that policies rely on.
     trusted: Vec<String>,
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
@@ -59,16 +59,16 @@ enum Stage {
     RateLimit(RateLimiter),
     SizeLimit(u64),
     Openapi(Arc<Contract>),
-    /// By its number.
+    /// The number of the mock.
     Mock(usize),
 }
 
-/// A request, as far as its head is known.
+/// A request whose head is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
-    /// As the client sent it.
+    /// The head as the client sent it.
     pub(crate) head: &'a Head<'a>,
-    /// The path in the form that is passed on.
+    /// The path in the form in which it is passed on.
     pub(crate) path: &'a str,
     pub(crate) now_ns: u64,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Notes {
     pub(crate) standing: Option<Standing>,
     /// The largest body allowed, in bytes, if there is a limit.
     pub(crate) body_max: Option<u64>,
-    /// The operation that the rest of the request and its response are checked against.
+    /// The operation against which the rest of the request and its response are checked.
     pub(crate) operation: Option<Check>,
     /// The reason for a refusal, if it has a text.
     pub(crate) refusal: Option<Box<Refusal>>,
@@ -103,7 +103,7 @@ impl Chain {
         }
     }
 
-    /// Judges a request. Returns the response if a policy decides it, or none if no policy objects.
+    /// Checks a request. Returns the response if a policy decides it, or none if no policy objects.
     pub(crate) fn judge(
         &self,
         request: &Request<'_>,
@@ -116,7 +116,7 @@ impl Chain {
             .find_map(|stage| stage.judge(request, consumers, caches, notes))
     }
 
-    /// Returns the refusal of a request that the route edits but the gateway cannot: its head
+    /// Returns the refusal of a request that the route edits but the gateway cannot edit: its head
     /// contradicts itself, or its body is compressed.
     pub(crate) fn unreadable(&self, head: &Head<'_>) -> Option<Box<Refusal>> {
         if self.request_json.is_empty() || is_empty(head) {
@@ -146,12 +146,12 @@ impl Chain {
         &self.trusted
     }
 
-    /// Relies on that field from now on.
+    /// Adds that field to the fields that policies rely on.
     fn trust(&mut self, name: &str) {
         self.trusted.push(name.to_owned());
     }
 
-    /// Relies on the form of bodies from now on.
+    /// Adds the fields that describe the form of bodies to those that policies rely on.
     fn trust_bodies(&mut self) {
         self.trust("Content-Type");
         self.trust("Content-Encoding");
@@ -167,7 +167,7 @@ impl Chain {
         Some((name, consumers.name(notes.consumer?)?.as_bytes()))
     }
 
-    /// Reports whether a request must be whole before it is passed on.
+    /// Reports whether a request must be complete before it is passed on.
     pub(crate) fn collects(&self, head: &Head<'_>, notes: &Notes) -> bool {
         let contract = self.openapi.as_ref().zip(notes.operation);
         contract.is_some_and(|(contract, check)| contract.wants_body(check))
@@ -175,7 +175,7 @@ impl Chain {
             || !self.request_json.is_empty() && !is_empty(head) && form_of(head) == Form::Json
     }
 
-    /// Reports whether a response must be whole before it is passed on.
+    /// Reports whether a response must be complete before it is passed on.
     pub(crate) fn collects_response(&self, head: &Head<'_>) -> bool {
         match head.framing() {
             Framing::None => false,
@@ -194,7 +194,7 @@ impl Chain {
         self.edits_responses() || self.processes_responses()
     }
 
-    /// Reports whether some responses must be whole before they are forwarded.
+    /// Reports whether some responses must be complete before they are forwarded.
     pub(crate) fn may_collect_responses(&self) -> bool {
         self.replaces_responses()
             || self
@@ -207,7 +207,8 @@ impl Chain {
         !(self.response_json.is_empty() && self.response_xslt.is_empty())
     }
 
-    /// Reports whether responses go along a SOAP/XML chain, which knows gzip and no other coding.
+    /// Reports whether responses pass through a SOAP/XML chain, which supports gzip and no other
+    /// coding.
     pub(crate) fn processes_responses(&self) -> bool {
         self.soap.as_ref().is_some_and(Soap::has_response)
     }
@@ -279,7 +280,7 @@ impl Stage {
     }
 }
 
-/// Returns the value of a field that occurs once: of two credentials the upstream could use the
+/// Returns the value of a field that occurs once: of two credentials, the upstream could use the
 /// other one.
 fn only<'a>(head: &Head<'a>, name: &str) -> Option<&'a [u8]> {
     let mut fields = head.fields();

@@ -1,13 +1,13 @@
-//! Keys that come as parameters of a query.
+//! Keys in parameters of a query.
 
 use super::credential_store::CredentialStore;
 use crate::path::query::{decode, parameters, query_of};
 
-/// A longer value, as it is written, is no key.
+/// The largest length of a value as written; a longer value is no key.
 const VALUE_BYTES_MAX: usize = 1024;
 
-/// Returns the number of the consumer whose key the parameter of that name carries. Two keys are no
-/// key, because the upstream could use the other one.
+/// Returns the number of the consumer whose key is the value of the parameter with that name. Two
+/// keys count as none, because the upstream could use the other one.
 pub(crate) fn consumer(target: &str, name: &str, keys: &CredentialStore) -> Option<u32> {
     let mut buffer = [0_u8; VALUE_BYTES_MAX];
     let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));
@@ -19,7 +19,7 @@ pub(crate) fn consumer(target: &str, name: &str, keys: &CredentialStore) -> Opti
     keys.find(&buffer[..length])
 }
 
-/// Reports whether a name as it is written means this one.
+/// Reports whether a name as written, when decoded, equals this one.
 fn is_named(written: &str, name: &str) -> bool {
     if !written.contains(['%', '+']) {
         return written == name;
@@ -62,7 +62,7 @@ mod tests {
             "/a?api+key=Alpha",
             "/a?api+key=alpha1",
             "/a?apikey=alpha",
-            // Of several the upstream may take another.
+            // If there are several, the upstream may use another one.
             "/a?api+key=x&api+key=alpha",
             "/a?api+key=alpha&api+key=x",
             "/a?api+key=alpha&b&api%20key=alpha",

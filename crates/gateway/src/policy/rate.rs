@@ -1,10 +1,10 @@
-//! Rate limits: a token bucket per key, as the generic cell rate algorithm keeps it (ITU-T I.371,
-//! annex A).
+//! Rate limits: a token bucket per key, kept by the generic cell rate algorithm (ITU-T I.371, annex
+//! A).
 //!
-//! A bucket of `limit` tokens fills within `window`. All that is kept of it is when it will be full
-//! again: one number, changed by one compare-and-swap, for all workers together. A client gets
-//! `limit` requests at once, then one each `window / limit`; over any stretch of time t it gets at
-//! most `limit · (1 + t / window)`.
+//! A bucket of `limit` tokens fills within `window`. Only the time at which it will be full again
+//! is stored: one number, changed by one compare-and-swap, for all workers together. A client gets
+//! `limit` requests at once, then one every `window / limit`; over any period t it gets at most
+//! `limit · (1 + t / window)`.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -16,19 +16,22 @@ use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 use super::consumers::Consumers;
 use crate::message::Standing;
 
-/// Fractions of a nanosecond, so that a thousand million requests in any window are counted right
-/// to a few per cent, and a million to some millionths. u64 then lasts for nine years of uptime.
+/// Fractions of a nanosecond, so that the error is a few per cent at a thousand million requests in
+/// any window, and some millionths at a million. u64 then lasts for nine years of uptime.
 const FRACTIONS: u64 = 64;
-/// Parts that values of a header are spread over, each with a separate lock.
+/// The number of parts over which the values of a header are distributed, each with its own lock.
 const SHARDS: usize = 16;
-/// Values of a header that one part knows at a time. More share one bucket.
+/// The largest number of values of a header that one part keeps at a time. Further values share one
+/// bucket.
 const SHARD_KEYS_MAX: usize = 8192;
-/// Longer values of a header share the bucket of those that have none.
+/// The largest length of a header's value; longer values share the bucket of requests without the
+/// header.
 const KEY_BYTES_MAX: usize = 256;
-/// The interval at which a full part is searched for buckets that are full again, in [`FRACTIONS`].
+/// The interval at which a part without room is searched for buckets that are full again, in
+/// [`FRACTIONS`].
 const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 
-/// A policy `rate_limit`, ready. Its buckets are shared by all workers.
+/// A compiled policy `rate_limit`. Its buckets are shared by all workers.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     limit: u64,
@@ -37,11 +40,12 @@ pub(crate) struct RateLimiter {
     cost: u64,
     /// True if responses report the limit.
     pub(crate) has_headers: bool,
-    /// A reload that leaves the limit as it is leaves these to the next configuration.
+    /// If a reload does not change the limit, the next configuration continues to use these.
     buckets: Arc<Buckets>,
 }
 
-/// When each bucket will be full again, in fractions of a nanosecond of the monotonic clock.
+/// The time at which each bucket will be full again, in fractions of a nanosecond of the monotonic
+/// clock.
 #[derive(Debug)]
 enum Buckets {
     One(AtomicU64),
@@ -55,7 +59,7 @@ struct ByHeader {
     name: String,
     secret: RandomState,
     shards: [Mutex<Shard>; SHARDS],
-    /// The bucket of requests without that header, and of values beyond the bound.
+    /// The bucket of requests without the header, and of values beyond the bounds.
     others: AtomicU64,
 }
 
@@ -66,7 +70,7 @@ struct Shard {
 }
 
 impl RateLimiter {
-    /// `consumers` is how many there are.
+    /// `consumers` is the number of consumers.
     pub(crate) fn new(policy: &RateLimitPolicy, consumers: usize) -> Self {
         let window = policy.window.as_nanos().saturating_mul(FRACTIONS);
         let buckets = match (policy.per, &policy.header) {
@@ -90,9 +94,9 @@ impl RateLimiter {
         }
     }
 
-    /// Counts on where a limiter of the configuration before left off, if it is the same limit: the
-    /// same number in the same window, counted apart by the same. Consumers are known by their
-    /// names.
+    /// Continues the counts of a limiter of the previous configuration if it is the same limit: the
+    /// same number in the same window, counted separately by the same criterion. Consumers are
+    /// matched by their names.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
         if (self.limit, self.window) != (before.limit, before.window) {
             return;
@@ -116,7 +120,7 @@ impl RateLimiter {
         }
     }
 
-    /// The header whose values are counted apart.
+    /// The header whose values are counted separately.
     pub(crate) fn header(&self) -> Option<&str> {
         match &*self.buckets {
             Buckets::PerHeader(by_header) => Some(&by_header.name),
@@ -124,7 +128,7 @@ impl RateLimiter {
         }
     }
 
-    /// Counts a request of that consumer, with that value of the header.
+    /// Counts a request of that consumer with that value of the header.
     pub(crate) fn count(
         &self,
         consumer: Option<u32>,
@@ -153,7 +157,7 @@ impl RateLimiter {
         let mut full_at = bucket.load(Ordering::Relaxed);
         loop {
             let after = self.after(full_at, now)?;
-            // Relaxed: nothing else is published through it.
+            // Relaxed, because nothing else is published through it.
             match bucket.compare_exchange_weak(full_at, after, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return Ok(after),
@@ -181,8 +185,8 @@ impl RateLimiter {
         Ok(after)
     }
 
-    /// Returns when a bucket is full again after a token is taken from it; `Err` with the time
-    /// without that if it has no token.
+    /// Returns when a bucket is full again after a token is taken from it; if it has no token,
+    /// `Err` with the time at which it is full without that.
     fn after(&self, full_at: u64, now: u64) -> Result<u64, u64> {
         let after = full_at.max(now).saturating_add(self.cost);
         if after - now <= self.window.max(self.cost) {
@@ -208,7 +212,8 @@ impl RateLimiter {
 }
 
 impl Shard {
-    /// Reports whether another value may be kept; buckets that are full again need not be.
+    /// Reports whether another value may be kept, after buckets that are full again were dropped if
+    /// necessary.
     fn has_room(&mut self, now: u64) -> bool {
         if self.full_at.len() >= SHARD_KEYS_MAX && now >= self.swept_at.saturating_add(SWEEP_EACH) {
             self.swept_at = now;
@@ -277,7 +282,7 @@ mod tests {
         assert!(!allowed(&limiter, START + SECOND - 1));
         assert!(allowed(&limiter, START + SECOND));
         assert!(!allowed(&limiter, START + SECOND));
-        // A client that stays away finds a full bucket and not more.
+        // A client that has been absent finds a full bucket, but not more.
         let later = START + 1000 * SECOND;
         assert_eq!((0..20).filter(|_| allowed(&limiter, later)).count(), 10);
     }
@@ -321,7 +326,7 @@ mod tests {
             .filter(|number| count(&number.to_string(), START + 1))
             .count();
         assert!(known <= SHARDS * SHARD_KEYS_MAX);
-        // An hour later all that are kept are full again, and make room.
+        // An hour later all kept buckets are full again and make room.
         assert!(count("new", START + 3601 * SECOND));
     }
 
@@ -341,7 +346,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Against the bucket as it is usually written, in whole tokens of a window that divides.
+        /// Compares it with the usual formulation of a token bucket, in whole tokens of a window
+        /// that the limit divides.
         #[test]
         fn it_is_a_token_bucket(limit in 1_u64..20, steps in proptest::collection::vec(0_u64..5, 1..200)) {
             let policy = RateLimitPolicy {

@@ -18,30 +18,31 @@ use crate::openapi::ResponseCheck;
 use crate::policy::Notes;
 use crate::soap::{Parked, Passage};
 
-/// The time that a connection stays open after its last response, for the client to read it:
-/// closing at once could destroy it on the way (RFC 9112 9.6).
+/// The time for which a connection stays open after its last response, so that the client can read
+/// it: closing at once could destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// The fate of a connection.
+/// What happens to a connection after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Keep,
     Close,
-    /// Close so that the client sees that something was cut off.
+    /// Close in a way that shows the client that something was cut off.
     Abort,
 }
 
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) decoder: Decoder,
-    /// Received and not read yet.
+    /// Bytes received but not read yet.
     backlog: Vec<u8>,
-    /// Nothing of the connection was read yet, so it may speak another protocol.
+    /// Nothing has been received on the connection yet, so it may speak another protocol.
     is_unheard: bool,
     pub(crate) exchange: Exchange,
 }
 
-/// A connection without its decoder, because the decoder's events are borrowed while this changes.
+/// The state of a connection without its decoder, because the decoder's events are borrowed while
+/// this changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ClientRef,
@@ -51,8 +52,8 @@ pub(crate) struct Exchange {
     pub(crate) expects_continue: bool,
     /// The request's last byte has been read.
     pub(crate) is_request_done: bool,
-    /// Bytes of the request's body that were read for nothing, because the gateway will respond by
-    /// itself.
+    /// Bytes of the request's body that were read only to be discarded, because the gateway will
+    /// respond by itself.
     pub(crate) passed_over: u64,
     /// The response's head has been written.
     pub(crate) has_response: bool,
@@ -62,37 +63,37 @@ pub(crate) struct Exchange {
     /// The configuration of the current request.
     pub(crate) active: Rc<ActiveConfig>,
     pub(crate) route: Option<usize>,
-    /// When the head of the request was read, of the monotonic clock.
+    /// The time at which the head of the request was read, by the monotonic clock.
     pub(crate) begun_ns: u64,
     pub(crate) status: u16,
-    /// The number of the question about the request that waits for a reply of Redis.
+    /// The number of the question to Redis about the request, while its reply is pending.
     pub(crate) asking: Option<u64>,
-    /// The current message, while a helper of Saxon transforms it.
+    /// The current message, while a Saxon helper transforms it.
     pub(crate) parked: Option<Parked>,
-    /// The facts that policies learnt about the request.
+    /// The facts that policies have learnt about the request.
     pub(crate) notes: Notes,
-    /// The schema that the response's body is checked against.
+    /// The schema against which the response's body is checked.
     pub(crate) response_check: Option<ResponseCheck>,
     /// The form of the response's body, if it is collected.
     pub(crate) response_form: Form,
-    /// The upstream chosen, by the configuration's number.
+    /// The chosen upstream, by its number in the configuration.
     pub(crate) upstream: usize,
-    /// The target chosen, by the worker's number.
+    /// The chosen target, by the worker's number.
     pub(crate) target: usize,
-    /// Targets that could not be connected to for it.
+    /// The number of targets that could not be connected to for the request.
     pub(crate) failures: usize,
-    /// The request, where a policy wants it whole.
+    /// The request, if a policy needs it in full.
     pub(crate) collected: Collected,
-    /// The response, where a policy wants it whole.
+    /// The response, if a policy needs it in full.
     pub(crate) collected_response: Collected,
-    /// The state of SOAP/XML chains for both.
+    /// The state of the SOAP/XML chains for both messages.
     pub(crate) passage: Passage,
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
     /// The request waits because its connection holds too much for the client.
     pub(crate) is_crowded: bool,
-    /// When that began, and how long it has lasted before.
+    /// The time at which that began, and how long it had lasted before.
     crowded_since_ns: u64,
     pub(crate) crowded_ns: u64,
     is_paused: bool,
@@ -107,18 +108,18 @@ pub(crate) struct Exchange {
 pub(crate) enum Phase {
     /// Between requests, or inside a head.
     Idle,
-    /// The gateway will respond by itself when the request is whole.
+    /// The gateway will respond by itself when the request is complete.
     Local(Choice),
     /// The request is read to its end before it is passed on.
     Collecting,
     /// An upstream serves the request.
     Relaying,
-    /// The response is complete and the request is not: the rest of the request is read and
+    /// The response is complete but the request is not: the rest of the request is read and
     /// discarded.
     Draining,
     /// The last response is queued.
     Closing,
-    /// The last response is sent, FIN too.
+    /// The last response and FIN have been sent.
     Lingering,
 }
 
@@ -139,7 +140,8 @@ impl Client {
         self.is_unheard
     }
 
-    /// The first bytes of a connection; all of them are passed on once they identify the protocol.
+    /// Handles the first bytes of a connection; returns all of them once they identify the
+    /// protocol.
     pub(crate) fn hear(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.backlog.extend_from_slice(bytes);
         http2::Server::recognises(&self.backlog)?;
@@ -147,7 +149,7 @@ impl Client {
         Some(std::mem::take(&mut self.backlog))
     }
 
-    /// Bytes have come.
+    /// Handles received bytes.
     pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if matches!(self.exchange.phase, Phase::Closing | Phase::Lingering) {
             return Fate::Keep;
@@ -161,8 +163,8 @@ impl Client {
         self.settle(core)
     }
 
-    /// A head has arrived that is not read until it is known whether a body follows. The client has
-    /// a deadline for that.
+    /// Handles a head that is not read until it is known whether a body follows. The client has a
+    /// deadline for that.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;
@@ -184,7 +186,8 @@ impl Client {
         !self.backlog.is_empty() || self.decoder.has_end()
     }
 
-    /// The client will send no more: between requests that is the end, within one it has gone.
+    /// Handles the end of the client's bytes: between requests the connection ends; within a
+    /// request the client is gone.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.exchange.is_finished = true;
         match self.exchange.phase {
@@ -202,7 +205,7 @@ impl Client {
         self.settle(core)
     }
 
-    /// A deadline of this connection came out of the queue.
+    /// Handles a deadline of this connection.
     pub(crate) fn due<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         if !exchange
@@ -226,7 +229,7 @@ impl Client {
         self.settle(core)
     }
 
-    /// Reads requests; bytes that may not be read yet go to the backlog.
+    /// Reads requests; bytes that may not be read yet are added to the backlog.
     fn read<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) {
         let mut input = bytes;
         while self.exchange.may_read(core) {
@@ -234,7 +237,7 @@ impl Client {
                 Ok(Some(Event::Head(head))) => self.exchange.begin(&head, core),
                 Ok(Some(Event::Body(piece))) => self.exchange.pass_body(piece, core),
                 Ok(Some(Event::End)) => self.exchange.end_request(core),
-                // Only responses are informational.
+                // Requests are never informational.
                 Ok(Some(Event::Informational(_))) => {}
                 Ok(None) => break,
                 Err(error) => {
@@ -251,8 +254,8 @@ impl Client {
         }
     }
 
-    /// The gateway stops: the connection ends after the current request, or after one that is
-    /// already arriving.
+    /// Prepares the end of the connection because the gateway stops: it ends after the current
+    /// request, or after one that is already arriving.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         self.exchange.toward.keep_alive &= self.exchange.has_response;
         if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
@@ -282,7 +285,7 @@ impl Client {
         Fate::Keep
     }
 
-    /// Sends FIN and waits for that of the client; bytes that still arrive are discarded.
+    /// Sends FIN and waits for the FIN of the client; bytes that still arrive are discarded.
     fn linger<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.phase = Phase::Lingering;
@@ -295,7 +298,7 @@ impl Client {
         exchange.wait(LINGER_NS, core);
     }
 
-    /// Sets the deadline for the next bytes from the client, if any are due.
+    /// Sets the deadline for the next bytes from the client, if any are expected.
     fn rearm<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         let limits = core.limits;
@@ -309,7 +312,7 @@ impl Client {
             Phase::Idle if exchange.is_in_head && was_in_head => return,
             Phase::Idle if exchange.is_in_head => limits.request_head_ns,
             Phase::Idle => core.idle_ns(),
-            // Each piece has its time, and all of them together have theirs.
+            // Each piece has a time limit, and so do all pieces together.
             _ if owes_body => {
                 let end_ns = exchange.begun_ns + exchange.crowded_ns + limits.request_body_ns;
                 limits
@@ -387,7 +390,7 @@ impl Exchange {
         let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
         match self.phase {
             Phase::Idle | Phase::Draining => has_room,
-            // A request that is whole may wait for Redis or a helper, and the next one for it.
+            // A complete request may wait for Redis or a helper, and the next request for it.
             Phase::Local(_) => has_room && !self.is_request_done && !self.is_crowded,
             Phase::Collecting => has_room && !self.is_request_done && !self.is_crowded,
             Phase::Relaying => {
@@ -419,7 +422,7 @@ impl Exchange {
         }
     }
 
-    /// The client has taken enough for the upstream to be read on.
+    /// The client has read enough for reading from the upstream to continue.
     pub(crate) fn relieve<I: Io>(&mut self, core: &mut Core<I>) {
         if self.outbox.pending_bytes() < PENDING_BYTES_LOW
             && !self.is_crowded
@@ -443,29 +446,29 @@ impl Exchange {
         self.is_crowded || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
 
-    /// Reports whether a body is being kept until it is whole.
+    /// Reports whether a body is being collected.
     pub(crate) fn keeps(&self) -> bool {
         self.phase == Phase::Collecting || self.collected_response.is_begun()
     }
 
-    /// Reports whether the response has not begun and may have to be kept until it is whole.
+    /// Reports whether the response has not begun and may have to be collected.
     pub(crate) fn may_keep_response(&self) -> bool {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         !self.has_response && route.is_some_and(|route| route.chain.may_collect_responses())
     }
 
-    /// Bytes of the bodies that are kept.
+    /// The number of bytes of the bodies that are being collected.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.collected.body().len() + self.collected_response.body().len()
     }
 
-    /// No request is awaited here now.
+    /// Resets the state, because no request is expected now.
     pub(crate) fn rest(&mut self) {
         self.deadline.clear();
         self.is_crowded = false;
     }
 
-    /// Responds to a request that is whole and whose response had to wait.
+    /// Responds to a complete request whose response had to wait.
     pub(crate) fn response_late<I: Io>(&mut self, core: &mut Core<I>) {
         if let Phase::Local(choice) = self.phase
             && self.is_request_done
@@ -482,7 +485,7 @@ impl Exchange {
             .expired(core.polled_ns, self.id, &mut core.timers);
     }
 
-    /// Queues a response of the gateway's own.
+    /// Queues one of the gateway's own responses.
     pub(crate) fn response<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
         let active = Rc::clone(&self.active);
         let metrics = match (choice, &active.compiled.metrics) {
@@ -512,8 +515,8 @@ impl Exchange {
         self.refuse_for(core, status, None);
     }
 
-    /// Does the same if the client broke the protocol or one of its limits; the response says
-    /// which.
+    /// Does the same if the client broke the protocol or exceeded one of its limits; the response
+    /// says which.
     fn refuse_broken<I: Io>(&mut self, core: &mut Core<I>, error: ProtocolError) {
         let status = error.response_status();
         let why = Refusal::new(status, format!("the request is refused: {error}"));
@@ -522,7 +525,7 @@ impl Exchange {
 
     fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
         if self.has_response && self.phase != Phase::Idle {
-            // Half a response has been sent, so no error can be reported any more.
+            // Part of a response has been sent, so no error can be reported any more.
             self.phase = Phase::Closing;
             return;
         }
@@ -532,8 +535,8 @@ impl Exchange {
             self.crowded_ns = 0;
             self.notes = Notes::default();
             self.is_request_done = false;
-            // Nothing is known of the request that was refused, least of all from the one before
-            // it.
+            // Nothing is known about the refused request, and what is known about the previous one
+            // does not apply.
             self.toward = Toward::default();
             self.log.begin("-", "-", core.now_ns);
         }
@@ -542,7 +545,7 @@ impl Exchange {
         self.response(core, Choice::Error(status));
     }
 
-    /// The response is queued whole.
+    /// Handles a response that is queued completely.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.responses += 1;
         core.faults.responded(self.status);
@@ -559,7 +562,7 @@ impl Exchange {
         self.origin = None;
         self.asking = None;
         self.parked = None;
-        // A client that still waits for 100 Continue will never send its body.
+        // A client that still waits for 100 Continue will never send the body.
         let can_go_on = self.is_request_done || !self.expects_continue;
         self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {
             (false, _) => Phase::Closing,

@@ -2,9 +2,9 @@
 //!
 //! It accepts no more connections. Pending requests are finished, and responses whose heads are not
 //! sent yet announce the end of the connection. An idle connection is kept for a moment, because
-//! its next request may be on its way; that request is served too. HTTP/2 announces both with
-//! GOAWAY (RFC 9113 6.8): first that the end comes, and, once no request is pending, which requests
-//! were accepted.
+//! its next request may be in transit; that request is served too. HTTP/2 announces both with
+//! GOAWAY (RFC 9113 6.8): first that the end is near, and, once no request is pending, which
+//! requests were accepted.
 
 use std::io;
 
@@ -15,16 +15,16 @@ use super::clients::ClientConnection;
 use super::exchange::Core;
 use super::worker::Worker;
 
-/// The time that a request may take to arrive if the client sent it before it knew of the end.
+/// The time that a request may take to arrive if the client sent it before it knew of the stop.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {
-    /// Reports whether the gateway stops.
+    /// Reports whether the gateway is stopping.
     pub(crate) fn is_draining(&self) -> bool {
         self.drain_until_ns.is_some()
     }
 
-    /// Returns the time that the gateway waits for a client's next request.
+    /// Returns the time for which the gateway waits for a client's next request.
     pub(crate) fn idle_ns(&self) -> u64 {
         match self.drain_until_ns {
             Some(_) => self.limits.client_idle_ns.min(ON_ITS_WAY_NS),
@@ -34,7 +34,7 @@ impl<I: Io> Core<I> {
 }
 
 impl<I: Io> Worker<I> {
-    /// Once a round while the gateway stops: whether nothing is left to do, or no time.
+    /// Called once per round while the gateway stops; reports whether no work or no time is left.
     pub(crate) fn is_drained(
         &mut self,
         listeners: &[ListenerId],
@@ -63,8 +63,8 @@ impl<I: Io> Worker<I> {
         Ok(())
     }
 
-    /// Resets the remaining connections, so that no client mistakes half a response for a whole
-    /// one.
+    /// Resets the remaining connections, so that no client mistakes a partial response for a
+    /// complete one.
     fn break_off(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
         let left: Vec<ConnId> = self.clients.iter_mut().map(|(id, _)| id).collect();
         for id in left {

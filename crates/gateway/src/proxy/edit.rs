@@ -12,9 +12,9 @@ use crate::soap::{Fault, NotTransformed};
 
 /// The reason why a collected message is refused.
 pub(crate) enum Refused {
-    /// It is not the JSON it says it is.
+    /// It is not JSON although its head says so.
     NotJson,
-    /// A stylesheet makes nothing of it.
+    /// A stylesheet could not transform it.
     NotTransformed,
     /// It violates its OpenAPI document.
     Contract(Box<Refusal>),
@@ -50,14 +50,14 @@ impl From<Box<Refusal>> for Refused {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Edited {
-    /// The message may be passed on.
+    /// The policies are done, and the message may be passed on.
     Done,
-    /// A helper of Saxon's has it.
+    /// A Saxon helper is processing the message.
     Parked,
 }
 
 impl Exchange {
-    /// Applies the policies of a request to it once it is whole.
+    /// Applies the policies of a request to it once it is complete.
     pub(crate) fn edit_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -70,7 +70,7 @@ impl Exchange {
         Ok(self.process_request(None, core)?)
     }
 
-    /// Applies the policies to a response once it is whole.
+    /// Applies the policies to a response once it is complete.
     pub(crate) fn edit_response<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -92,14 +92,14 @@ impl Exchange {
         Ok(self.process_response(None, core)?)
     }
 
-    /// Puts the fault of a chain into the queue.
+    /// Queues the fault of a chain.
     pub(crate) fn write_fault(&mut self, fault: &Fault) {
         let local = Local::error(fault.status).with_standing(self.notes.standing);
         self.write_response(in_words_of(local, fault));
     }
 }
 
-/// The same as the text of a fault.
+/// The same response with the text of a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
     local.with_body(fault.content_type, &fault.body)
 }

@@ -1,4 +1,5 @@
-//! A request on its way: from its head to an upstream's connection, or to a response of our own.
+//! A request in flight: from its head to an upstream's connection, or to one of the gateway's own
+//! responses.
 
 use std::io;
 use std::rc::Rc;
@@ -23,36 +24,37 @@ use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::soap::Line;
 
-/// Beyond this much output of one connection, its sources are not read further.
+/// If more bytes of output than this are pending on one connection, its sources are not read
+/// further.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// Below this it is read again.
+/// With fewer pending bytes than this, they are read again.
 pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 
 /// The state that all connections of a worker share.
 pub(crate) struct Core<I> {
     pub(crate) io: I,
-    /// Its number.
+    /// The number of the worker.
     pub(crate) worker: usize,
     pub(crate) current: Current,
     /// Connections to targets.
     pub(crate) origins: ConnMap<Origin>,
     /// Connections to Redis.
     pub(crate) links: Vec<Link>,
-    /// Lines to helpers of Saxon's.
+    /// Lines to Saxon helpers.
     pub(crate) lines: Vec<Line>,
-    /// Memory for a key of Redis.
+    /// Buffer for a Redis key.
     pub(crate) redis_key: Vec<u8>,
-    /// Memory for the normal form of a path.
+    /// Buffer for the normal form of a path.
     pub(crate) path: String,
     /// The configured faults.
     pub(crate) faults: Injector,
-    /// Takes messages for the operator.
+    /// Receives messages for the operator.
     pub(crate) notices: Notices,
-    /// Requests that wait for Redis.
+    /// The number of requests that have waited for Redis.
     pub(crate) asked: u64,
     pub(crate) limits: Limits,
-    /// The end of the time for requests under way, if the gateway stops.
+    /// The end of the time for requests in flight, if the gateway is stopping.
     pub(crate) drain_until_ns: Option<u64>,
     pub(crate) timers: Timers<ClientRef>,
     pub(crate) log: AccessLog,
@@ -71,28 +73,28 @@ impl<I: Io> Core<I> {
         self.now_ns = self.io.now_ns();
     }
 
-    /// Stops reading from a connection until [`Self::resume`]. A stream is only read when it asks.
+    /// Stops reading from a connection until [`Self::resume`]. A stream is read only when it asks.
     pub(crate) fn pause(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.pause(client_ref.conn);
         }
     }
 
-    /// Reads on.
+    /// Resumes reading.
     pub(crate) fn resume(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.resume(client_ref.conn);
         }
     }
 
-    /// Says that nothing follows. A stream says so with its last frame.
+    /// Announces that nothing follows. A stream announces it with its last frame.
     pub(crate) fn shutdown(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.shutdown(client_ref.conn);
         }
     }
 
-    /// A connection to a target: an idle one, or else a new one.
+    /// Returns a connection to a target: an idle one if possible, otherwise a new one.
     pub(crate) fn origin_for(&mut self, target: usize, waits: Waits) -> io::Result<ConnId> {
         if let Some(id) = self.current.pools.take(target)
             && let Some(origin) = self.origins.get_mut(id)
@@ -118,7 +120,7 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
-    /// Takes a connection back that has not sent anything of its request.
+    /// Takes back a connection on which nothing of its request was sent.
     pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
@@ -135,7 +137,7 @@ impl<I: Io> Core<I> {
         self.cancel(Some(id));
     }
 
-    /// Closes the connection of a request that no client waits for any more.
+    /// Closes the connection of a request for which no client waits any more.
     pub(crate) fn cancel(&mut self, id: Option<ConnId>) {
         if let Some(id) = id
             && self.origins.remove(id).is_some()
@@ -146,7 +148,7 @@ impl<I: Io> Core<I> {
 }
 
 impl Exchange {
-    /// A head was read: chooses the route, applies its policies, sends it on.
+    /// Handles a head: chooses the route, applies its policies, and sends the request on.
     pub(crate) fn begin<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) {
         self.toward = Toward {
             is_head: head.method() == "HEAD",
@@ -171,7 +173,7 @@ impl Exchange {
         self.is_crowded = false;
         let choice = self.choose(head, core);
         match choice {
-            // Sent on, or collected first.
+            // The request was sent on, or is collected first.
             None => {}
             // The client waits for a response before it sends the body, or the body is too long to
             // read and discard.
@@ -183,7 +185,7 @@ impl Exchange {
         }
     }
 
-    /// A response by the gateway itself; nothing if the request was forwarded.
+    /// Returns the gateway's own response, or none if the request was forwarded.
     fn choose<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) -> Option<Choice> {
         let active = Rc::clone(&self.active);
         let mut memory = std::mem::take(&mut core.path);
@@ -209,7 +211,7 @@ impl Exchange {
         choice
     }
 
-    /// Sends a request on, unless a policy of its route is against it.
+    /// Sends a request on, unless a policy of its route objects.
     fn pass_on<I: Io>(
         &mut self,
         route: usize,
@@ -227,7 +229,7 @@ impl Exchange {
         })
     }
 
-    /// The policies of a route: a response, or nothing against the request.
+    /// Applies the policies of a route: returns a response, or none if no policy objects.
     fn judge<I: Io>(
         &mut self,
         route: usize,
@@ -269,8 +271,8 @@ impl Exchange {
         self.count(limit, head, core).or(choice)
     }
 
-    /// Writes the head to a connection of the route's upstream; or, where a policy wants the
-    /// request whole, keeps it until then.
+    /// Writes the head to a connection of the route's upstream or, if a policy needs the whole
+    /// request, keeps it until then.
     fn send_on<I: Io>(
         &mut self,
         route: usize,
@@ -333,7 +335,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// A connection to the target chosen, at work for this client.
+    /// Assigns a connection to the chosen target to this client.
     fn take_origin<I: Io>(&mut self, core: &mut Core<I>) -> io::Result<ConnId> {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
@@ -354,7 +356,7 @@ impl Exchange {
         origin.hold.begin(delay_ns, now_ns, id, faults);
     }
 
-    /// Puts a response of the gateway's own into the queue.
+    /// Queues one of the gateway's own responses.
     pub(crate) fn write_response(&mut self, local: Local<'_>) {
         write_local(self.outbox.queue(), local, self.toward);
         self.has_response = true;
@@ -369,7 +371,7 @@ impl Exchange {
         }
     }
 
-    /// A piece of the request's body was read.
+    /// Handles a piece of the request's body.
     pub(crate) fn pass_body<I: Io>(&mut self, piece: &[u8], core: &mut Core<I>) {
         if let Some(left) = &mut self.notes.body_max {
             match left.checked_sub(piece.len() as u64) {
@@ -398,7 +400,7 @@ impl Exchange {
         }
     }
 
-    /// Refuses the rest of a body, whether the gateway or the upstream has its beginning.
+    /// Refuses the rest of a body, whether the gateway or the upstream has the beginning.
     fn refuse_body<I: Io>(&mut self, status: u16, core: &mut Core<I>) {
         self.notes.body_max = None;
         let is_awaited = matches!(
@@ -411,7 +413,7 @@ impl Exchange {
         }
     }
 
-    /// The request is whole.
+    /// Handles the end of the request.
     pub(crate) fn end_request<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
@@ -436,7 +438,7 @@ impl Exchange {
         }
     }
 
-    /// Edits a whole request and sends it to its target.
+    /// Edits a complete request and sends it to its target.
     pub(crate) fn send_collected<I: Io>(&mut self, core: &mut Core<I>) {
         let edited = self.edit_request(core);
         self.send_edited(edited, core);
@@ -482,14 +484,14 @@ impl Exchange {
     }
 }
 
-/// A body beyond this is not read only to keep the connection.
+/// A longer body is not read just to keep the connection.
 const READ_FOR_NOTHING_BYTES: u64 = 1 << 20;
 
 fn is_long(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::Length(length) if length > READ_FOR_NOTHING_BYTES)
 }
 
-/// Reports whether a request is idempotent (RFC 9110 9.2.2) and has no body after its head.
+/// Reports whether a request is idempotent (RFC 9110 9.2.2) and has no body.
 fn may_repeat(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::None | Framing::Length(0))
         && matches!(

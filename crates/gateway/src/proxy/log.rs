@@ -1,4 +1,4 @@
-//! The access log: a line per request to standard output, written every half second or when the
+//! The access log: one line per request to standard output, written every half second or when the
 //! buffer is half full. If its reader stops reading, the worker blocks.
 
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::io::Write;
 const BUFFER_BYTES: usize = 64 * 1024;
 const FLUSH_NS: u64 = 500_000_000;
 
-/// The log of one worker; without a buffer if it is off.
+/// The log of one worker; it has no buffer if logging is off.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
     buffer: Option<Vec<u8>>,
@@ -70,7 +70,7 @@ impl AccessLog {
         }
     }
 
-    /// Called once a round.
+    /// Called once per round.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         if self.is_on() && now_ns.saturating_sub(self.flushed_ns) > FLUSH_NS {
             self.flush(now_ns);

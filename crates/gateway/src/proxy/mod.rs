@@ -1,7 +1,7 @@
-//! The connections: one loop for each worker, clients on one side, targets on the other, and one
+//! The connections: one loop per worker, with clients on one side, targets on the other, and one
 //! exchange between them for each request. Its files depend on each other, because an event on one
-//! side ends in an action on the other: a client's head opens a connection to a target, a target's
-//! response resumes the reading of the client, and either waits for Redis or for a helper. They
+//! side leads to an action on the other: a client's head opens a connection to a target, a target's
+//! response resumes reading from the client, and either may wait for Redis or for a helper. They
 //! share the worker's core.
 //!
 //! The compiled configuration and its policies decide which requests are allowed; this module

@@ -10,21 +10,21 @@ use crate::client_ref::ClientRef;
 use crate::compiled::Waits;
 use crate::faults::Hold;
 
-/// A connection to a target, idle in the pool or at work for a client.
+/// A connection to a target, idle in the pool or in use for a client.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) id: ConnId,
-    /// Its target's number.
+    /// The number of its target.
     pub(crate) target: usize,
     pub(crate) decoder: Decoder,
-    /// The bytes for the target, sent as they are or through TLS.
+    /// The bytes for the target, sent unchanged or through TLS.
     pub(crate) outbox: Outbox,
     tls: Option<Box<Tls>>,
-    /// The client whose request it serves; none while idle.
+    /// The client whose request it serves; none while it is idle.
     pub(crate) client: Option<ClientRef>,
-    /// The time that the target has for the current request.
+    /// The time limits of the target for the current request.
     pub(crate) waits: Waits,
-    /// It can carry a request: connected, and with its handshake done.
+    /// It can carry a request: it is connected and the handshake is complete.
     pub(crate) is_connected: bool,
     /// It served a request before this one, so the target may have closed it meanwhile.
     pub(crate) is_reused: bool,
@@ -39,24 +39,24 @@ pub(crate) struct Origin {
     pub(crate) replay: Vec<u8>,
 }
 
-/// The TLS of a connection, begun when that is established.
+/// The TLS state of a connection, created when the connection is established.
 #[derive(Debug)]
 struct Tls {
     session: Session,
-    /// Encrypted bytes.
+    /// Encrypted bytes to be sent.
     wire: Outbox,
-    /// The plain text of one receive.
+    /// Buffer for the plain text of one receive.
     plain: Vec<u8>,
 }
 
 /// The result of a receive over TLS.
 #[derive(Debug, Default)]
 pub(crate) struct Unsealed {
-    /// The plain text. The caller gives it back for its memory.
+    /// The plain text. The caller returns the vector so that its memory is reused.
     pub(crate) plain: Vec<u8>,
-    /// The handshake is done now.
+    /// True if the handshake is now complete.
     pub(crate) is_ready: bool,
-    /// The target sends no more.
+    /// True if the target sends no more.
     pub(crate) is_end: bool,
 }
 
@@ -82,7 +82,7 @@ impl Origin {
         }
     }
 
-    /// Begins the handshake on a connection that is established.
+    /// Begins the handshake on a connection that has been established.
     pub(crate) fn shake_hands<I: Io>(
         &mut self,
         context: &ClientContext,
@@ -117,7 +117,7 @@ impl Origin {
         plain.clear();
         let heard = |said: &[u8]| plain.extend_from_slice(said);
         let taken = tls.session.receive(bytes, tls.wire.queue(), heard);
-        // Also after an error, because an alert then informs the target.
+        // Also after an error, because then an alert informs the target.
         tls.wire.flush(io, self.id, false);
         taken?;
         let is_ready = !self.is_connected && !tls.session.is_handshaking();
@@ -128,7 +128,7 @@ impl Origin {
         })
     }
 
-    /// Gives the memory of [`Unsealed`] back.
+    /// Takes back the memory of [`Unsealed`].
     pub(crate) fn keep(&mut self, plain: Vec<u8>) {
         /// Memory that grew beyond this for one receive is not kept.
         const KEEP_BYTES: usize = 256 * 1024;
@@ -139,7 +139,7 @@ impl Origin {
         }
     }
 
-    /// Reports whether the target itself ended the connection: over TLS anyone on the path could
+    /// Reports whether the target itself ended the connection: over TLS, anyone on the path could
     /// cut it off.
     pub(crate) fn may_end(&self) -> bool {
         let tls = self.tls.as_ref();
@@ -176,20 +176,20 @@ impl Origin {
         self.flush(io);
     }
 
-    /// Bytes that the kernel has not taken yet.
+    /// The number of bytes that the kernel has not accepted yet.
     pub(crate) fn pending_bytes(&self) -> usize {
         let sealed = self.tls.as_ref().map_or(0, |tls| tls.wire.pending_bytes());
         self.outbox.pending_bytes() + sealed
     }
 
-    /// Gives the target its full time for the next sign of life, from now on.
+    /// Gives the target its full time for the next sign of life, starting now.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         let due_ns = now_ns + self.waits.upstream_ns;
         self.deadline.set(due_ns, self.id.into(), timers);
     }
 
-    /// Reports whether it has taken all it was given of a request that is still coming: then it is
-    /// the client whose time runs.
+    /// Reports whether it has sent everything that it got of a request that is still arriving: then
+    /// the client's deadline applies, not the target's.
     pub(crate) fn owes_nothing(&self, clients: &mut Clients) -> bool {
         let exchange = self.client.and_then(|id| exchange_mut(clients, id));
         self.is_connected

@@ -1,5 +1,4 @@
-//! Counting in Redis: requests that wait for it, or counts that are exchanged with it from time to
-//! time.
+//! Counting in Redis: requests that wait for it, or counts that are exchanged with it periodically.
 //!
 //! The worker's own loop serves one connection to Redis, which is opened when it is first needed.
 //! The first request of a window begins the window (INCRBY, then PEXPIRE with NX, which needs Redis
@@ -20,7 +19,7 @@ use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     Known(Standing),
-    /// Redis cannot be had.
+    /// Redis is unavailable.
     Unknown(WithoutRedis),
 }
 
@@ -75,7 +74,7 @@ impl Exchange {
         }
     }
 
-    /// Redis has replied about a waiting request.
+    /// Handles the reply of Redis about a waiting request.
     fn counted<I: Io>(&mut self, serial: u64, verdict: Verdict, core: &mut Core<I>) {
         if self.asking != Some(serial) {
             return;
@@ -88,7 +87,7 @@ impl Exchange {
             return self.response(core, choice);
         }
         match self.phase {
-            // Else it follows as soon as there is room.
+            // Otherwise the response follows as soon as there is room.
             Phase::Local(choice) if self.is_request_done && !self.is_crowded => {
                 self.response(core, choice);
             }
@@ -98,7 +97,7 @@ impl Exchange {
         if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.is_gated = false;
             origin.flush(&mut core.io);
-            // Its time begins with the request, not with the wait for Redis.
+            // The target's time starts with the request, not with the wait for Redis.
             if origin.is_connected && !origin.is_paused {
                 origin.expect_life(core.now_ns, &mut core.timers);
             }
@@ -107,7 +106,7 @@ impl Exchange {
 }
 
 impl<I: Io> Core<I> {
-    /// The number of the link to a limit's Redis.
+    /// Returns the number of the link to a limit's Redis.
     fn link(&mut self, limit: &RedisLimit) -> usize {
         let known = self
             .links
@@ -124,8 +123,8 @@ impl<I: Io> Core<I> {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
         if self.links[at].is_gone() {
-            // The next counts that are sent show whether Redis is back; others may have found it
-            // gone.
+            // The next counts that are sent show whether Redis is available again; others may have
+            // found it unavailable.
             if !counts.has_news() {
                 counts.count(limit, key, self.now_ns);
             }
@@ -134,7 +133,7 @@ impl<I: Io> Core<I> {
         Verdict::Known(counts.count(limit, key, self.now_ns))
     }
 
-    /// Once a round: sends Redis the counts of requests that did not wait.
+    /// Called once per round: sends Redis the counts of requests that did not wait.
     pub(crate) fn tell_redis(&mut self) {
         if self.current.active.compiled.tellers.is_empty() {
             return;
@@ -168,14 +167,14 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// The link that a connection belongs to.
+    /// Returns the link to which a connection belongs.
     pub(crate) fn link_of(&self, conn: ConnId) -> Option<usize> {
         self.links.iter().position(|link| link.owns(conn))
     }
 }
 
 impl<I: Io> Worker<I> {
-    /// Something happened to a link.
+    /// Handles an event of a link.
     pub(crate) fn handle_link(&mut self, at: usize, event: Event) {
         let (links, mut base) = links_of(&mut self.core);
         let link = &mut links[at];
@@ -207,7 +206,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A deadline of a link came out of the queue.
+    /// Handles a deadline of a link.
     pub(crate) fn link_due(&mut self, at: usize) {
         let (links, mut base) = links_of(&mut self.core);
         if links[at].is_due(&mut base) {
@@ -216,7 +215,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// No reply will come to the questions of a link.
+    /// Handles the loss of a link: its questions get no replies.
     fn link_broke(&mut self, at: usize) {
         if let Some(words) = self.core.links[at].take_trouble() {
             (self.core.notices)(&words);
@@ -233,7 +232,7 @@ impl<I: Io> Worker<I> {
             Asker::Greeting => {}
             Asker::Counts(key, amount) => {
                 let now_ns = self.core.now_ns;
-                // A reload may have taken it away.
+                // A reload may have removed the limit.
                 let Some(counts) = self.core.current.counts.get_mut(limit) else {
                     return;
                 };

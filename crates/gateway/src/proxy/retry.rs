@@ -1,4 +1,4 @@
-//! Retries a request whose connection to a target broke, if that is harmless.
+//! Retries a request whose connection to a target failed, if that is harmless.
 
 use gatebench_net::Io;
 
@@ -7,12 +7,11 @@ use super::exchange::Core;
 use super::origin::Origin;
 use crate::message::Choice;
 
-/// Targets that one request is tried at.
+/// The largest number of targets that are tried for one request.
 const ATTEMPTS_MAX: usize = 8;
 
 impl Exchange {
-    /// Sends a request again, over a connection that is opened for it; reports whether that could
-    /// be begun.
+    /// Sends a request again over a new connection; reports whether the attempt could be started.
     pub(crate) fn try_again<I: Io>(
         &mut self,
         failed: &Origin,
@@ -23,8 +22,7 @@ impl Exchange {
             return self.try_another(failed, core);
         }
         if failed.is_gated && self.failures < ATTEMPTS_MAX {
-            // A kept connection that closed while the request waited for Redis: nothing of it was
-            // sent.
+            // A kept connection closed while the request waited for Redis: nothing of it was sent.
             self.failures += 1;
             let begun = failed.outbox.queued();
             return self.begin_again(failed, failed.target, begun, core);

@@ -1,12 +1,12 @@
-//! Messages that helpers of Saxon's transform.
+//! Messages that Saxon helpers transform.
 //!
 //! A message waits in its exchange while the worker serves others. The orders of one round are sent
 //! together, and so are the responses that a helper finishes within four milliseconds. A worker
-//! with helpers waits for its turn, because they may use its core. Each of them thus processes many
-//! messages in a row and finds the core's caches as it left them.
+//! with helpers does not preempt them, because they may use its core. Each of them thus processes
+//! many messages in a row without losing the contents of the core's caches.
 //!
-//! A helper that ends costs the message that it was at. The others that were ordered from it are
-//! ordered from another one.
+//! If a helper ends, the message that it was processing fails. Its other orders are given to
+//! another helper.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use super::exchange::Core;
 use super::worker::Worker;
 use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 
-/// Helpers that may end while they have a message, whichever they were at.
+/// The number of helpers that may end while they have a message, whichever message they were
+/// processing.
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {
@@ -43,7 +44,7 @@ impl Exchange {
         None
     }
 
-    /// A helper has finished the work for a message.
+    /// Handles the result of a helper for a message.
     fn transformed<I: Io>(&mut self, number: u64, made: Made, core: &mut Core<I>) {
         let Some(parked) = self.parked.take_if(|parked| parked.number == number) else {
             return;
@@ -85,10 +86,10 @@ impl<I: Io> Core<I> {
         Ok(())
     }
 
-    /// Gives helpers time to work, if there are any. If the worker took the core from them for
-    /// every received byte, they would restart with cold caches each time.
+    /// Gives helpers time to work, if there are any. If the worker preempted them for every
+    /// received byte, they would restart with cold caches each time.
     fn mind_helpers(&self) {
-        // Where the kernel refuses, all is well but slower.
+        // If the kernel refuses this, everything still works, but more slowly.
         let _ = preempt_on_wakeup(self.lines.is_empty());
     }
 
@@ -99,14 +100,14 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// The line that a connection is.
+    /// Returns the line to which a connection belongs.
     pub(crate) fn line_of(&self, conn: ConnId) -> Option<usize> {
         self.lines.iter().position(|line| line.conn == conn)
     }
 }
 
 impl<I: Io> Worker<I> {
-    /// Something happened to a line.
+    /// Handles an event of a line.
     pub(crate) fn handle_line(&mut self, at: usize, event: Event) {
         let Core {
             io,
@@ -135,7 +136,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A deadline of a line came out of the queue.
+    /// Handles a deadline of a line.
     pub(crate) fn line_due(&mut self, at: usize) {
         let Core {
             timers,
@@ -148,8 +149,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A helper has ended, or does not respond any more: the message that it was at has its error,
-    /// and the others are ordered again.
+    /// Handles a helper that has ended or no longer responds: the message that it was processing
+    /// gets an error, and the others are ordered again.
     fn line_broke(&mut self, at: usize) {
         let line = self.core.lines.swap_remove(at);
         self.core.mind_helpers();

@@ -1,4 +1,4 @@
-//! A worker's upstream side: connections to targets, and the responses that come over them.
+//! A worker's upstream side: connections to targets, and the responses that arrive on them.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use crate::policy::Chain;
 use crate::soap::Fault;
 
 impl<I: Io> Worker<I> {
-    /// A connection to a target is established; with TLS, the handshake begins.
+    /// Handles an established connection to a target; with TLS, begins the handshake.
     pub(crate) fn origin_connected(&mut self, id: ConnId) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -34,7 +34,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A connection to a target can carry requests.
+    /// Handles a connection to a target that can now carry requests.
     fn origin_ready(&mut self, id: ConnId) {
         if let Some(origin) = self.core.origins.get_mut(id) {
             origin.is_connected = true;
@@ -88,7 +88,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A target has sent bytes.
+    /// Handles bytes from a target.
     fn origin_said(&mut self, id: ConnId, bytes: &[u8]) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -96,7 +96,7 @@ impl<I: Io> Worker<I> {
         let client_id = origin.client;
         let Some(exchange) = client_id.and_then(|client| exchange_mut(&mut self.clients, client))
         else {
-            // A response without a request (RFC 9112 9.2): the connection is of no further use.
+            // A response without a request (RFC 9112 9.2): the connection cannot be used any more.
             return self.discard(id);
         };
         origin.has_responded = true;
@@ -121,8 +121,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// The response's last byte was read: keeps the connection if possible, and continues with the
-    /// client.
+    /// Handles the last byte of a response: keeps the connection if possible, and continues with
+    /// the client.
     fn response_is_whole(&mut self, id: ConnId, nothing_follows: bool) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -164,7 +164,7 @@ impl<I: Io> Worker<I> {
         self.with_client(client_id, Client::advance);
     }
 
-    /// The target will send no more.
+    /// Handles the end of a target's bytes.
     pub(crate) fn origin_ended(&mut self, id: ConnId) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -177,8 +177,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A connection to a target is lost, or took too long: tries again if that is harmless,
-    /// otherwise sends an error to the client.
+    /// Handles a connection to a target that is lost or took too long: tries again if that is
+    /// harmless, otherwise sends an error to the client.
     pub(crate) fn origin_broke(&mut self, id: ConnId, why: Choice) {
         let Some(origin) = self.discard_with(id) else {
             return;
@@ -211,7 +211,7 @@ impl<I: Io> Worker<I> {
         self.discard_with(id);
     }
 
-    /// Closes a connection to a target and takes it out of everything.
+    /// Closes a connection to a target and removes all references to it.
     fn discard_with(&mut self, id: ConnId) -> Option<Origin> {
         let origin = self.core.origins.remove(id)?;
         self.core.io.close(id);
@@ -223,8 +223,7 @@ impl<I: Io> Worker<I> {
 }
 
 impl Exchange {
-    /// Writes the head of a response; or, where a policy wants the response whole, keeps it until
-    /// then.
+    /// Writes the head of a response or, if a policy needs the whole response, keeps it until then.
     fn begin_response(&mut self, head: &Head<'_>) -> Result<(), Choice> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -264,7 +263,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Holds a response's head against the route's OpenAPI document, where responses are.
+    /// Checks a response's head against the route's OpenAPI document, if responses are checked.
     fn judge_response(
         &mut self,
         chain: &Chain,
@@ -335,7 +334,7 @@ impl Exchange {
         Edited::Done
     }
 
-    /// Forwards bytes from a target; at most `max_bytes` are kept until the response is whole.
+    /// Forwards bytes from a target; keeps at most `max_bytes` of a response that is collected.
     fn pass_response(
         &mut self,
         decoder: &mut Decoder,
@@ -374,7 +373,7 @@ impl Exchange {
         }
     }
 
-    /// A helper is done with a response.
+    /// Handles the result of a helper for a response.
     pub(crate) fn finish_response<I: Io>(
         &mut self,
         edited: Result<Edited, Fault>,

@@ -1,4 +1,4 @@
-//! One worker's loop: events to the two sides of each request.
+//! One worker's loop: passes events to the two sides of each request.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,17 +21,17 @@ use crate::message::Choice;
 /// The work of a gateway from start to stop, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Responses given to clients, the gateway's own among them.
+    /// Responses sent to clients, including the gateway's own.
     pub responses: u64,
     /// Requests sent a second time because a kept connection had been closed by the upstream.
     pub retries: u64,
-    /// Requests that failed for the upstream: those that got 502 or 504, or were broken off.
+    /// Requests that failed because of the upstream: they got 502 or 504, or were cut off.
     pub upstream_failures: u64,
-    /// Connections that were broken off since the time for a graceful stop was up.
+    /// Connections that were cut off because the time for a graceful stop was over.
     pub cut_off: u64,
 }
 
-/// Takes rare messages for the operator, from any worker.
+/// Receives rare messages for the operator, from any worker.
 pub(crate) type Notices = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The state that the workers share.
@@ -39,7 +39,7 @@ pub(crate) struct Gateway {
     pub(crate) notices: Notices,
     pub(crate) faults: Faults,
     compiled: Mutex<Arc<CompiledConfig>>,
-    /// Counts the configurations, so that a worker sees a new one without a lock.
+    /// Incremented with each new configuration, so that a worker notices it without a lock.
     generation: AtomicU64,
     /// No connection is accepted any more, and existing ones end with their current request.
     is_draining: AtomicBool,
@@ -82,7 +82,7 @@ impl Gateway {
         *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Once a worker, at its end.
+    /// Called once by each worker at its end.
     fn add(&self, totals: Totals) {
         let mut sum = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         sum.responses += totals.responses;
@@ -111,7 +111,7 @@ impl Service for Gateway {
                 is_drained = worker.is_drained(&seat.listeners, &mut events)?;
                 self.drained.fetch_add(is_drained.into(), Ordering::AcqRel);
             }
-            // A worker that ends alone would take the others with it.
+            // A worker that ends first would end the others too.
             if self.drained.load(Ordering::Acquire) == self.workers {
                 break;
             }
@@ -125,7 +125,7 @@ impl Service for Gateway {
 pub(crate) struct Worker<I> {
     pub(crate) core: Core<I>,
     pub(crate) clients: Clients,
-    /// The notice about too many connections was given.
+    /// The notice about too many connections has been given.
     has_reported_full: bool,
 }
 
@@ -159,7 +159,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Uses another configuration from now on; requests under way keep theirs.
+    /// Uses another configuration from now on; requests in flight keep theirs.
     fn replace(&mut self, compiled: Arc<CompiledConfig>) {
         self.core.limits = compiled.limits;
         self.has_reported_full = false;
@@ -235,7 +235,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Closes a connection that is one too many.
+    /// Closes a connection that exceeds the limit.
     fn turn_away(&mut self, id: ConnId) {
         self.core.io.close(id);
         if !std::mem::replace(&mut self.has_reported_full, true) {
@@ -276,7 +276,7 @@ impl<I: Io> Worker<I> {
         });
     }
 
-    /// A stream ends alone; else the whole connection does.
+    /// A stream ends alone; otherwise the whole connection ends.
     pub(crate) fn obey(&mut self, client_ref: ClientRef, fate: Fate) {
         if fate == Fate::Keep {
             return;
@@ -333,7 +333,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// A hold has ended: the held bytes are sent.
+    /// Handles the end of a hold: the held bytes are sent.
     fn release(&mut self, client_ref: ClientRef) {
         let now_ns = self.core.now_ns;
         if let Some(origin) = self.core.origins.get_mut(client_ref.conn)
@@ -359,7 +359,7 @@ impl<I: Io> Worker<I> {
         });
     }
 
-    /// The first bytes of a connection say which protocol it speaks, unless TLS has agreed on one.
+    /// The first bytes of a connection show which protocol it speaks, unless TLS has agreed on one.
     fn first_received(&mut self, id: ConnId, bytes: &[u8]) {
         let Some(ClientConnection::Http1(client)) = self.clients.get_mut(id) else {
             return;

@@ -9,13 +9,14 @@ use gatebench_net::http1::Head;
 use crate::config::ConfigError;
 use crate::message::Standing;
 
-/// Longer values of a header are counted with requests that have none.
+/// The largest length of a header's value; requests with longer values are counted with those that
+/// have none.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// Keys that one worker counts by itself at a time. More share one count.
+/// The largest number of keys that one worker counts separately. Further keys share one count.
 const KEYS_MAX: usize = 65_536;
 
-/// The Redis that a limit is counted in.
+/// The Redis in which a limit is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -42,7 +43,7 @@ pub(crate) struct RedisLimit {
 }
 
 impl RedisLimit {
-    /// `place` names it in Redis: the same in every gateway that shares the limit.
+    /// `place` names the limit in Redis: the same in every gateway that shares it.
     pub(crate) fn new(
         policy: &RedisRateLimitPolicy,
         number: usize,
@@ -74,7 +75,7 @@ impl RedisLimit {
         })
     }
 
-    /// Writes the key that a request of a consumer is counted by.
+    /// Writes the key under which a request of a consumer is counted.
     pub(crate) fn write_key(&self, key: &mut Vec<u8>, head: &Head<'_>, consumer: Option<&str>) {
         key.clear();
         key.extend_from_slice(&self.prefix);
@@ -95,7 +96,7 @@ impl RedisLimit {
         }
     }
 
-    /// Returns the verdict for a count; `left_ms` is the rest of the window.
+    /// Returns the verdict for a count; `left_ms` is the remaining time of the window.
     pub(crate) fn standing(&self, count: u64, left_ms: u64) -> Standing {
         let reset_s = left_ms.div_ceil(1000);
         Standing {
@@ -113,27 +114,27 @@ impl RedisLimit {
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     buckets: HashMap<Box<[u8]>, Bucket>,
-    /// Keys with something that Redis does not know.
+    /// Keys with counts that Redis does not know yet.
     dirty: Vec<Box<[u8]>>,
     pub(crate) sent_at_ns: u64,
-    /// Redis must get the counts at once, because the total of a key is unknown.
+    /// True if Redis must get the counts at once, because the total of a key is unknown.
     pub(crate) is_urgent: bool,
 }
 
 #[derive(Debug, Default)]
 struct Bucket {
-    /// Not sent to Redis yet.
+    /// Requests not reported to Redis yet.
     fresh: u64,
-    /// Sent, and without a reply yet.
+    /// Requests reported without a reply yet.
     sent: u64,
     /// The last total from Redis, over all gateways and workers.
     total: u64,
-    /// The time when Redis forgets the key.
+    /// The time at which Redis forgets the key.
     ends_at_ns: u64,
 }
 
 impl Counts {
-    /// Counts a request that does not wait.
+    /// Counts a request that does not wait for Redis.
     pub(crate) fn count(&mut self, limit: &RedisLimit, key: &[u8], now_ns: u64) -> Standing {
         let mut key = key;
         if self.buckets.len() >= KEYS_MAX && !self.buckets.contains_key(key) {
@@ -172,7 +173,7 @@ impl Counts {
         !self.dirty.is_empty()
     }
 
-    /// Passes to `tell` the counts that Redis does not know: keys with amounts.
+    /// Passes the counts that Redis does not know to `tell`, as keys with amounts.
     pub(crate) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
         for key in self.dirty.drain(..) {
             if let Some(bucket) = self.buckets.get_mut(&key) {
@@ -183,7 +184,7 @@ impl Counts {
         }
     }
 
-    /// Takes the total of a key from Redis, and the rest of its window.
+    /// Adopts the total of a key from Redis, and the remaining time of its window.
     pub(crate) fn heard(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.sent = bucket.sent.saturating_sub(amount);
@@ -192,7 +193,7 @@ impl Counts {
         }
     }
 
-    /// Redis will not reply: counts that were sent are sent again.
+    /// Marks reported counts to be reported again, because Redis will not reply.
     pub(crate) fn lost(&mut self, key: &[u8], amount: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.sent = bucket.sent.saturating_sub(amount);
@@ -226,7 +227,7 @@ mod tests {
         let mut sent = Vec::new();
         counts.tell(|key, amount| sent.push((key.to_vec(), amount)));
         assert_eq!(sent, [(b"k".to_vec(), 4)]);
-        // Another gateway has counted three.
+        // Another gateway has counted three requests.
         counts.heard(b"k", 4, 7, 500, 1);
         let third = (0..3)
             .map(|_| counts.count(&limit, b"k", 1))

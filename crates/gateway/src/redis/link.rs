@@ -11,20 +11,21 @@ use super::resp::{self, Reply};
 use crate::client_ref::ClientRef;
 use crate::message::Digits;
 
-/// The time after a failure during which no connection to Redis is tried.
+/// The time after a failure during which no connection to Redis is attempted.
 const RETRY_NS: u64 = 500_000_000;
 
-/// Bytes of questions that may wait to be sent. Beyond this, Redis counts as unreachable.
+/// The largest size of the questions that wait to be sent, in bytes. Beyond it, Redis counts as
+/// unreachable.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
 
-/// The asker that waits for a reply.
+/// The sender of a question, who waits for the reply.
 #[derive(Clone, Debug)]
 pub(crate) enum Asker {
-    /// A request, by its number, of the limit of that number.
+    /// The client of a request, and the serial number of the question.
     Request(ClientRef, u64),
     /// A worker's own counts of a key.
     Counts(Box<[u8]>, u64),
-    /// No request: this is the reply to AUTH.
+    /// The link itself, for the reply to AUTH.
     Greeting,
 }
 
@@ -50,14 +51,14 @@ pub(crate) struct Link {
     conn: Option<ConnId>,
     is_connected: bool,
     outbox: Outbox,
-    /// Received and not read yet.
+    /// Bytes received but not read yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
     /// Replies to the current question.
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
-    /// It did not reply to the last question. The trouble was reported then.
+    /// It did not reply to the last question. The problem was reported at that time.
     is_gone: bool,
     /// A message for the operator.
     trouble: Option<String>,
@@ -84,7 +85,7 @@ impl Link {
         self.conn == Some(conn)
     }
 
-    /// Reports whether a response is owed.
+    /// Reports whether a reply is pending.
     pub(crate) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
     }
@@ -151,7 +152,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sets the deadline to when the oldest question must have its reply.
+    /// Sets the deadline by which the oldest question must have its reply.
     fn arm<I: Io>(&mut self, core: &mut Base<'_, I>) {
         let oldest = self.asked.iter().map(|question| question.due_ns);
         match (self.conn, oldest.clone().take(2).min()) {
@@ -187,8 +188,8 @@ impl Link {
         })
     }
 
-    /// Takes received bytes and passes each reply to `heard`. Returns false if the peer is not a
-    /// Redis or reports an error.
+    /// Processes received bytes and passes each reply to `heard`. Returns false if the peer is not
+    /// a Redis or reports an error.
     pub(crate) fn received<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
@@ -219,7 +220,7 @@ impl Link {
         is_fine
     }
 
-    /// Takes one reply.
+    /// Processes one reply.
     fn take(&mut self, reply: Reply, heard: &mut impl FnMut(Question, Said)) -> bool {
         let is_greeting = matches!(
             self.asked.front(),
@@ -258,7 +259,7 @@ impl Link {
         true
     }
 
-    /// Reports a problem once, and again only after the link has worked in between.
+    /// Reports a problem once, and again only if the link has worked in between.
     pub(crate) fn complain(&mut self, words: &str) {
         if !self.is_gone {
             let address = self.server.address;
@@ -271,7 +272,7 @@ impl Link {
         self.trouble.take()
     }
 
-    /// Gives the connection up: returns the questions, which will have no reply.
+    /// Closes the connection: returns the questions, which will get no reply.
     pub(crate) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
         if let Some(conn) = self.conn.take() {
             core.io.close(conn);

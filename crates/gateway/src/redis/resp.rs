@@ -2,18 +2,18 @@
 
 use crate::message::Digits;
 
-/// Bytes of a line or a text that a reply may have.
+/// The largest size in bytes of a line or a text in a reply.
 const LINE_BYTES_MAX: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Integer(i64),
-    /// A text, which says nothing to us.
+    /// A text whose content does not matter.
     Fine,
     Error(String),
 }
 
-/// The received bytes are no reply.
+/// The received bytes are not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotResp;
 
@@ -33,7 +33,7 @@ fn write_count(out: &mut Vec<u8>, kind: u8, count: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Takes the next reply off the front of the received bytes; `None` while it is incomplete.
+/// Removes the next reply from the front of the received bytes; `None` while it is incomplete.
 pub(crate) fn next(input: &mut &[u8]) -> Result<Option<Reply>, NotResp> {
     let end = input.iter().position(|&byte| byte == b'\n');
     if end.unwrap_or(input.len()) > LINE_BYTES_MAX {

@@ -97,7 +97,7 @@ pub(crate) fn refresher<'s>(_: impl Iterator<Item = &'s Soap>) -> io::Result<Opt
     Ok(None)
 }
 
-/// None: there are no libraries.
+/// Returns none, because there are no libraries.
 pub fn library_versions() -> Vec<(&'static str, String)> {
     Vec::new()
 }

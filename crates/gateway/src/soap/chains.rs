@@ -1,5 +1,4 @@
-//! The SOAP/XML chains of a route: compiled from their settings, and laid over messages that are
-//! whole.
+//! The SOAP/XML chains of a route: compiled from their settings, and applied to complete messages.
 
 use std::sync::Arc;
 
@@ -19,13 +18,13 @@ use crate::message::Collected;
 /// Both chains of a route.
 #[derive(Debug)]
 pub(crate) struct Soap {
-    /// Its number among the route's policies.
+    /// Its index among the route's policies.
     at: usize,
     request: Option<Arc<SoapPolicy>>,
     response: Option<Arc<SoapPolicy>>,
     /// The destinations of requests, by the number of the target.
     targets: Vec<Redirect>,
-    /// Faults for refusals by other policies and the gateway contain details.
+    /// True if faults for refusals by other policies and by the gateway contain details.
     is_verbose: bool,
 }
 
@@ -33,14 +32,14 @@ pub(crate) struct Soap {
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) path: String,
-    /// Another upstream than the route's, by its number.
+    /// The number of an upstream other than the route's.
     pub(crate) upstream: Option<usize>,
 }
 
 /// The parts of the heads of a request and its response that the chains use.
 #[derive(Debug, Default)]
 pub(crate) struct Passage {
-    /// In whose language faults are.
+    /// The client, which determines the format of faults.
     client: Client,
     content_type: Option<String>,
     content_encoding: Option<String>,
@@ -51,11 +50,11 @@ pub(crate) struct Passage {
 pub(crate) struct Surroundings<'a> {
     /// The names of the upstreams.
     pub(crate) upstreams: &'a [String],
-    /// The most bytes that requests may have once they are unpacked.
+    /// The largest size in bytes of requests after decompression.
     pub(crate) request_bytes: usize,
     /// The same for responses.
     pub(crate) response_bytes: usize,
-    /// Only mistakes are looked for, so nothing is compiled.
+    /// True to look only for mistakes and compile nothing.
     pub(crate) is_check: bool,
 }
 
@@ -114,7 +113,7 @@ impl Soap {
         self.response.is_some()
     }
 
-    /// The chains, to be compiled again in time.
+    /// The chains, so that they can be compiled again before they expire.
     pub(crate) fn policies(&self) -> impl Iterator<Item = &Arc<SoapPolicy>> {
         self.request.iter().chain(&self.response)
     }
@@ -169,7 +168,7 @@ impl Soap {
         target
     }
 
-    /// Takes a response of that status along its chain, as [`Self::process_request`] does.
+    /// Processes a response with that status, as [`Self::process_request`] does for requests.
     pub(crate) fn process_response(
         &self,
         collected: &Collected,
@@ -202,14 +201,14 @@ impl Soap {
 }
 
 impl Passage {
-    /// A request has begun.
+    /// Handles the beginning of a request.
     pub(crate) fn begin(&mut self, head: &Head<'_>) {
         self.note(head);
         self.soap_action = text(head, "SOAPAction");
         self.client = Client::of(self.content_type.as_deref());
     }
 
-    /// Its response has begun.
+    /// Handles the beginning of its response.
     pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.note(head);
     }
@@ -220,8 +219,8 @@ impl Passage {
     }
 }
 
-/// Returns the value of a field. Several lines are one list (RFC 9110 5.3); otherwise a chain would
-/// see the first of them and the upstream the second.
+/// Returns the value of a field. Several lines form one list (RFC 9110 5.3); otherwise a chain
+/// would use the first and the upstream perhaps another one.
 fn text(head: &Head<'_>, name: &str) -> Option<String> {
     let lines = head.fields();
     let mut lines = lines.filter(|field| field.name.eq_ignore_ascii_case(name));
@@ -304,8 +303,8 @@ fn options(chain: &SoapChain, body_bytes: usize) -> Options {
     }
 }
 
-/// The files that a configuration names, and that its definitions import, which are read while they
-/// are compiled. Nothing comes over the network.
+/// Reads the files that a configuration names and that its definitions import, while they are
+/// compiled. Nothing is fetched over the network.
 pub(super) struct OnDisk;
 
 impl Files for OnDisk {

@@ -7,7 +7,7 @@ use gatebench_xml::saxon::{Bounds, Saxon};
 
 use crate::config::ConfigError;
 
-/// More are of no use: a worker keeps one busy, and no machine has more workers than it has cores.
+/// More helpers are of no use: a worker keeps one busy, and no machine has more workers than cores.
 const HELPERS_MAX: usize = 16;
 
 /// Returns the helpers, which end with the last policy that uses them.

@@ -15,9 +15,9 @@ use crate::client_ref::ClientRef;
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) client_ref: ClientRef,
-    /// Kept until its response arrives: a helper that ends takes others' orders with it.
+    /// Kept until its response arrives: a helper that ends loses the orders of other clients too.
     pub(crate) order: Order,
-    /// Helpers that have ended while they had it.
+    /// The number of helpers that have ended while they had it.
     pub(crate) losses: u32,
 }
 
@@ -33,12 +33,12 @@ pub(crate) struct Parked {
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) engine: Arc<Engine>,
-    /// Not kept alive by this.
+    /// A weak reference, so that the line does not keep the helpers alive.
     pub(crate) saxon: Weak<Saxon>,
     pub(crate) conn: ConnId,
     is_connected: bool,
     outbox: Outbox,
-    /// Received and not read yet.
+    /// Bytes received but not read yet.
     input: Vec<u8>,
     asked: VecDeque<Asked>,
     deadline: Deadline,
@@ -46,7 +46,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Begins to open one.
+    /// Begins to open a line.
     pub(crate) fn open<I: Io>(
         io: &mut I,
         engine: Arc<Engine>,
@@ -66,7 +66,7 @@ impl Line {
         })
     }
 
-    /// Puts an order into the queue; [`Self::flush`] sends it.
+    /// Queues an order; [`Self::flush`] sends it.
     pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<ClientRef>) {
         self.outbox.queue().extend_from_slice(asked.order.bytes());
         self.asked.push_back(asked);
@@ -91,8 +91,8 @@ impl Line {
         self.flush(io);
     }
 
-    /// Takes bytes from the helper and passes each order with its result to `heard`. Returns false
-    /// if no order was pending.
+    /// Processes bytes from the helper and passes each order with its result to `heard`. Returns
+    /// false if no order was pending.
     pub(crate) fn received(&mut self, bytes: &[u8], mut heard: impl FnMut(Asked, Made)) -> bool {
         self.input.extend_from_slice(bytes);
         let mut said = self.input.as_slice();
@@ -108,7 +108,7 @@ impl Line {
         is_fine
     }
 
-    /// From now on the helper has its full time for the next response, if it owes one.
+    /// Gives the helper its full time for the next response, starting now, if one is pending.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         match self.asked.is_empty() {
             true => self.deadline.clear(),

@@ -1,6 +1,6 @@
-//! The SOAP/XML policies: chains that messages go along, stylesheets that responses in XML go
-//! through, and the lines to the helpers that run XSLT 2.0 and 3.0. It knows messages that are
-//! whole, and neither the connections that they come over nor the other policies.
+//! The SOAP/XML policies: chains that process messages, stylesheets that transform XML responses,
+//! and the lines to the helpers that run XSLT 2.0 and 3.0. The module knows complete messages, but
+//! neither their connections nor other policies.
 //!
 //! It is the only module that needs the crate `xml`. A build without the feature `soap` has
 //! `absent.rs` in its place.
@@ -18,14 +18,13 @@ pub(crate) use gatebench_xml::soap::{Fault, Passed, Paused, Progress, Refresher}
 pub(crate) use line::{Asked, Line, Parked};
 pub(crate) use stylesheets::{NotTransformed, Stylesheets};
 
-/// The libraries that process SOAP and XML, by name with their versions; none in a build without
-/// them.
+/// The names and versions of the libraries that process SOAP and XML; none in a build without them.
 pub fn library_versions() -> Vec<(&'static str, String)> {
     gatebench_xml::library_versions().into()
 }
 
-/// Starts the thread that recompiles the definitions of chains when they expire; nothing if there
-/// are no definitions.
+/// Starts the thread that recompiles the definitions of chains when they expire; does nothing if
+/// there are no definitions.
 pub(crate) fn refresher<'s>(
     chains: impl Iterator<Item = &'s Soap>,
 ) -> io::Result<Option<Refresher>> {

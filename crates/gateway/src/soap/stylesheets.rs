@@ -1,4 +1,4 @@
-//! Stylesheets that responses in XML go through.
+//! Stylesheets that transform XML responses.
 
 use gatebench_model::policy::XsltPolicy;
 use gatebench_xml::Transform;
@@ -11,12 +11,12 @@ use crate::message::Collected;
 #[derive(Debug)]
 pub(crate) struct NotTransformed;
 
-/// The stylesheets of a route, in their order.
+/// The stylesheets of a route, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Stylesheets(Vec<Transform>);
 
 impl Stylesheets {
-    /// Adds the stylesheet of a policy, for responses of this number of bytes.
+    /// Adds the stylesheet of a policy, for responses of at most this number of bytes.
     pub(crate) fn add(
         &mut self,
         policy: &XsltPolicy,
@@ -34,7 +34,7 @@ impl Stylesheets {
         self.0.is_empty()
     }
 
-    /// Takes a response through all of them, one after the other.
+    /// Transforms a response by all of them in turn.
     pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), NotTransformed> {
         if self.is_empty() {
             return Ok(());
@@ -50,7 +50,7 @@ impl Stylesheets {
     }
 }
 
-/// A Content-Type with another type, another charset, or both.
+/// A Content-Type with its media type, its charset, or both replaced.
 fn content_type(before: &str, media_type: Option<&str>, charset: Option<&str>) -> String {
     let (essence, parameters) = before.split_once(';').unwrap_or((before, ""));
     let said = parameters.split(';').find_map(|parameter| {

@@ -1,7 +1,7 @@
 //! Runs the gateway as a separate process: this program, started again to run one test that serves.
 //!
-//! Both ends hold a connection. The child ends when its parent closes it, so no child survives its
-//! parent.
+//! Parent and child share a connection. The child ends when the parent closes it, so no child
+//! survives its parent.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,10 +14,10 @@ use gatebench_gateway::GatewayConfig;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// Names the parent's address to the child.
+/// The environment variable with the parent's address.
 pub const PARENT: &str = "GATEBENCH_BATTERY_PARENT";
 
-/// The time that a process may take to start, and to end.
+/// The time that a process may take to start, and to stop.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Gateway {
@@ -27,7 +27,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway with this configuration before one upstream, named `origin`.
+    /// Starts a gateway with this configuration in front of one upstream, named `origin`.
     pub fn start(backend: Backend, config: &Value, origin: SocketAddr) -> Self {
         let mut config = config.clone();
         let target = json!({"address": "127.0.0.1", "port": origin.port()});
@@ -62,7 +62,7 @@ impl Gateway {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Ends the process; whether it ended as it should.
+    /// Ends the process; reports whether it ended normally.
     pub fn end(mut self) -> bool {
         let closed = self.control.get_ref().shutdown(std::net::Shutdown::Both);
         let begun = Instant::now();
@@ -75,9 +75,10 @@ impl Gateway {
         false
     }
 
-    /// Processor time that it has used.
+    /// Processor time used so far.
     pub fn cpu(&self) -> Duration {
-        // In hundredths of a second on every platform of Linux that the project runs on.
+        // The kernel counts in hundredths of a second on every Linux platform that the project
+        // supports.
         const TICK: Duration = Duration::from_millis(10);
         let stat = self.proc("stat");
         let after_name = stat.rsplit(')').next().unwrap();
@@ -104,13 +105,13 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Fails if the child has already ended, which is fine.
+        // Fails if the child has already ended, which does no harm.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The child's connection; it panics where the child ends before.
+/// Accepts the child's connection; panics if the child ends before.
 fn accept(listener: &TcpListener, child: &mut Child) -> TcpStream {
     listener.set_nonblocking(true).unwrap();
     let begun = Instant::now();
@@ -148,7 +149,7 @@ pub fn serve(parent: &str) {
         })
     });
     line.clear();
-    // Nothing more is ordered: this returns when the parent is done, or gone.
+    // Nothing more is ordered: this returns when the parent is finished or gone.
     let _ = orders.read_line(&mut line);
     stop.store(true, Ordering::Relaxed);
     serving.join().unwrap().unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::vector::position;
 
-/// A connection without a sign of life for so long hangs. It is longer than any timeout of the
+/// A connection without a sign of life for this time hangs. It is longer than any timeout of the
 /// gateways under test.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 
@@ -22,9 +22,9 @@ pub enum Manner {
 /// The responses of the gateway to a vector.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
-    /// The final responses, in their order.
+    /// The final responses in order.
     pub responses: Vec<Response>,
-    /// It ended the connection or a stream instead of a response.
+    /// True if it ended the connection or a stream instead of responding.
     pub is_cut: bool,
     pub hangs: bool,
 }
@@ -53,7 +53,7 @@ pub fn send(stream: &mut TcpStream, bytes: &[u8], manner: Manner, seed: usize) {
             return;
         }
         rest = others;
-        // Long enough for the gateway to read them apart, most times.
+        // Usually long enough for the gateway to read the pieces separately.
         std::thread::sleep(Duration::from_micros(200));
     }
     let _ = stream.write_all(rest);
@@ -65,7 +65,8 @@ fn cuts(length: usize, manner: Manner, seed: usize) -> Vec<usize> {
         Manner::Whole => Vec::new(),
         Manner::Bytes => vec![1; length.saturating_sub(1)],
         Manner::Cut => {
-            // Numerical Recipes' generator: any will do, but it has to be the same in every run.
+            // The generator of Numerical Recipes: any would do, but the numbers must be the same in
+            // every run.
             let mut state = seed as u32;
             let mut left = length;
             let mut pieces = Vec::new();
@@ -80,7 +81,7 @@ fn cuts(length: usize, manner: Manner, seed: usize) -> Vec<usize> {
     }
 }
 
-/// Reads until the gateway closes; whether it did.
+/// Reads until the gateway closes the connection; reports whether it did.
 pub fn rest(stream: &mut TcpStream, said: &mut Vec<u8>) -> bool {
     let mut piece = [0; 16 * 1024];
     loop {
@@ -96,7 +97,7 @@ pub fn rest(stream: &mut TcpStream, said: &mut Vec<u8>) -> bool {
     }
 }
 
-/// Reads the responses of HTTP/1.1 until the connection ends.
+/// Reads HTTP/1.1 responses until the connection ends.
 pub fn hear(stream: &mut TcpStream) -> Heard {
     let mut said = Vec::new();
     let has_ended = rest(stream, &mut said);
@@ -108,7 +109,7 @@ pub fn hear(stream: &mut TcpStream) -> Heard {
     }
 }
 
-/// Consecutive responses. Bytes that are not a response have status 0.
+/// Splits consecutive responses. Bytes that are not a response have status 0.
 fn responses(said: &[u8]) -> Vec<Response> {
     let mut responses = Vec::new();
     let mut rest = said;

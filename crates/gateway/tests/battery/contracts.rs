@@ -1,5 +1,5 @@
-//! Contracts (OpenAPI) and edits of JSON: they must judge and edit what the upstream reads. Of a
-//! duplicate the upstream could read the other one.
+//! Contracts (OpenAPI) and edits of JSON: they must check and edit what the upstream reads. If
+//! there are duplicates, the upstream could read the other one.
 
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn pay(lines: &str, body: &[u8], fate: Fate) -> Vector {
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// Bodies in JSON (RFC 8259) whose `amount` may be 10 at most.
+/// Bodies in JSON (RFC 8259) whose `amount` may be at most 10.
 const BODIES: &[(&[u8], Fate)] = &[
     (br#"{"amount":5}"#, Passed),
     (b" {\n\"amount\" :\t5 }\r\n", Passed),
@@ -290,7 +290,7 @@ fn parameters() -> Vec<Vector> {
         let head = format!("GET /api{target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{lines}\r\n");
         let mut seen = Seen::new(target, "");
         if target.contains('%') {
-            // The gateway may forward decoded text decoded.
+            // The gateway may forward encoded text in decoded form.
             seen.target = None;
         }
         vector(&head, seen, fate)

@@ -1,4 +1,4 @@
-//! Frames of HTTP/2 and header blocks, written by hand: their mistakes are deliberate.
+//! HTTP/2 frames and header blocks, written by hand: their mistakes are deliberate.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -26,7 +26,7 @@ pub const HAS_PRIORITY: u8 = 0x20;
 /// The beginning of a connection: the preface and empty settings (RFC 9113 3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// The streams of a vector: its own, and that of the request behind it.
+/// The streams of a vector: its own, and that of the following request.
 pub const STREAM: u32 = 1;
 pub const AFTER_STREAM: u32 = 3;
 
@@ -36,7 +36,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [head.as_slice(), payload].concat()
 }
 
-/// A field as a literal without indexing, its name spelt out (RFC 7541 6.2.2).
+/// A field as a literal without indexing and with its name as text (RFC 7541 6.2.2).
 pub fn field(name: &[u8], value: &[u8]) -> Vec<u8> {
     let mut field = vec![0];
     for text in [name, value] {
@@ -46,8 +46,8 @@ pub fn field(name: &[u8], value: &[u8]) -> Vec<u8> {
     field
 }
 
-/// An integer of seven bits in its first byte (RFC 7541 5.1), whose eighth says that no Huffman
-/// code follows.
+/// An integer with a seven-bit prefix (RFC 7541 5.1), whose eighth bit states that no Huffman code
+/// follows.
 pub fn write_length(out: &mut Vec<u8>, length: usize) {
     if length < 0x7f {
         out.push(length as u8);
@@ -69,7 +69,7 @@ pub fn block<N: AsRef<[u8]>, V: AsRef<[u8]>>(fields: &[(N, V)]) -> Vec<u8> {
     written.collect::<Vec<_>>().concat()
 }
 
-/// The fields that each request of a client has.
+/// The fields of every request of a client.
 pub fn request_fields<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![
         (":method", method),
@@ -91,13 +91,13 @@ pub fn post(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &block)
 }
 
-/// Frames of a server, taken apart as far as it matters here.
+/// Frames from a server, decoded as far as needed here.
 #[derive(Debug, Default)]
 pub struct Said {
     bytes: Vec<u8>,
     /// Statuses of final responses by their streams.
     pub statuses: HashMap<u32, u16>,
-    /// Streams that are over, and how many of them were reset.
+    /// Streams that have ended, and the number of those that were reset.
     pub over: Vec<u32>,
     pub resets: usize,
     /// The code of GOAWAY.
@@ -107,7 +107,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Takes received bytes, and keeps an incomplete frame.
+    /// Processes received bytes, and keeps an incomplete frame.
     pub fn take(&mut self, received: &[u8]) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.extend_from_slice(received);
@@ -119,7 +119,7 @@ impl Said {
         self.bytes = rest.to_vec();
     }
 
-    /// Reports whether nothing more is to come on the streams of a vector.
+    /// Reports whether nothing more will arrive on the streams of a vector.
     fn is_over(&self) -> bool {
         [STREAM, AFTER_STREAM]
             .iter()
@@ -145,8 +145,8 @@ impl Said {
                 }
             }
             RST_STREAM => {
-                // A server may ask so for the rest of a request that it has responded to (RFC 9113
-                // 8.1).
+                // With this code, a server may ask the client to stop sending a request to which it
+                // has responded (RFC 9113 8.1).
                 self.resets += usize::from(code(0) != 0);
                 self.over.push(stream);
             }
@@ -168,7 +168,7 @@ struct Frame<'b> {
     payload: &'b [u8],
 }
 
-/// The frame at the front and the bytes after it; `None` if the frame is incomplete.
+/// The first frame and the bytes after it; `None` if the frame is incomplete.
 fn first_frame(bytes: &[u8]) -> Option<(Frame<'_>, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<9>()?;
     let [l0, l1, l2, kind, flags, stream @ ..] = *head;
@@ -222,7 +222,7 @@ fn huffman_digits(coded: &[u8]) -> u16 {
     number
 }
 
-/// Reads the responses to a vector and to the request behind it.
+/// Reads the responses to a vector and to the following request.
 pub fn hear(stream: &mut TcpStream) -> Heard {
     let mut said = Said::default();
     let mut piece = [0; 16 * 1024];

@@ -1,5 +1,5 @@
-//! The judge compares the responses that the client received and the requests that the origin read
-//! with the expectation of a vector.
+//! Compares the responses that the client received and the requests that the origin read with the
+//! expectation of a vector.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Tally {
     pub crashes: usize,
     pub hangs: Vec<String>,
     pub longest_delay: Duration,
-    /// Where that was.
+    /// The name of the slowest case.
     pub slowest: String,
 }
 
@@ -65,7 +65,7 @@ impl Tally {
         self.delayed(&other.slowest, other.longest_delay);
     }
 
-    /// Another client waited for so long.
+    /// Records how long another client waited.
     pub fn delayed(&mut self, name: &str, delay: Duration) {
         if delay > self.longest_delay {
             self.longest_delay = delay;
@@ -73,7 +73,7 @@ impl Tally {
         }
     }
 
-    /// One line, which a test that passes shows too.
+    /// Prints one line, which is shown even if the test passes.
     pub fn print(&self) {
         const COLUMNS: &str = "battery | tried | correctly rejected | correctly passed | wrong | \
                                crashes | hangs | longest delay of another client";
@@ -92,16 +92,17 @@ impl Tally {
     }
 }
 
-/// Everything that the origin read of one vector.
+/// Everything that the origin read because of one vector.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     whole: Vec<Seen>,
-    /// Beginnings of requests, and of other bytes.
+    /// Beginnings of requests, and other bytes.
     cut: Vec<String>,
     unreadable: Vec<String>,
 }
 
-/// Sorts the records by the number of their vector; those that belong to none come second.
+/// Sorts the records by the number of their vector; those that belong to none are returned
+/// separately.
 pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>) {
     let mut found = vec![Found::default(); vectors];
     let mut strays = Vec::new();
@@ -130,7 +131,7 @@ pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>)
     (found, strays)
 }
 
-/// Judges the vector of that number.
+/// Judges the vector with that number.
 pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Verdict {
     if heard.hangs {
         return Verdict::Hangs;
@@ -188,7 +189,7 @@ pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Ve
     }
 }
 
-/// Reports whether each of the first is one of the second, and none of those serves for two.
+/// Reports whether each element of the first list occurs in the second, with none counted twice.
 fn is_among(some: &[Seen], all: &[Seen]) -> bool {
     let mut left: Vec<&Seen> = all.iter().collect();
     some.iter().all(|one| {

@@ -1,4 +1,4 @@
-//! A battery run: on each event loop, whole and in pieces.
+//! Runs a battery: on each event loop, with vectors sent whole and in pieces.
 
 use std::net::TcpStream;
 
@@ -15,14 +15,14 @@ use crate::vector::{Vector, marked};
 /// Vectors, the gateway that receives them, and the function that reads its responses.
 pub struct Battery {
     pub name: &'static str,
-    /// Without the values that are known only after the start.
+    /// The configuration without the values that are known only after the start.
     pub config: Value,
     pub vectors: Vec<Vector>,
     pub hear: fn(&mut TcpStream) -> Heard,
 }
 
 impl Battery {
-    /// Vectors for a gateway that passes everything on, and that has short deadlines.
+    /// Vectors for a gateway that forwards everything and has short deadlines.
     pub fn of_one_route(
         name: &'static str,
         vectors: Vec<Vector>,
@@ -40,7 +40,7 @@ impl Battery {
     }
 }
 
-/// One vector in this number is sent a byte at a time, unless it is longer than this.
+/// One vector in this number is sent byte by byte, unless it is longer than this.
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 
@@ -67,7 +67,7 @@ pub fn run(battery: &Battery) -> Tally {
     all
 }
 
-/// All vectors that are sent in this manner, one after the other, to one gateway.
+/// Sends all vectors in this manner, one after the other, to one gateway.
 fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
     let origin = Origin::start(echo);
     let mut gateway = Gateway::start(backend, &battery.config, origin.address);

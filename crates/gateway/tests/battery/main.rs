@@ -1,12 +1,13 @@
 //! The batteries: tables of input that clients may send to a gateway, each entry with the verdict
 //! that the standards require, and one judge. The gateway runs in a separate process, so that a
-//! crash is seen and its memory and processor time are measured alone. A reader of HTTP/1.1 that
-//! shares no code with the gateway reads its output.
+//! crash is noticed and its memory and processor time are measured alone. Its output is read by an
+//! HTTP/1.1 reader that shares no code with the gateway.
 //!
 //! A separate binary, because the waiting time of another client is bounded: no other test of this
 //! crate may run meanwhile.
 //!
-//! Vectors are written from the RFCs. Which shapes are worth a try is known from public lists:
+//! Vectors are written from the RFCs. The following public lists show which shapes are worth
+//! testing:
 //! - the mutations of smuggler, <https://github.com/defparam/smuggler>
 //! - HTTP Desync Attacks,
 //!   <https://portswigger.net/research/http-desync-attacks-request-smuggling-reborn>
@@ -18,8 +19,7 @@
 //! - floods: CVE-2016-6581, CVE-2019-9511 to CVE-2019-9518, CVE-2023-44487, CVE-2024-27316,
 //!   CVE-2025-8671
 //!
-//! Nothing of them is copied.
-// A table of cases is as long as it has cases.
+//! None of their contents are copied. A table of cases may be as long as it needs to be.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 
@@ -47,14 +47,14 @@ use std::time::Duration;
 
 use judge::Tally;
 
-/// The time that another client may wait for its response meanwhile, also where a machine has few
-/// cores and tests of other programs run on them.
+/// The time that another client may wait for its response meanwhile, even if a machine has few
+/// cores and other tests run on them.
 const NEIGHBOUR_WAITS_MAX: Duration = Duration::from_secs(1);
 
-/// The running battery holds it, so that no other battery delays its neighbour.
+/// Held by the running battery, so that no other battery delays its neighbour.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits until no other battery runs, though the last one may have failed.
+/// Waits until no other battery runs, even if the last one failed.
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -118,7 +118,7 @@ fn contracts_and_edits_see_what_the_upstream_sees() {
     hold(&lane::run(&battery), 2 * battery.vectors.len());
 }
 
-/// The gateway's process, which the batteries start. Run directly, it does nothing.
+/// The gateway's process, which the batteries start. If run directly, it does nothing.
 #[test]
 fn in_the_child() {
     if let Ok(parent) = std::env::var(child::PARENT) {

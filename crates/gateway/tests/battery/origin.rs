@@ -12,9 +12,9 @@ use crate::reader::{self, Request};
 #[derive(Clone, Debug)]
 pub enum Record {
     Whole(Request),
-    /// The beginning of a request, after which the connection ended.
+    /// The beginning of a request after which the connection ended.
     Cut(Vec<u8>),
-    /// Bytes that are no request, and why.
+    /// Bytes that are not a request, and the reason.
     Unreadable(Vec<u8>, String),
 }
 
@@ -32,11 +32,11 @@ struct Shared {
     open: AtomicUsize,
 }
 
-/// The request of the last connection, which [`Origin::records`] makes itself.
+/// The request that [`Origin::records`] itself sends on the last connection.
 const FENCE: &[u8] = b"GET /fence HTTP/1.1\r\nHost: h\r\n\r\n";
 
 impl Origin {
-    /// It ends with the process.
+    /// Starts the origin, which ends with the process.
     pub fn start(response: Response) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -57,9 +57,9 @@ impl Origin {
         Self { address, shared }
     }
 
-    /// Everything that came, once the gateway has ended and every connection with it.
+    /// Everything that was received; to be called when the gateway and its connections have ended.
     pub fn records(&self) -> Vec<Record> {
-        // Connections are accepted in their order: those of the gateway came before this one.
+        // Connections are accepted in order: those of the gateway came before this one.
         let mut fence = TcpStream::connect(self.address).unwrap();
         fence.write_all(FENCE).unwrap();
         fence.read_exact(&mut [0]).unwrap();

@@ -4,25 +4,25 @@
 
 use crate::vector::{MARK, position};
 
-/// A request as it was sent.
+/// A request as received.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub method: String,
     pub target: String,
-    /// With their names in lower case.
+    /// Names in lower case, with values.
     pub fields: Vec<(String, Vec<u8>)>,
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// The value of the first field of that name.
+    /// The value of the first field with that name.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         let mut fields = self.fields.iter();
         let found = fields.find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_slice())
     }
 
-    /// The number of the vector that it comes from.
+    /// The number of the vector that caused it.
     pub fn number(&self) -> Option<usize> {
         number(self.field("v")?)
     }
@@ -41,7 +41,7 @@ enum Framing {
     Chunked,
 }
 
-/// Takes a request off the front and returns its length; `None` if its end has not arrived.
+/// Removes a request from the front and returns its length; `None` if its end has not arrived.
 pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     let Some(end) = position(bytes, b"\r\n\r\n") else {
         return Ok(None);
@@ -59,7 +59,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     }))
 }
 
-/// The number in the field that marks a vector, also in a request that cannot be read.
+/// The number in the field that marks a vector, even in a request that cannot be read.
 pub fn number_in(bytes: &[u8]) -> Option<usize> {
     let start = position(&bytes.to_ascii_lowercase(), b"\r\nv: ")? + 5;
     number(bytes.get(start..start + MARK.len())?)
@@ -88,7 +88,7 @@ fn head(bytes: &[u8]) -> Result<Request, String> {
     Ok(request)
 }
 
-/// Of a target only the origin form is taken, in visible ASCII (RFC 9112 3.2.1).
+/// Only targets in the origin form are accepted, in visible ASCII (RFC 9112 3.2.1).
 fn first_line(line: &[u8]) -> Result<Request, String> {
     let wrong = || format!("the first line {:?}", text(line));
     let parts: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
@@ -128,7 +128,7 @@ fn framing(request: &Request) -> Result<Framing, String> {
     // The fields that frame the body, and the one with which the gateway names the consumer.
     const OWN: [&str; 3] = ["content-length", "transfer-encoding", "x-consumer"];
     for (name, value) in &request.fields {
-        // CGI and its kin read both as one (RFC 3875 4.1.18).
+        // CGI and similar interfaces treat both as the same field (RFC 3875 4.1.18).
         let is_twin = name.contains('_') && OWN.contains(&name.replace('_', "-").as_str());
         let is_option = name == "connection" && !value.eq_ignore_ascii_case(b"close");
         if is_twin || is_option || OF_CONNECTIONS.contains(&name.as_str()) {
@@ -157,7 +157,7 @@ fn framing(request: &Request) -> Result<Framing, String> {
     }
 }
 
-/// Chunks without extensions and trailers, which no proxy has to send.
+/// Chunks without extensions and trailers, which no proxy needs to send.
 fn chunks(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, String> {
     let mut rest = bytes;
     let mut body = Vec::new();

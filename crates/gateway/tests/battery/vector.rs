@@ -1,4 +1,4 @@
-//! Vectors: the bytes that are sent, and the verdict that they must get.
+//! Vectors: the bytes that are sent, and the verdict that is required.
 
 use std::fmt;
 
@@ -6,33 +6,33 @@ use std::fmt;
 /// any number.
 pub const MARK: &str = "VVVVV";
 
-/// The request behind most vectors: it shows where the gateway takes them to end.
+/// The request after most vectors: it shows where the gateway considers them to end.
 pub const AFTER: &str = "GET /after HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\nConnection: close\r\n\r\n";
 
-/// A request that may be read only as a part of a body.
+/// A request that may be read only as part of a body.
 pub const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";
 
-/// One thing to send.
+/// One input and its expected verdict.
 #[derive(Clone, Debug)]
 pub struct Vector {
     pub name: String,
     pub bytes: Vec<u8>,
     pub expect: Expect,
-    /// It ends before its request does, so the gateway waits until its time is up. Those are sent
-    /// side by side.
+    /// True if it ends before its request does, so that the gateway waits until its timeout. Such
+    /// vectors are sent concurrently.
     pub waits: bool,
 }
 
-/// The verdict on a vector. The list holds the requests that the origin may read because of it.
+/// The verdict on a vector. The list contains the requests that the origin may read because of it.
 #[derive(Clone, Debug)]
 pub enum Expect {
     /// The origin reads these, and each gets a response.
     Passed(Vec<Seen>),
     /// The client gets an error, or its connection ends, and the origin reads only these.
     Refused(Vec<Seen>),
-    /// The standards allow both. Of the list the first is the request that is refused then.
+    /// The standards allow both. The first request in the list is the one that may be refused.
     Either(Vec<Seen>),
-    /// The mistake comes after the request, which may have its response before the mistake comes.
+    /// The mistake follows the request, which may get its response before the mistake arrives.
     Late(Vec<Seen>),
 }
 
@@ -71,12 +71,12 @@ impl Seen {
         }
     }
 
-    /// The request that most vectors are.
+    /// The request of most vectors.
     pub fn vector(body: impl Into<Vec<u8>>) -> Self {
         Self::new("/v", body)
     }
 
-    /// The request behind it.
+    /// The request after it.
     pub fn after() -> Self {
         Self::new("/after", "")
     }
@@ -100,7 +100,7 @@ impl Expect {
         Self::Either(vec![Seen::vector(body), Seen::after()])
     }
 
-    /// Refused, and nothing behind it is taken for a request.
+    /// Refused, and nothing after it is read as a request.
     pub fn refused() -> Self {
         Self::Refused(Vec::new())
     }
@@ -120,7 +120,7 @@ impl Expect {
     }
 }
 
-/// With a number for each mark.
+/// Replaces each mark with a number.
 pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
     let digits = format!("{number:0width$}", width = MARK.len());
     let mut marked = bytes.to_vec();

@@ -1,4 +1,4 @@
-//! The bytes that clients may make a worker keep, and the deadlines that run while it works.
+//! The bytes that clients may cause a worker to keep, and the deadlines that run while it works.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -30,7 +30,7 @@ fn configuration(origin: SocketAddr, policies: &Value, more: &Value) -> Value {
     config
 }
 
-/// A contract that takes long over a list of texts, and a list of that many.
+/// A contract that takes long to check a list of texts, and a list with that number of texts.
 fn long_work(count: usize) -> (Value, String) {
     let lengths: Vec<Value> = (100..160).map(|most| json!({"maxLength": most})).collect();
     let schema = json!({"type": "array", "items": {"allOf": lengths}});
@@ -77,7 +77,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
             let waits = json!({"upstream_ms": wait_ms, "connect_ms": wait_ms});
             json!({"collected_bytes_max": 64 << 20, "timeouts": waits})
         };
-        // As much work as takes more than half a second here.
+        // An amount of work that takes more than half a second on this machine.
         let (mut count, mut took) = (2000, Duration::ZERO);
         while took < Duration::from_millis(600) {
             count *= 2;
@@ -101,7 +101,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
                 "within {wait_ms} ms of {took:?}"
             );
         }
-        // A neighbour whose response comes meanwhile.
+        // A neighbour whose response arrives meanwhile.
         let request = request(&body);
         let (most, last) = request.as_bytes().split_at(request.len() - 1);
         client.send(most);
@@ -146,11 +146,11 @@ fn with_notices(
     heard.clone()
 }
 
-/// Reports whether the gateway serves on a new connection, which is kept then.
+/// Returns the client if the gateway serves a new connection, which is then kept.
 fn served(address: SocketAddr) -> Option<Client> {
     let mut client = Client::connect(address);
     let asked = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
-    // It may be closed already.
+    // The connection may be closed already.
     let sent = client.stream.get_mut().write_all(asked);
     // `read` would end with EINTR when the kernel ends the io_uring of an earlier gateway.
     let heard = sent.and_then(|()| client.stream.read_exact(&mut [0]));
@@ -188,7 +188,7 @@ fn a_worker_limits_its_connections() {
                     "those that are there are served as ever"
                 );
             }
-            // A client that leaves makes room.
+            // A client that leaves makes room for another.
             drop(clients.pop());
             let begun = Instant::now();
             while served(address).is_none() {
@@ -203,7 +203,7 @@ fn a_worker_limits_its_connections() {
     }
 }
 
-/// A connection of HTTP/2 by hand, whose client keeps to the windows and knows them.
+/// A handwritten HTTP/2 connection whose client observes and tracks the windows.
 struct Windows {
     socket: TcpStream,
     input: Vec<u8>,
@@ -382,8 +382,8 @@ fn the_bodies_of_one_connection_share_their_memory() {
             left.insert(2 * number + 1, LENGTH);
         }
         windows.send_all(&mut left, LENGTH, false);
-        // The kept bytes, those that each stream may send before it is paused, and the body that is
-        // still read.
+        // The kept bytes, the bytes that each stream may still send before it is paused, and the
+        // body that is still read.
         let most = (4 << 20) + STREAMS as usize * (192 << 10) + (2 << 20);
         let sent = windows.sent;
         assert!(
@@ -391,7 +391,7 @@ fn the_bodies_of_one_connection_share_their_memory() {
             "{sent} bytes of {}",
             LENGTH * STREAMS as usize
         );
-        // Another client is served as usual, and in the end so are all of these.
+        // Another client is served as usual, and in the end all of these are served too.
         assert_eq!(gateway.client().get("/a").status, 200);
         windows.send_all(&mut left, LENGTH, true);
         assert_eq!(windows.answered.len(), STREAMS as usize);

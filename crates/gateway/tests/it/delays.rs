@@ -1,5 +1,4 @@
-//! The configured delays that proofs use: never shorter than configured, and on the configured
-//! side.
+//! The configured delays used in proofs: never shorter than configured, and on the configured side.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +8,7 @@ use gatebench_net::trace::{NONCE_HEADER, TIMES_HEADER, Times};
 use gatebench_upstream::Kind;
 use serde_json::json;
 
-/// From sending to t1, and from t2 to the whole response, in nanoseconds.
+/// The time from sending to t1, and from t2 to the complete response, in nanoseconds.
 fn halves(client: &mut crate::common::Client) -> (u64, u64) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let nonce = NEXT.fetch_add(1, Ordering::Relaxed);

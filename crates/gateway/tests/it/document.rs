@@ -1,4 +1,4 @@
-//! The configuration's file: all mistakes at once, each at its place.
+//! The configuration's file: all mistakes at once, each with its place.
 
 use gatebench_gateway::{Document, Gateway, GatewayConfig};
 

@@ -1,5 +1,5 @@
-//! Requests that state something twice, or have a name or a target that others mistake for another
-//! one: the upstream gets what a policy judged, or nothing.
+//! Requests that contain something twice, or have a name or a target that others confuse with
+//! another one: the upstream gets what a policy checked, or nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use gatebench_net::Backend;
 use gatebench_net::http2::{Block, Settings};
 use serde_json::{Value, json};
 
-/// Heads with their bodies.
+/// The heads of requests with their bodies.
 type Requests = Arc<Mutex<Vec<(String, String)>>>;
 
-/// An origin that notes all it gets, and responds with 200.
+/// An origin that records everything it gets, and responds with 200.
 fn recording() -> (SocketAddr, Requests) {
     let seen = Requests::default();
     let noted = Arc::clone(&seen);
@@ -40,8 +40,8 @@ fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Tota
     gateway(backend, &[origin], json!([route]))
 }
 
-/// Runs `act` on each event loop, with a gateway that has these policies and all that its origin
-/// gets.
+/// Runs `act` on each event loop, with a gateway that has these policies and the record of its
+/// origin.
 fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     for backend in backends() {
         let (origin, seen) = recording();
@@ -49,7 +49,7 @@ fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     }
 }
 
-/// The status of a request, and whether it was forwarded.
+/// The status of the response to a request, and whether the request was forwarded.
 fn asked(
     gateway: &Server<Totals>,
     seen: &Requests,
@@ -117,7 +117,7 @@ fn a_contract_refuses_a_doubled_value() {
         ("/a?json={%22b%22:1,%22b%22:2}", 400),
         ("/a?json=%7B%22b%22:1%7D", 200),
         ("/a?json=%7B%22b%22:1,%22b%22:2%7D", 400),
-        // Some upstreams drop the text after `;`, which gives another operation.
+        // Some upstreams drop the text after `;`, which selects another operation.
         ("/a/7;b=c", 200),
         ("/a/mine;b=c", 400),
         ("/a/x;/b", 404),
@@ -166,7 +166,7 @@ fn a_contract_refuses_a_doubled_value() {
     });
 }
 
-/// Bodies of JSON in which names meet in every way, and some that are no JSON.
+/// JSON bodies in which names coincide in every way, and some bodies that are not JSON.
 fn bodies() -> Vec<String> {
     let names = [
         "a",
@@ -404,7 +404,7 @@ fn lookalikes_of_trusted_fields_are_removed() {
     });
 }
 
-/// Targets that RFC 3986 forbids, or in which others see another one.
+/// Targets that RFC 3986 forbids, or that others read as another target.
 const NO_TARGETS: [&str; 26] = [
     "/a#b",
     "/a?b#c",
@@ -434,7 +434,7 @@ const NO_TARGETS: [&str; 26] = [
     "/a%0d%0aX:y",
 ];
 
-/// Values of Host that are no host.
+/// Values of Host that are not a host.
 const NO_HOSTS: [&str; 14] = [
     "a:b:c", "a,b", "x%00y", "[::1", "::1]", "[::1]x", "[a]", "a:80:80", "a:x", ":80", "a;b",
     "a@b", "a/b", "a b",

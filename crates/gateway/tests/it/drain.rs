@@ -14,7 +14,7 @@ use gatebench_net::http2::Settings;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// Longer than anything here takes.
+/// Longer than anything in these tests takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {
@@ -29,7 +29,7 @@ fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {
     GatewayConfig::parse(&config.to_string()).unwrap()
 }
 
-/// Until nothing is accepted any more.
+/// Waits until no connection is accepted any more.
 fn until_closed(address: SocketAddr) {
     let begun = Instant::now();
     while TcpStream::connect(address).is_ok() {
@@ -105,7 +105,7 @@ fn pending_and_arriving_requests_get_responses() {
             let responses = [late, half.response(false), slow.response(false)];
             for (at, response) in responses.iter().enumerate() {
                 assert_eq!(response.status, 200, "{response:?}");
-                // The first request may have arrived before the worker learned of the stop.
+                // The first request may have arrived before the worker noticed the stop.
                 assert!(at == 0 || response.field("Connection") == Some("close"));
             }
             for mut client in [slow, idle, half] {

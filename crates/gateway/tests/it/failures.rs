@@ -133,7 +133,7 @@ fn an_idle_connection_closed_by_the_upstream_is_not_used_again() {
         let mut client = gateway.client();
         for _ in 0..5 {
             let response = client.ask("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-            // A POST that meets the close on its way is not sent twice.
+            // A POST that crosses with the close is not sent twice.
             assert!(matches!(response.status, 200 | 502), "{response:?}");
         }
         assert!(connections.load(Ordering::SeqCst) >= 3);
@@ -231,7 +231,7 @@ fn slow_clients_get_an_error_or_are_closed() {
     }
 }
 
-/// Writes until the peer takes no more for a while, and returns the number of bytes.
+/// Writes until the peer accepts no more for a while; returns the number of bytes.
 fn write_until_stuck(peer: &mut Client) -> usize {
     let stream = peer.stream.get_mut();
     stream
@@ -264,7 +264,7 @@ fn a_client_that_does_not_read_stops_the_upstream() {
                 .unwrap()
                 .send(write_until_stuck(&mut peer))
                 .unwrap();
-            // Stays open: a gateway resets a client whose response breaks off.
+            // Stays open: the gateway resets the connection of a client whose response is cut off.
             peer.head();
         });
         let gateway = gateway(backend, &[address], all());

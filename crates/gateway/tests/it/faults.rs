@@ -1,4 +1,4 @@
-//! Deliberate faults as they are written on a command line, and the time that extra work takes.
+//! Deliberate faults as written on a command line, and the time that extra work takes.
 
 use gatebench_gateway::{Handicap, Leak};
 use gatebench_net::clock::thread_cpu_ns;

@@ -29,7 +29,7 @@ fn before(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     gateway_with(backend, &[origin], routes, timeouts)
 }
 
-/// A well-behaved client is served as usual.
+/// Checks that a well-behaved client is served as usual.
 fn neighbour_is_well(gateway: &Server<Totals>) {
     let response = gateway.client().get("/neighbour");
     assert_eq!(
@@ -38,13 +38,13 @@ fn neighbour_is_well(gateway: &Server<Totals>) {
     );
 }
 
-/// Sends bytes and returns everything that comes until the gateway closes.
+/// Sends bytes and returns everything that arrives until the gateway closes the connection.
 fn said_to(gateway: &Server<Totals>, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(gateway.address).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(10)))
         .unwrap();
-    // The gateway may close before it has received everything.
+    // The gateway may close the connection before it has received everything.
     let _ = stream.write_all(bytes);
     let mut said = Vec::new();
     let _ = stream.read_to_end(&mut said);
@@ -177,7 +177,7 @@ fn ambiguous_first_lines_are_refused() {
                 .any(|status| said.starts_with(&format!("HTTP/1.1 {status} ")));
             assert!(is_refused, "{line:?}: {said}");
             let is_of_target = line.starts_with("GET http:");
-            // Where such a request ends is known, so the next one is one.
+            // The end of such a request is known, so the next one is served.
             assert_eq!(
                 said.contains("HTTP/1.1 200 OK"),
                 is_of_target,
@@ -185,7 +185,7 @@ fn ambiguous_first_lines_are_refused() {
             );
             assert!(said.contains("\r\n\r\ngateway: the "), "{said}");
         }
-        // Lines that are read one way only, and lead nowhere.
+        // Lines with one possible reading and no destination.
         for line in [
             "OPTIONS * HTTP/1.1",
             "GET a HTTP/1.1",
@@ -269,7 +269,7 @@ fn floods_of_headers_are_refused() {
             endless,
         ] {
             let said = said_to(&gateway, request.as_bytes());
-            // The kernel may have thrown the response away, as not all was read.
+            // The kernel may have discarded the response, because not all bytes were read.
             assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
         }
         neighbour_is_well(&gateway);
@@ -282,7 +282,7 @@ fn a_slow_client_is_closed() {
     for backend in backends() {
         let (origin, _) = noting();
         let gateway = before(backend, origin);
-        // A head that comes byte by byte, with each byte in good time.
+        // A head that arrives byte by byte, with each byte in time.
         let mut slow = TcpStream::connect(gateway.address).unwrap();
         slow.set_read_timeout(Some(Duration::from_secs(10)))
             .unwrap();
@@ -302,7 +302,7 @@ fn a_slow_client_is_closed() {
             said.is_empty() || said.starts_with("HTTP/1.1 408"),
             "{said}"
         );
-        // Bodies that stop, streamed and kept.
+        // Bodies that stop arriving, both streamed and collected.
         for path in ["/a", "/edited", "/contract", "/nowhere"] {
             let fields = "Host: h\r\nContent-Type: application/json\r\nContent-Length: 100\r\n";
             let said = said_to(
@@ -423,7 +423,7 @@ fn idle_connections_do_not_affect_others() {
         for _ in 0..50 {
             neighbour_is_well(&gateway);
         }
-        // Their time runs out.
+        // Their timeout expires.
         for mut stream in sitting {
             stream
                 .set_read_timeout(Some(Duration::from_secs(10)))
@@ -438,7 +438,7 @@ fn idle_connections_do_not_affect_others() {
 #[test]
 fn floods_of_frames_end_their_connection_alone() {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-    // Requests with each a reset behind it (CVE-2023-44487): HEADERS of GET / and RST_STREAM.
+    // Requests each followed by a reset (CVE-2023-44487): HEADERS of GET / and RST_STREAM.
     let resets = |count: u32| {
         let block = [0x82, 0x86, 0x84, 0x41, 0x01, b'h'];
         (0..count).flat_map(move |number| {
@@ -460,7 +460,7 @@ fn floods_of_frames_end_their_connection_alone() {
         let gateway = before(backend, origin);
         for flood in &floods {
             let said = said_to(&gateway, &[PREFACE, flood].concat());
-            // GOAWAY where the kernel has not thrown it away with the connection.
+            // GOAWAY, unless the kernel has discarded it with the connection.
             assert!(said.len() < 2 << 20);
         }
         neighbour_is_well(&gateway);
@@ -493,7 +493,7 @@ fn cancelled_requests_open_few_connections_to_the_upstream() {
         });
         let gateway = before(backend, origin);
         said_to(&gateway, &[&preface[..], &flood].concat());
-        // Its connection comes behind those of the flood.
+        // Its connection is accepted after those of the flood.
         assert_eq!(gateway.client().get("/").status, 200);
         let opened = opened.load(Ordering::SeqCst);
         assert!((1..=140).contains(&opened), "{opened}");

@@ -1,5 +1,4 @@
-//! Clients that speak HTTP/2: curl, and a client of this project for cases that curl cannot
-//! produce.
+//! HTTP/2 clients: curl, and a client of this project for cases that curl cannot produce.
 
 use std::io::{BufRead as _, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -144,7 +143,7 @@ fn policies_act_as_over_http1() {
         assert_eq!((to_head.status, to_head.body.len()), (200, 0));
         assert_eq!(connection.response(large).status, 413);
         assert_eq!(connection.response(empty).status, 204);
-        // The connection lives on.
+        // The connection stays open.
         let again = connection.ask("GET", "/strict/json", &key, b"");
         assert_eq!(connection.response(again).status, 200);
     }
@@ -153,7 +152,7 @@ fn policies_act_as_over_http1() {
 #[test]
 fn a_stalled_stream_blocks_no_other() {
     for backend in backends() {
-        // Requests of more than a head are never read; others get responses.
+        // Requests with a body are never read; others get responses.
         let origin = scripted(|_, mut peer| {
             let head = peer.head();
             if head.starts_with("POST") {
@@ -211,7 +210,7 @@ fn a_stalled_request_times_out() {
         socket
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
             .unwrap();
-        // The slots of streams serve one request after another: once in a new slot, once in a used
+        // The slots of streams serve one request after another: first in a new slot, then in a used
         // one.
         for (stream, flags) in [(1, 0), (3, END_STREAM), (5, 0)] {
             let begun = Instant::now();
@@ -412,7 +411,7 @@ fn no_request_hides_in_a_stream() {
         for field in fields {
             refused(GOOD, Some(field));
         }
-        // If a body does not have its announced length, at most the head was forwarded.
+        // If a body does not have its announced length, at most the head may have been forwarded.
         let seen = std::mem::take(&mut *seen.lock().unwrap());
         let may_be = ["POST /a HTTP/1.1\r\n", "Host: example\r\n", "\r\n"];
         let is_known = |line: &String| {

@@ -1,5 +1,5 @@
-//! OpenAPI: compares the verdicts of a gateway with those of an independent validator
-//! (openapi-core, of PyPI), and checks its messages.
+//! OpenAPI: compares the verdicts of a gateway with those of an independent validator (openapi-core
+//! from PyPI), and checks its messages.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -91,7 +91,7 @@ fn ask(client: &mut Client, case: &Value) -> Response {
     client.ask(&request)
 }
 
-/// Where openapi-core is.
+/// The folder in which openapi-core is installed.
 fn package() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),
@@ -209,7 +209,7 @@ fn refusals_name_the_mistake_and_the_alternatives() {
         assert!(
             String::from_utf8_lossy(&wrong.body).ends_with("it does not name the status 201\n")
         );
-        // A chunked body is checked as well.
+        // A chunked body is checked too.
         let chunked = "POST /api/b HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n";
         assert_eq!(client.ask(chunked).status, 400);
         assert_eq!(
@@ -266,7 +266,7 @@ fn read_only_and_write_only_members_are_required_of_one_side() {
         502,
         "an id is in the response"
     );
-    // In 3.1 both are words for readers, as in JSON Schema.
+    // In 3.1 both are annotations without effect, as in JSON Schema.
     let gateway = before(backend, &document("3.1.0"), true);
     assert_eq!(status(&gateway, sent, all), 400);
     assert_eq!(status(&gateway, all, answered), 502);

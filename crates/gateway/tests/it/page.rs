@@ -13,7 +13,7 @@ const PAGE: &str = concat!(
     "/../../docs/REFERENCE-GATEWAY.md"
 );
 
-/// A configuration, and the commands next to it.
+/// A configuration, and the commands after it.
 struct Example {
     line: usize,
     configuration: String,
@@ -21,7 +21,7 @@ struct Example {
     commands: Vec<(String, String)>,
 }
 
-/// Each block of YAML with the block of commands that follows it.
+/// Each YAML block with the block of commands that follows it.
 fn examples(page: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut kind = None;
@@ -54,7 +54,7 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// The file of an example, with the parts that the page states only once.
+/// The file of an example, completed with the parts that the page states only once.
 fn whole(example: &Example, origin: u16) -> String {
     let mut text = example.configuration.clone();
     if !text.contains("listen:") {
@@ -134,7 +134,7 @@ fn defaults_match_the_page() {
     }
 }
 
-/// Every setting and word that the page names in `code` is one.
+/// Every setting and keyword that the page names in `code` exists.
 #[test]
 fn setting_names_match_the_page() {
     fn names(schema: &Value, found: &mut BTreeSet<String>) {
@@ -152,7 +152,7 @@ fn setting_names_match_the_page() {
     }
     let mut known = BTreeSet::new();
     names(&GatewayConfig::json_schema(), &mut known);
-    // Of tokens and of OpenAPI, not of this file.
+    // Words that belong to tokens and to OpenAPI, not to this file.
     let others = ["exp", "nbf", "iss", "aud", "sub", "int32", "int64", "byte"];
     let page = std::fs::read_to_string(PAGE).unwrap();
     let mut is_block = false;

@@ -1,6 +1,6 @@
 //! No spelling of a path bypasses the protection of a route. Upstreams decide where a spelling
 //! leads: one of this project that reads a path in every way at once, and real ones. Only spellings
-//! count that reach a protected path without the gateway.
+//! that reach a protected path without the gateway count.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use gatebench_gateway::Totals;
 use gatebench_net::http2::Settings;
 use serde_json::{Value, json};
 
-/// The bodies of responses below `/admin`, and elsewhere.
+/// The bodies of responses below `/admin`, and of all others.
 const PROTECTED: &str = "protected";
 const OPEN: &str = "open";
 
@@ -117,7 +117,7 @@ impl Asker {
     }
 }
 
-/// Reads a response; and whether the connection may carry another one.
+/// Reads a response; also returns whether the connection may carry another one.
 fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -185,7 +185,7 @@ fn effective(upstream: SocketAddr, count: usize) -> Vec<String> {
         .collect()
 }
 
-/// The number of spellings by the status of their response.
+/// The number of spellings by the status of the response.
 #[derive(Debug, Default)]
 struct Counts {
     refused: usize,
@@ -362,7 +362,8 @@ impl Program {
     }
 }
 
-/// Spellings that a real upstream reads as a protected path do not reach it through a gateway.
+/// Checks that spellings that a real upstream reads as a protected path do not reach it through a
+/// gateway.
 fn judge_before(name: &str, upstream: SocketAddr, candidates: usize, at_least: usize) {
     let spellings = effective(upstream, candidates);
     assert!(
@@ -479,7 +480,7 @@ fn no_spelling_bypasses_a_route_before_envoy() {
     });
     let installed = format!("{data}/gatebench/bin/envoy");
     let arguments = |file: &Path, folder: &Path| {
-        // It knows the form of a file by its name.
+        // The program recognises the format of a file by its name.
         let named = folder.join("envoy.json");
         std::fs::copy(file, &named).unwrap();
         let words = [

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 
-/// A gateway before an httpbin, with these policies on `/anything` and on `/json`.
+/// A gateway in front of an httpbin, with these policies on `/anything` and on `/json`.
 fn behind(backend: Backend, policies: &Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::Httpbin, backend);
     let gateway = before(backend, origin.address, policies);
@@ -113,7 +113,7 @@ fn tokens_that_python_signed_are_good() {
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
         let with = |token: &str| format!("Authorization: Bearer {token}\r\n");
-        // Twice: verified, then known.
+        // Sent twice: verified first, then found in the cache.
         for _ in 0..2 {
             assert_eq!(get(&mut client, &with(&good)).status, 200);
             for wrong in [&expired, &forged, "x.y.z"] {
@@ -408,7 +408,7 @@ fn large_requests_are_refused_at_once() {
     assert_eq!(client.response(false).status, 413);
 }
 
-/// Python's `json`, and the same edits on its dictionaries.
+/// Compares edits with Python's `json` and the same edits of its dictionaries.
 #[test]
 fn edits_agree_with_python() {
     let script = r#"

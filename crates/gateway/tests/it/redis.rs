@@ -12,7 +12,7 @@ use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// A redis-server of this test's own, which keeps nothing; ended when dropped.
+/// A redis-server for this test, which stores nothing on disk; ended when dropped.
 struct Redis {
     child: Child,
     address: SocketAddr,
@@ -215,7 +215,7 @@ fn counts_are_exchanged_without_waiting() {
                 .count();
             assert_eq!(allowed, 20);
         }
-        // Each learns the counts of the other, and Redis learns both.
+        // Each gateway learns the counts of the other, and Redis learns both.
         let begun = Instant::now();
         while !redis
             .command("GET gatebench:mock:0:all")
@@ -276,8 +276,8 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
     }
 }
 
-/// The limits of a worker share its connection to a Redis: a limit that has counted nothing also
-/// notices that Redis is back.
+/// The limits of a worker share its connection to a Redis: a limit that has counted nothing notices
+/// too that Redis is available again.
 #[test]
 fn limits_that_share_a_lost_redis_find_it_again() {
     for backend in backends() {
@@ -316,8 +316,8 @@ fn limits_that_share_a_lost_redis_find_it_again() {
     }
 }
 
-/// A target that closes a kept connection while a request waits for its count has not had anything
-/// of it.
+/// If a target closes a kept connection while a request waits for its count, nothing of the request
+/// was sent.
 #[test]
 fn a_body_waits_with_its_request() {
     let redis = Redis::start(None);
@@ -385,7 +385,7 @@ fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
         // No gateway alone exceeds the limit, and together they use all of it.
         assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
         assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
-        // After all counts are sent, Redis knows them all, and no worker allows another request.
+        // After all counts are sent, Redis knows all of them, and no worker allows another request.
         let begun = Instant::now();
         let sum = format!("\r\n{}\r\n", allowed.iter().sum::<usize>());
         while !redis.command("GET gatebench:mock:0:all").contains(&sum) {

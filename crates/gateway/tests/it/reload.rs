@@ -1,4 +1,4 @@
-//! A configuration that is replaced while requests are on their way.
+//! A configuration that is replaced while requests are in flight.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -44,8 +44,7 @@ fn who(client: &mut Client) -> String {
     String::from_utf8(response.body).unwrap()
 }
 
-/// Asks until the response is this one: a worker takes a configuration up when it comes round to
-/// it.
+/// Asks until this response arrives: a worker adopts a configuration in its next round.
 fn until(client: &mut Client, expected: &str) {
     while who(client) != expected {}
 }
@@ -178,7 +177,7 @@ fn unchanged_limits_keep_their_counts_and_changed_ones_restart() {
                     let asked =
                         format!("GET /ping HTTP/1.1\r\nHost: h\r\nX-Api-Key: {key}\r\n\r\n");
                     let response = client.ask(&asked);
-                    // A worker takes a configuration up when it comes round to it.
+                    // A worker adopts a configuration in its next round.
                     if response.field("X-Of") == Some(names.join(" ").as_str()) {
                         break response.field("RateLimit-Remaining").unwrap().to_owned();
                     }
@@ -186,7 +185,7 @@ fn unchanged_limits_keep_their_counts_and_changed_ones_restart() {
                 assert_eq!(left("alice-key", &["alice"]), "4");
                 gateway.replace(&with(5, per, &["bob", "alice"])).unwrap();
                 let expected = if per == "route" { "3" } else { "4" };
-                // Requests sent before the worker learned of the change count too.
+                // Requests sent before the worker noticed the change count too.
                 let bobs: u32 = left("bob-key", &["bob", "alice"]).parse().unwrap();
                 assert!(bobs <= expected.parse().unwrap(), "{per}: {bobs}");
                 let alices: u32 = left("alice-key", &["bob", "alice"]).parse().unwrap();
@@ -198,7 +197,7 @@ fn unchanged_limits_keep_their_counts_and_changed_ones_restart() {
     }
 }
 
-/// The same over HTTP/1.1, HTTP/2 and TLS, by a tool that counts missing responses.
+/// The same over HTTP/1.1, HTTP/2 and TLS, checked by a tool that counts missing responses.
 #[test]
 fn h2load_finds_no_request_lost_while_configurations_change() {
     let certificates = Certificates::new("reload");

@@ -1,4 +1,4 @@
-//! Replies of Redis, read from pieces of the received bytes.
+//! Redis replies, read from pieces of the received bytes.
 
 use gatebench_gateway::fuzzing::replies;
 

@@ -169,10 +169,10 @@ fn a_verbatim_route_accepts_any_path_within_it() {
         "/a/..\\admin",
         "/admin#x",
         "/x%c0%afadmin",
-        // Out of the way and back again.
+        // Out of the route and back again.
         "/v/../admin/x%2F..%2F..%2Fv",
         "/v/../admin/x%5C..%5C..%5Cv",
-        // Within the route for servers that decode and do not resolve, or resolve before they
+        // Within the route for servers that decode without resolving, or that resolve before they
         // decode a slash.
         "/a%64min/..%2fa.b",
         "/admin%2F..%2Fa",

@@ -1,5 +1,5 @@
-//! Messages that helpers of Saxon transform: concurrently, in order, and next to a message that
-//! ends its helper.
+//! Messages that Saxon helpers transform: concurrently, in order, and next to a message that
+//! crashes its helper.
 
 use crate::common::{Client, Server, backends, serve, upstream};
 use gatebench_gateway::Totals;
@@ -7,14 +7,14 @@ use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// Makes an envelope of a text; `END` takes all the time that there is.
+/// Converts a text to an envelope; `END` takes more time than is allowed.
 const STYLESHEET: &str = r#"<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
 <xsl:template match="/">
   <soap:Envelope><soap:Body><text><xsl:value-of select="if (string(.) = 'END') then sum(for $i in 1 to 2000000000 return $i mod 7) else string(.)"/></text></soap:Body></soap:Envelope>
 </xsl:template>
 </xsl:stylesheet>"#;
 
-/// Both directions by Saxon before an echo, and a route without policies.
+/// A route with Saxon in both directions in front of an echo, and a route without policies.
 fn before(backend: Backend) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, backend);
     let chain =
@@ -87,7 +87,7 @@ fn a_message_that_ends_its_helper_affects_no_other() {
     for (number, client) in clients.iter_mut().enumerate() {
         client.send(post("/echo", &text(number)).as_bytes());
     }
-    // Some go away before their response.
+    // Some clients disconnect before their response.
     clients.truncate(10);
     for (number, client) in clients.iter_mut().enumerate() {
         if number != 5 {
@@ -103,7 +103,7 @@ fn a_message_that_ends_its_helper_affects_no_other() {
     let mut client = gateway.client();
     client.send(post("/echo", "after").as_bytes());
     assert_text(&mut client, "after");
-    // A client of JSON is not blamed for it either.
+    // A JSON client is not blamed for it either.
     client.send(post_as("application/json", "/echo", "END").as_bytes());
     let response = client.response(false);
     let body = String::from_utf8(response.body).unwrap();

@@ -64,7 +64,7 @@ const EXEMPT: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// A file with one route, and on it these policies.
+/// A file with one route that has these policies.
 fn file(policies: Value) -> Value {
     json!({
         "listen": ["127.0.0.1:0"],
@@ -107,7 +107,7 @@ fn frame() -> Value {
     })
 }
 
-/// Policies with all their settings, those that bear each other together.
+/// Policies with all their settings; policies that can be combined are in one list.
 fn policies() -> Vec<Value> {
     let sheet = "<xsl:stylesheet version='1.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'/>";
     let chain = json!({
@@ -144,7 +144,7 @@ fn policies() -> Vec<Value> {
     ]
 }
 
-/// Files that are right.
+/// Correct files.
 fn good() -> Vec<Value> {
     std::iter::once(frame())
         .chain(policies().into_iter().map(file))
@@ -219,7 +219,7 @@ enum Change {
     Repeat(String),
 }
 
-/// The places of a value, itself first.
+/// The places of a value and of the values in it.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
@@ -372,7 +372,7 @@ fn schema_and_reader_agree_on_any_single_change() {
     );
 }
 
-/// Of each list of policies one part, and of the frame's keys some: files that are right.
+/// Correct files: one part of each list of policies, and some keys of the frame.
 fn any_good() -> impl Strategy<Value = Value> {
     let all = policies();
     let count = all.len();

@@ -10,7 +10,7 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// A gateway that waits long for each piece of a body, and not for all of them.
+/// A gateway that waits long for each piece of a body, but not for all of them.
 fn patient_with_pieces(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     let route = |name: &str, policies: Value| json!({"name": name, "path": format!("/{name}"), "upstream": "origin", "policies": policies});
     let mock = json!({"status": 200, "content_type": "text/plain", "body": "mock"});
@@ -28,7 +28,8 @@ fn patient_with_pieces(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     gateway_with(backend, &[origin], routes, timeouts)
 }
 
-/// Sends a piece every 20 ms until the gateway has responded or closed; returns the time that took.
+/// Sends a piece every 20 ms until the gateway has responded or closed the connection; returns the
+/// time until then.
 fn dripped(stream: &mut TcpStream, piece: &[u8]) -> Duration {
     stream
         .set_read_timeout(Some(Duration::from_millis(20)))
@@ -76,8 +77,8 @@ fn an_endlessly_dripping_body_times_out() {
                 assert!(took > Duration::from_millis(500), "{path}: {took:?}");
             }
         }
-        // A body that is done in time passes, also after a pause and on a connection that was idle
-        // for longer.
+        // A body that is complete in time passes, even after a pause and on a connection that was
+        // idle for longer.
         let mut client = gateway.client();
         for _ in 0..2 {
             client.send(b"POST /streamed HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na");
@@ -112,7 +113,7 @@ fn an_endlessly_dripping_stream_times_out_alone() {
             .concat();
             let head = [0, 0, fields.len() as u8, HEADERS, 4, 0, 0, 0, 1];
             stream.write_all(&[&head[..], &fields].concat()).unwrap();
-            // The gateway's settings, their acknowledgement and windows come first.
+            // The gateway's settings, their acknowledgement and window updates come first.
             let begun = Instant::now();
             let mut said = Vec::new();
             let piece = [0, 0, 1, 0, 0, 0, 0, 0, 1, b'x'];
@@ -149,7 +150,7 @@ fn an_endlessly_dripping_stream_times_out_alone() {
     }
 }
 
-/// Reports whether bytes that begin with a frame hold a whole one of that type.
+/// Reports whether bytes that begin with a frame contain a complete frame of that type.
 fn has_frame(mut bytes: &[u8], kind: u8) -> bool {
     while let [l0, l1, l2, found, ..] = *bytes {
         let length = 9 + u32::from_be_bytes([0, l0, l1, l2]) as usize;

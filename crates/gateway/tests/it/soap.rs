@@ -1,5 +1,5 @@
-//! SOAP/XML over real sockets: the scenarios' own cases, faults to the byte, and good requests next
-//! to bad ones.
+//! SOAP/XML over real sockets: the scenarios' own cases, faults compared byte by byte, and valid
+//! requests next to invalid ones.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -113,7 +113,8 @@ fn every_case_of_the_scenarios_holds() {
     }
 }
 
-/// Not among the scenario's cases: the plug-ins that it is published of put JSON into XML as it is.
+/// Not among the scenario's cases: the published plug-ins from which it was derived insert JSON
+/// into XML unescaped.
 #[test]
 fn markup_in_json_is_text() {
     let scenario = scenario("soap-9");
@@ -169,7 +170,7 @@ fn curl_gets_a_fault_to_the_byte() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
-/// A route of that policies before an origin.
+/// A route with these policies in front of an origin.
 fn behind(policies: Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, Backend::Epoll);
     let mut config = config(&scenario("soap-0"), origin.address.port(), &[]);

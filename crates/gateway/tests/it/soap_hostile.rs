@@ -60,7 +60,7 @@ fn post(client: &mut Client, fields: &str, body: &[u8]) -> Response {
     client.response(false)
 }
 
-/// The fault that a body of XML gets; the client after it is served.
+/// The fault for an XML body; also checks that the next client is served.
 fn fault(gateway: &Server<Totals>, fields: &str, body: &[u8]) -> String {
     let response = post(&mut gateway.client(), fields, body);
     let text = String::from_utf8(response.body).unwrap();
@@ -222,7 +222,7 @@ fn large(bytes: usize) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A route that looks at envelopes alone, with these settings of the file and this policy before.
+/// A route that only checks envelopes, with these settings of the file and this policy before it.
 fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, Backend::Epoll);
     let mut config = config(origin.address.port(), &json!({"verbose": true}));
@@ -257,7 +257,7 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
             90_000,
             100_000,
         ),
-        // More than definitions may have.
+        // More than definitions may contain.
         (
             json!({"collected_bytes_max": 20 << 20}),
             &edits,
@@ -414,7 +414,7 @@ fn definitions_read_no_entities_and_no_network() {
         let config = GatewayConfig::parse(&config(1, &request).to_string()).unwrap();
         let problems = Gateway::new(&config).unwrap().problems();
         let reported: Vec<String> = problems.iter().map(|one| format!("{one:?}")).collect();
-        // A schema whose import cannot be had is used without it, as libxml2 does.
+        // A schema whose import cannot be loaded is used without it, as in libxml2.
         let is_reported = reported.iter().any(|one| one.contains(option));
         assert!(is_reported || text.contains(&url), "{option}: {reported:?}");
         assert!(!reported.concat().contains("SECRET"), "{reported:?}");

@@ -1,4 +1,4 @@
-//! Definitions that are compiled again in time take the place of those before them.
+//! Definitions that are compiled again before they expire replace the previous ones.
 
 use std::path::Path;
 use std::thread::sleep;

@@ -96,7 +96,7 @@ fn a_target_that_refuses_ends_the_connection() {
     }
 }
 
-/// A target that has ended long before the client reads: the pair must be closed all the same.
+/// A target that has ended long before the client reads: the pair must still be closed.
 #[test]
 fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
     const BYTES: usize = 8 << 20;
@@ -110,7 +110,7 @@ fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
             thread::spawn(move || {
                 stream.write_all(&vec![7; BYTES]).unwrap();
                 stream.shutdown(Shutdown::Write).unwrap();
-                // The end of the stream comes once the null gateway has closed the pair.
+                // The end of the stream arrives once the null gateway has closed the pair.
                 let left = stream.read_to_end(&mut Vec::new()).unwrap();
                 ended.send(left).unwrap();
             });

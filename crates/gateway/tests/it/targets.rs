@@ -1,4 +1,5 @@
-//! Several targets, some of which cannot be connected to; timeouts and upstreams of single routes.
+//! Several targets, some of which cannot be connected to; timeouts and upstreams of individual
+//! routes.
 
 use std::net::{SocketAddr, TcpListener};
 

@@ -1,4 +1,4 @@
-//! Responses that a client of HTTP/2 does not read: the gateway holds a bounded part of them, other
+//! Responses that an HTTP/2 client does not read: the gateway holds a bounded part of them, other
 //! clients are served, and a client that reads slowly gets all of them.
 
 use std::io::Write;
@@ -12,17 +12,17 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// The bytes that a connection may hold.
+/// The number of bytes that a connection may hold.
 const BOUND: usize = 2 << 20;
 
-/// Bytes of a response that the gateway makes, or keeps until it is whole.
+/// The size in bytes of a response that the gateway generates, or keeps until it is complete.
 const WHOLE: usize = 200_000;
 
-/// Bytes of a response that is passed on as it comes: more than the gateway reads ahead of a
-/// client.
+/// The size in bytes of a response that is passed on as it arrives: more than the gateway reads
+/// ahead of a client.
 const LARGE: usize = 600_000;
 
-/// One round of receives, which is processed even if the first of them is one too many.
+/// One round of receives in bytes, which is processed even if the first of them exceeds the limit.
 const ROUND: usize = 2 << 20;
 
 /// An origin of long responses, and the paths of its requests.
@@ -80,7 +80,7 @@ fn before(backend: Backend, origin: SocketAddr, timeouts: &Value) -> Server<Tota
     )
 }
 
-/// Another client is served as usual.
+/// Checks that another client is served as usual.
 fn neighbour_is_well(gateway: &Server<Totals>) {
     let response = gateway.client().get("/near");
     assert_eq!(
@@ -100,8 +100,8 @@ fn unread_whole_responses_are_bounded() {
             reader.get_all(1, STREAMS, path);
             reader.until(|reader| !reader.bodies.is_empty());
             reader.until_silent();
-            // The head of each follows when all of the body is there, of which the client takes
-            // nothing.
+            // The head of each response follows when its body is complete; the client reads none of
+            // the bodies.
             let held = reader.bodies.len() * WHOLE;
             let most = BOUND + ROUND + 2 * WHOLE;
             assert!(held < most, "{path}: {held} bytes are held, not {most}");
@@ -120,7 +120,7 @@ fn requests_whose_bodies_end_while_much_is_unread_wait_too() {
         let (origin, _) = origin();
         let gateway = before(backend, origin, &json!({}));
         let mut reader = Reader::open(gateway.address);
-        // All of them begin while there is room.
+        // All of them begin, because there is room.
         for number in 0..STREAMS {
             reader.post(2 * number + 1, "/mock", number % 2 == 0);
         }
@@ -154,7 +154,7 @@ fn no_request_begins_while_too_much_is_unread() {
         let mut reader = Reader::open(gateway.address);
         reader.get_all(1, FIRST, "/large");
         reader.until(|reader| reader.bodies.len() == FIRST as usize);
-        // By now the gateway has read of each as much as it does ahead of a client.
+        // The gateway has read as much of each response as it reads ahead of a client.
         reader.until_silent();
         reader.get_all(1 + 2 * FIRST, LATER, "/large");
         reader.until_silent();
@@ -176,7 +176,7 @@ fn a_client_that_never_reads_gets_go_away() {
         let mut reader = Reader::open(gateway.address);
         reader.get_all(1, 60, "/mock");
         reader.until(|reader| reader.bodies.contains_key(&1));
-        // A byte now and then is enough.
+        // One byte from time to time is enough.
         for taken in 0..10 {
             assert_eq!((reader.go_away, reader.is_closed), (None, false));
             reader.widen(1, 1);
@@ -184,7 +184,7 @@ fn a_client_that_never_reads_gets_go_away() {
             std::thread::sleep(Duration::from_millis(200));
         }
         assert!(!reader.is_closed);
-        // Nor has a response ended that waited for longer than its own time.
+        // No response has ended either, although it waited longer than its own timeout.
         assert_eq!(reader.reset.len(), 0);
         reader.until(|reader| reader.is_closed);
         assert_eq!(reader.go_away, Some(ENHANCE_YOUR_CALM));

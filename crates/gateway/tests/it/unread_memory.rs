@@ -9,13 +9,13 @@ use crate::common::reader::Reader;
 use crate::common::{backends, scripted, serve};
 use serde_json::json;
 
-/// Streams that a client may have open.
+/// The number of streams that a client may have open.
 const STREAMS: u32 = 128;
 
-/// Bytes of each response: nearly the largest size that can be kept whole.
+/// The size of each response in bytes: nearly the largest that can be kept completely.
 const LENGTH: usize = 1_000_000;
 
-/// The bytes that may be held: the limit of a connection (16 MiB), and as much again for the
+/// The growth that is allowed: the limit of a connection (16 MiB), and twice as much again for the
 /// overhead of allocation. All responses together have 128 MB.
 const GROWN_KIB_MAX: usize = 48 << 10;
 

@@ -1,4 +1,4 @@
-//! TLS towards upstreams: certificates judged, connections kept, bodies whole.
+//! TLS towards upstreams: certificate checks, kept connections, complete bodies.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! Configurations of the right form whose meaning is wrong: every mistake, each with its place.
+//! Configurations with a correct form and a wrong meaning: every mistake, each with its place.
 
 use gatebench_gateway::{ConfigErrors, GatewayConfig};
 
@@ -15,7 +15,7 @@ const GOOD: &str = r#"{
     "timeouts": {"connect_ms": 1}
 }"#;
 
-/// Where the mistakes of a text of the right form are.
+/// The places of the mistakes in a text with a correct form.
 fn places(text: &str) -> Vec<String> {
     let config: GatewayConfig = serde_json::from_str(text).unwrap();
     let ConfigErrors(errors) = config.validate().unwrap_err();

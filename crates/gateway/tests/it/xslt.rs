@@ -1,4 +1,4 @@
-//! Stylesheets laid over responses, over real sockets.
+//! Stylesheets applied to responses, over real sockets.
 
 use crate::common::{Client, Response, Server, backends, serve, upstream};
 use gatebench_gateway::{GatewayConfig, Totals};

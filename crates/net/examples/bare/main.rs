@@ -4,9 +4,9 @@
 //!
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched
-//! submission) with nothing in it; `spin` and `block`, one connection that waits for each response
-//! without and with sleep, and prints its percentiles. A response is counted when as many bytes
-//! have come as the first one had.
+//! submission) without any work in it; `spin` and `block`, one connection that waits for each
+//! response by polling or sleeping, and prints its percentiles. A response is counted when as many
+//! bytes have arrived as the first one had.
 
 mod one;
 mod ring;
@@ -15,10 +15,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Any error: this program only ends with it.
+/// Any error; the program ends with it.
 type Failure = Box<dyn std::error::Error>;
 
-/// The silence after which the first response counts as whole.
+/// The first response counts as complete after this time without further bytes.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// The request, the number of connections, and the length of the response.
@@ -57,7 +57,7 @@ fn main() -> Result<(), Failure> {
 struct Found {
     requests: u64,
     seconds: f64,
-    /// Further fields of the JSON.
+    /// Additional fields of the JSON.
     percentiles: String,
 }
 
@@ -106,7 +106,7 @@ fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Bytes of the response: all that comes before the connection falls silent.
+/// The size of the response: all bytes before a pause.
 fn first_response(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
     let mut stream = connect(address)?;
     stream.write_all(request)?;

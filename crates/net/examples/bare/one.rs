@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use crate::{Failure, Found, Work};
 
-/// Sends a request and waits for the whole response, repeatedly. Spinning, the thread polls the
-/// socket until there is something; else it sleeps in the read.
+/// Sends a request and waits for the whole response, repeatedly. With `spin`, the thread polls the
+/// socket until there are bytes; otherwise it sleeps in the read.
 pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
     let mut stream = work.connect()?;
     stream.set_nonblocking(spin)?;
@@ -33,7 +33,8 @@ pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
         sent = now;
     }
     times_ns.sort_unstable();
-    // The nearest-rank percentile: the smallest value that this number of values does not exceed.
+    // The nearest-rank percentile: the smallest value that is at least as large as this share of
+    // the values.
     let quantile = |q: f64| {
         let rank = (times_ns.len() as f64 * q).ceil() as usize;
         times_ns[rank.clamp(1, times_ns.len()) - 1]

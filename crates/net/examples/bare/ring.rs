@@ -1,4 +1,4 @@
-//! The engine's loop with nothing in it, written directly on the kernel's interface.
+//! The engine's loop without any work in it, written directly on the kernel's interface.
 
 #![allow(unsafe_code)]
 
@@ -13,19 +13,20 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::{Failure, Found, Work};
 
-/// Receive buffers, a power of two: one small response of each of 4,096 connections.
+/// The number of receive buffers, a power of two: one small response for each of 4,096 connections.
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: usize = 256;
 const GROUP: u16 = 0;
 
-/// Submissions that fit the queue, and completions: several of each connection.
+/// The number of submissions, and thus completions, that fit the queue: several for each
+/// connection.
 const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 16 * 1024;
 
 /// The operation is the top bit of the user data, the connection's index the rest.
 const IS_SEND: u64 = 1 << 63;
 
-/// Holds `work.connections` requests under way until the time is over.
+/// Keeps `work.connections` requests in flight until the time is over.
 pub fn run(work: &Work) -> Result<Found, Failure> {
     let mut client = Client::new(work)?;
     let began = Instant::now();
@@ -51,7 +52,7 @@ pub fn run(work: &Work) -> Result<Found, Failure> {
 
 struct Conn {
     socket: TcpStream,
-    /// Bytes of the response under way that have not come.
+    /// Bytes of the current response that have not arrived.
     missing: usize,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Client<'a> {
         // SAFETY: a receive points to no memory of its own; a send points to the request, which
         // outlives the ring, as `work` is borrowed for longer than this client lives.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // Full: an error comes back from the next wait.
+            // The queue is full; an error is reported again by the next wait.
             let _ = self.ring.submit();
         }
     }
@@ -136,8 +137,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Takes the completions, sends the next requests, and returns the number of responses that
-    /// became whole.
+    /// Processes the completions, sends the next requests, and returns the number of responses that
+    /// were completed.
     fn reap(&mut self) -> Result<u64, Failure> {
         let mut completions = std::mem::take(&mut self.completions);
         completions.extend(self.ring.completion());
@@ -150,7 +151,7 @@ impl<'a> Client<'a> {
         Ok(whole)
     }
 
-    /// Reports whether a response became whole.
+    /// Reports whether a response was completed.
     fn complete(&mut self, completion: &cqueue::Entry) -> Result<bool, Failure> {
         let (index, result) = (
             (completion.user_data() & !IS_SEND) as usize,
@@ -216,7 +217,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Gives a buffer back; the kernel sees it after [`Self::publish`].
+    /// Returns a buffer; the kernel sees it after [`Self::publish`].
     fn give(&mut self, buffer: u16) {
         let at = usize::from(self.tail & (BUFFERS - 1));
         // SAFETY: `at` is below the number of entries; the kernel reads no entry beyond the

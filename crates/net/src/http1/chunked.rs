@@ -1,4 +1,4 @@
-//! The chunked transfer coding (RFC 9112 7.1), one byte after another outside the data.
+//! The chunked transfer coding (RFC 9112 7.1), decoded byte by byte outside the data.
 
 use super::scan::is_token;
 use super::{Limits, ProtocolError};
@@ -7,7 +7,7 @@ use super::{Limits, ProtocolError};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkDecoder {
     phase: Phase,
-    /// The size being read, then the bytes of the chunk still to come.
+    /// The size while it is being read, then the number of remaining bytes of the chunk.
     chunk_left: u64,
     /// Bytes of the current size line, or of the trailer section.
     line_bytes: usize,
@@ -18,7 +18,7 @@ pub(super) struct ChunkDecoder {
 enum Phase {
     SizeFirst,
     Size,
-    /// White space after the size, which is bad but harmless (RFC 9112 7.1.1).
+    /// White space after the size, which is not allowed but harmless (RFC 9112 7.1.1).
     Padding,
     Extension,
     SizeLf,
@@ -51,7 +51,7 @@ impl ChunkDecoder {
         }
     }
 
-    /// Takes what it needs off the front of `input`.
+    /// Removes the bytes that it needs from the front of `input`.
     pub(super) fn next<'i>(
         &mut self,
         input: &mut &'i [u8],

@@ -1,4 +1,4 @@
-//! The decoder: which part of a message the next byte belongs to.
+//! The decoder: assigns each byte to a part of a message.
 
 use super::chunked::{ChunkDecoder, ChunkStep};
 use super::framing::Framing;
@@ -46,9 +46,10 @@ pub struct Decoder {
 enum State {
     /// Between messages.
     Idle,
-    /// After a CR where a request may begin: an empty line before it is ignored (RFC 9112 2.2).
+    /// After a CR at a place where a request may begin: an empty line before it is ignored (RFC
+    /// 9112 2.2).
     EmptyLine,
-    /// In a head that is cut across inputs.
+    /// In a head that is split across inputs.
     Head(HeadScan),
     Length {
         left: u64,
@@ -108,7 +109,7 @@ impl Decoder {
         self.role
     }
 
-    /// Forgets the connection, keeping the memory, to read another one.
+    /// Forgets the connection but keeps the memory, so that another connection can be read.
     pub fn reset(&mut self) {
         self.state = State::Idle;
         self.facts = HeadFacts {
@@ -119,20 +120,20 @@ impl Decoder {
         self.informational = 0;
     }
 
-    /// Sets, before a response is read, whether its request was HEAD: a response to HEAD has no
-    /// body (RFC 9112 6.3 item 1). It holds for the next final response only; a client that
-    /// pipelines calls it after each [`Event::End`].
+    /// To be called before a response is read: sets whether its request was HEAD, because a
+    /// response to HEAD has no body (RFC 9112 6.3 item 1). It applies only to the next final
+    /// response; a client that pipelines calls it after each [`Event::End`].
     pub fn expect(&mut self, method_is_head: bool) {
         self.responses_head = method_is_head;
     }
 
-    /// Returns the next event, and takes its bytes off the front of `input`. Returns `None` if more
-    /// bytes are needed; all of `input` is then taken. Some events need no bytes, so call it until
-    /// it returns `None`. Bytes after the last message of a connection are taken and ignored (RFC
-    /// 9112 9.6).
+    /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if
+    /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so call
+    /// it until it returns `None`. Bytes after the last message of a connection are consumed and
+    /// ignored (RFC 9112 9.6).
     ///
     /// # Errors
-    /// The peer broke the protocol or a limit. Every later call returns the same error.
+    /// The peer violated the protocol or exceeded a limit. Every later call returns the same error.
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -158,13 +159,13 @@ impl Decoder {
         })
     }
 
-    /// The peer sent FIN. Call it after [`Decoder::next`] returned `None`.
+    /// Handles the peer's FIN. Call it after [`Decoder::next`] returned `None`.
     ///
-    /// `true`: this ended a message, the body of a response that lasts until the close. `false`: it
-    /// came between messages, which is fine.
+    /// `true`: this ended a message, whose body lasted until the close. `false`: it occurred
+    /// between messages, which is allowed.
     ///
     /// # Errors
-    /// A message was cut off, or an error was there before.
+    /// A message was cut off, or an error had occurred before.
     pub fn end_of_stream(&mut self) -> Result<bool, ProtocolError> {
         let ended = match self.state {
             State::Idle | State::EmptyLine if self.informational == 0 => Ok(false),
@@ -181,20 +182,20 @@ impl Decoder {
         ended
     }
 
-    /// Reports whether the connection may carry another message (RFC 9112 9.3). It refers to the
-    /// message whose head was read last; `true` before the first.
+    /// Reports whether the connection may carry another message (RFC 9112 9.3), according to the
+    /// last head that was read; `true` before the first.
     pub fn keep_alive(&self) -> bool {
         self.facts.keep_alive
     }
 
-    /// Reports whether [`Event::End`] comes next, without another byte. It does after the last
-    /// piece of a body of known length: a caller that stops in between checks it with this
+    /// Reports whether [`Event::End`] is next, without another byte. This is the case after the
+    /// last piece of a body of known length: a caller that stops in between checks it with this
     /// function.
     pub fn has_end(&self) -> bool {
         matches!(self.state, State::End)
     }
 
-    /// Reports whether nothing of a message was read since the last one ended, so that closing now
+    /// Reports whether no part of a message was read since the last one ended, so that closing now
     /// loses nothing.
     pub fn is_idle(&self) -> bool {
         self.informational == 0
@@ -239,9 +240,9 @@ impl Decoder {
         }
     }
 
-    /// A message may begin. The usual head is whole in `input` and is parsed there. For all other
-    /// heads, including invalid ones, the end is searched first, so that an error does not depend
-    /// on the splitting of the bytes. `None`: the state changed.
+    /// Handles the possible beginning of a message. Usually the whole head is in `input` and is
+    /// parsed there. For all other heads, including invalid ones, the end is searched first, so
+    /// that an error does not depend on how the bytes are split. `None`: the state changed.
     fn begin<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Step<'i>>, ProtocolError> {
         if self.role == Role::Request && input[0] == b'\r' && input.get(1).is_none_or(is_lf) {
             *input = &input[1..];
@@ -299,7 +300,7 @@ impl Decoder {
         }
     }
 
-    /// Takes a head that was parsed and returns `head`, unless it is a 1xx response.
+    /// Accepts a parsed head and returns `head`, unless it is a 1xx response.
     fn accept<'i>(&mut self, facts: HeadFacts, head: Step<'i>) -> Result<Step<'i>, ProtocolError> {
         if self.role == Role::Response && facts.status < 200 {
             return self.pass_informational(facts.status);
@@ -385,7 +386,7 @@ impl Decoder {
     }
 }
 
-/// Takes at most `count` bytes off the front of `input`.
+/// Removes at most `count` bytes from the front of `input`.
 fn take_up_to<'i>(count: u64, input: &mut &'i [u8]) -> &'i [u8] {
     let count = usize::try_from(count).map_or(input.len(), |count| count.min(input.len()));
     let (taken, rest) = input.split_at(count);

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// A peer broke HTTP/1.1 or a limit. The connection cannot be used any more: the beginning of the
-/// next message is not known.
+/// A peer violated HTTP/1.1 or exceeded a limit. The connection cannot be used any more, because
+/// the beginning of the next message is unknown.
 ///
 /// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -14,7 +14,7 @@ pub enum ProtocolError {
     /// Another major version, or a minor version other than 0 and 1 (RFC 9112 2.3).
     #[error("the HTTP version is neither 1.0 nor 1.1")]
     Version,
-    /// A status that is not three digits from 100 up (RFC 9110 15).
+    /// A status that is not a number of three digits, at least 100 (RFC 9110 15).
     #[error("the status code is not a number from 100 to 999")]
     Status,
     /// CONNECT, whose response turns the connection into a tunnel.
@@ -23,10 +23,10 @@ pub enum ProtocolError {
     /// 101: the peer changed the protocol without a request for it (RFC 9110 15.2.2).
     #[error("status 101 switches to a protocol that was not requested")]
     SwitchingProtocols,
-    /// A line of a head ends with LF alone.
+    /// A line of a head that ends with LF alone.
     #[error("a line of the head ends with LF instead of CRLF")]
     BareLineFeed,
-    /// A CR without LF at the end of a head (RFC 9112 2.2).
+    /// A CR in a head that is not followed by LF (RFC 9112 2.2).
     #[error("a CR in the head is not followed by LF")]
     BareCarriageReturn,
     /// A field name that is not a token; white space before the colon; a folded line (RFC 9112 5).
@@ -35,13 +35,13 @@ pub enum ProtocolError {
     /// A control character, CR included, in a field value (RFC 9110 5.5).
     #[error("a field value holds a control character")]
     FieldValue,
-    /// The request line does not fit into the head's limit.
+    /// The request line exceeds the limit of the head.
     #[error("the request line exceeds {limit} bytes")]
     TargetTooLong {
         /// [`super::Limits::head_bytes`].
         limit: usize,
     },
-    /// The head does not fit.
+    /// The head exceeds its limit.
     #[error("the head exceeds {limit} bytes")]
     HeadTooLarge {
         /// [`super::Limits::head_bytes`].
@@ -62,14 +62,14 @@ pub enum ProtocolError {
     /// A Host value that is not `host[:port]` (RFC 9112 3.2).
     #[error("the value of Host is not a host with an optional port")]
     Host,
-    /// A Content-Length that has other characters than digits, or exceeds 64 bits (RFC 9112 6.3
-    /// item 5).
+    /// A Content-Length that contains characters other than digits, or exceeds 64 bits (RFC 9112
+    /// 6.3 item 5).
     #[error("the value of Content-Length is not a 64-bit decimal number")]
     ContentLength,
-    /// Content-Lengths that differ (RFC 9112 6.3 item 5).
+    /// Several Content-Lengths that differ (RFC 9112 6.3 item 5).
     #[error("the message has Content-Lengths that differ")]
     ContentLengthsDiffer,
-    /// Both ways of framing at once, the shape of request smuggling (RFC 9112 6.3 item 3).
+    /// Both ways of framing at once, the pattern of request smuggling (RFC 9112 6.3 item 3).
     #[error("the message has both Content-Length and Transfer-Encoding")]
     LengthAndEncoding,
     /// Transfer-Encoding in an HTTP/1.0 message (RFC 9112 6.1).
@@ -90,8 +90,8 @@ pub enum ProtocolError {
         /// [`super::Limits::body_bytes`].
         limit: u64,
     },
-    /// A chunk size that is not hexadecimal or exceeds 64 bits, or its line ends badly (RFC 9112
-    /// 7.1).
+    /// A chunk size that is not hexadecimal, exceeds 64 bits, or has an invalid line ending (RFC
+    /// 9112 7.1).
     #[error("a chunk size is not a 64-bit hexadecimal number followed by CRLF")]
     ChunkSize,
     /// A control character in a chunk extension, or an extension that ends with LF alone (RFC 9112
@@ -104,7 +104,7 @@ pub enum ProtocolError {
         /// [`super::Limits::chunk_line_bytes`].
         limit: usize,
     },
-    /// A chunk's data is not followed by CRLF: its size is wrong (RFC 9112 7.1).
+    /// A chunk's data is not followed by CRLF, so its size is wrong (RFC 9112 7.1).
     #[error("the data of a chunk is not followed by CRLF, so its size is wrong")]
     ChunkEnd,
     /// The last chunk is followed by neither a field line nor the empty line (RFC 9112 7.1.2).
@@ -122,17 +122,17 @@ pub enum ProtocolError {
         /// [`super::Limits::informational`].
         limit: u32,
     },
-    /// The peer closed inside a head, or after a 1xx response (RFC 9112 8).
+    /// The peer closed the connection inside a head, or after a 1xx response (RFC 9112 8).
     #[error("the connection was closed before a complete head")]
     TruncatedHead,
-    /// The peer closed inside a body whose length was announced (RFC 9112 8).
+    /// The peer closed the connection inside a body whose length was announced (RFC 9112 8).
     #[error("the connection was closed before the end of the body")]
     TruncatedBody,
 }
 
 impl ProtocolError {
-    /// The status of a server's response to such a request before it closes the connection: 400,
-    /// 413, 414, 431, 501 or 505.
+    /// The status with which a server responds to such a request before it closes the connection:
+    /// 400, 413, 414, 431, 501 or 505.
     pub fn response_status(&self) -> u16 {
         match self {
             Self::BodyTooLarge { .. } => 413,

@@ -1,24 +1,24 @@
-//! The length of a body, and the persistence of its connection: RFC 9112 6.3 and 9.3.
+//! The length of a body, and whether its connection persists: RFC 9112 6.3 and 9.3.
 
 use std::net::Ipv6Addr;
 
 use super::ProtocolError;
 
-/// The rule that finds the end of a body (RFC 9112 6.3).
+/// The rule that determines the end of a body (RFC 9112 6.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
     /// There is no body.
     #[default]
     None,
-    /// This number of bytes, which may be 0.
+    /// A body of this number of bytes, which may be 0.
     Length(u64),
-    /// Chunks (RFC 9112 7.1).
+    /// A body in chunks (RFC 9112 7.1).
     Chunked,
-    /// All bytes until the peer closes; responses only.
+    /// A body that lasts until the peer closes the connection; responses only.
     UntilClose,
 }
 
-/// Facts about a message, gathered from the fields of its head one after another.
+/// Facts about a message, collected from the fields of its head.
 #[derive(Debug, Default)]
 pub(super) struct FieldFacts {
     ignore_length: bool,
@@ -110,7 +110,7 @@ impl FieldFacts {
     }
 
     fn note_connection(&mut self, value: &[u8]) {
-        // Nearly always the one word, which then need not be searched for commas.
+        // Nearly always the value is this single word, and then it need not be searched for commas.
         if value.eq_ignore_ascii_case(b"keep-alive") {
             self.keep_alive = true;
             return;
@@ -130,7 +130,7 @@ impl FieldFacts {
         if self.host {
             return Err(ProtocolError::HostRepeated);
         }
-        // It may be empty, where the target has no authority (RFC 9110 7.2).
+        // It may be empty if the target has no authority (RFC 9110 7.2).
         if !(value.is_empty() || is_host(value)) {
             return Err(ProtocolError::Host);
         }
@@ -189,7 +189,7 @@ pub(super) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// The number that the digits are: no sign, within 64 bits.
+/// The number that the digits represent: no sign, at most 64 bits.
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -204,9 +204,9 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
 }
 
 /// Reports whether this is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address, or
-/// an IPv6 address in brackets. Names are made of unreserved characters. The other characters that
-/// RFC 3986 3.2.2 allows in them (percent-encodings, commas and other delimiters) are in no name
-/// that can be looked up, and other programs take such a name for several hosts or for another
+/// an IPv6 address in brackets. Names consist of unreserved characters. The other characters that
+/// RFC 3986 3.2.2 allows in them (percent-encodings, commas and other delimiters) occur in no name
+/// that can be looked up, and other programs may read such a name as several hosts or as another
 /// host.
 pub fn is_host(value: &[u8]) -> bool {
     let port = match value.strip_prefix(b"[") {

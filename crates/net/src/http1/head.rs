@@ -1,4 +1,4 @@
-//! The head of a message, read in place.
+//! The head of a message, parsed in place.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use super::parse::{FieldSpan, HeadFacts};
 pub struct Field<'a> {
     /// The name as the peer wrote it; compare with [`str::eq_ignore_ascii_case`].
     pub name: &'a str,
-    /// The value without the white space around it. Usually ASCII, never a control character.
+    /// The value without surrounding white space. Usually ASCII, never with a control character.
     pub value: &'a [u8],
 }
 
-/// The head of a request or of a final response. It borrows the bytes it was read from.
+/// The head of a request or of a final response. It borrows the bytes from which it was read.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     bytes: &'a [u8],
@@ -31,12 +31,13 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The method of a request as it was written; empty for a response.
+    /// The method of a request as written; empty for a response.
     pub fn method(&self) -> &'a str {
         text(&self.bytes[..self.facts.method_len as usize])
     }
 
-    /// The target of a request, in whichever form it came (RFC 9112 3.2); empty for a response.
+    /// The target of a request in the form in which it was sent (RFC 9112 3.2); empty for a
+    /// response.
     pub fn target(&self) -> &'a str {
         if self.facts.target_len == 0 {
             return "";
@@ -55,7 +56,7 @@ impl<'a> Head<'a> {
         self.facts.version_minor
     }
 
-    /// The rule that finds the end of the body.
+    /// The rule that determines the end of the body.
     pub fn framing(&self) -> Framing {
         self.facts.framing
     }
@@ -91,13 +92,13 @@ impl<'a> Head<'a> {
             .map(move |span| (span.name(bytes), span.value(bytes)))
     }
 
-    /// Reports whether Connection lists names other than `close` and `keep-alive`: fields that a
-    /// proxy removes (RFC 9110 7.6.1).
+    /// Reports whether Connection lists names other than `close` and `keep-alive`, that is, fields
+    /// that a proxy removes (RFC 9110 7.6.1).
     pub fn connection_lists_fields(&self) -> bool {
         self.facts.connection_lists_fields
     }
 
-    /// The value of the first field of that name; upper and lower case are the same.
+    /// The value of the first field with that name, regardless of upper and lower case.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         let wanted = name.as_bytes();
         let span = self
@@ -107,7 +108,7 @@ impl<'a> Head<'a> {
         Some(span.value(self.bytes))
     }
 
-    /// The whole head as it was on the wire, from the start line to the empty line.
+    /// The whole head as sent, from the start line to the empty line.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -123,7 +124,7 @@ impl fmt::Debug for Head<'_> {
     }
 }
 
-/// Bytes that the parser handed out as text already.
+/// Converts bytes that the parser already provided as text.
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("methods, targets and names were parsed as UTF-8")
 }

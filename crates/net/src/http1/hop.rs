@@ -15,9 +15,9 @@ const HOP_BY_HOP: [&str; 7] = [
     "upgrade",
 ];
 
-/// Reports whether a field is another one to programs that replace the marks in names, such as CGI,
-/// WSGI and PHP: to them `X_User` is `X-User`, as both become `HTTP_X_USER` (RFC 3875 4.1.18). The
-/// case of letters does not matter.
+/// Reports whether programs that replace punctuation in names, such as CGI, WSGI and PHP, confuse a
+/// field with another one: to them `X_User` equals `X-User`, because both become `HTTP_X_USER` (RFC
+/// 3875 4.1.18). Upper and lower case do not matter.
 pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
     name.len() == known.len()
         && name.iter().zip(known).all(|(byte, wanted)| {
@@ -26,7 +26,7 @@ pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
         })
 }
 
-/// Reports whether a field concerns one connection only, or looks like such a field to other
+/// Reports whether a field concerns only one connection, or looks like such a field to other
 /// programs. `connection_options` are the values of the message's Connection fields: a proxy does
 /// not forward the fields that they list either.
 pub fn is_hop_by_hop<'c>(

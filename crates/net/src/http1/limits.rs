@@ -1,26 +1,27 @@
-//! Bounds on the bytes that a peer can make a decoder hold or read.
+//! Bounds on the bytes that a peer can cause a decoder to hold or read.
 
 /// Limits of one decoder. It holds at most `head_bytes` of any input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a head, from the start line to the empty line, both included. 64 KiB; at most 4
-    /// GiB.
+    /// Size of a head in bytes, from the start line through the empty line. Default 64 KiB; at most
+    /// 4 GiB.
     pub head_bytes: usize,
-    /// Field lines of a head. 128; at most [`Limits::FIELDS_MAX`].
+    /// Number of field lines in a head. Default 128; at most [`Limits::FIELDS_MAX`].
     pub fields: usize,
-    /// Bytes of a body after decoding. No bound.
+    /// Size of a body in bytes after decoding. Unlimited by default.
     pub body_bytes: u64,
-    /// Bytes of the line before a chunk, extensions included, line end excluded. 256.
+    /// Size of the line before a chunk in bytes, including extensions but not the line ending.
+    /// Default 256.
     pub chunk_line_bytes: usize,
-    /// Bytes of all trailer fields, line ends included. 8 KiB.
+    /// Size of all trailer fields in bytes, including line endings. Default 8 KiB.
     pub trailer_bytes: usize,
-    /// Informational (1xx) responses before a final one. 16.
+    /// Number of informational (1xx) responses before a final one. Default 16.
     pub informational: u32,
 }
 
 impl Limits {
-    /// The largest number of field lines, regardless of [`Limits::fields`]: they are kept on the
-    /// stack.
+    /// The largest number of field lines, regardless of [`Limits::fields`], because they are kept
+    /// on the stack.
     pub const FIELDS_MAX: usize = 256;
 }
 

@@ -21,19 +21,19 @@
 //! assert_eq!(statuses(&mut decoder, response), Ok(vec![200]));
 //! ```
 //!
-//! [`Decoder::next`] takes what it needs off the front of `input` and returns `None` when it needs
-//! more bytes (then `input` is empty). After [`Event::End`] the same decoder reads the next message
-//! of the connection if [`Decoder::keep_alive`] says that there can be one; `input` may hold its
-//! first bytes already (pipelining). Any way of splitting the bytes gives the same events and the
-//! same error, except for the places where bodies are cut.
+//! [`Decoder::next`] removes the bytes that it needs from the front of `input` and returns `None`
+//! if it needs more bytes (then `input` is empty). After [`Event::End`] the same decoder reads the
+//! next message of the connection if [`Decoder::keep_alive`] says that there can be one; `input`
+//! may already contain its first bytes (pipelining). However the bytes are split, the events and
+//! the error are the same, except for the places where bodies are split.
 //!
-//! A head that lies in one input is parsed in place, without a copy; only a head cut across inputs
-//! is collected first. In steady state a decoder allocates nothing.
+//! A head that lies in one input is parsed in place, without a copy; only a head split across
+//! inputs is collected first. In steady state a decoder allocates nothing.
 //!
-//! A [`ResponseReader`] reads one response from a stream that blocks, for clients outside a load.
+//! A [`ResponseReader`] reads one response from a blocking stream, for clients outside a load.
 //!
-//! Reading is strict where leniency makes two parties see different messages (request smuggling):
-//! a bare CR or LF, white space before a colon, folded lines, and every contradiction about the
+//! Reading is strict where leniency lets two parties see different messages (request smuggling): a
+//! bare CR or LF, white space before a colon, folded lines, and every contradiction about the
 //! length of a body are errors.
 
 mod chunked;

@@ -1,4 +1,4 @@
-//! One complete head: httparse reads the lines, and this file interprets them.
+//! Parses one complete head: httparse reads the lines, and this file interprets them.
 
 use std::mem::MaybeUninit;
 
@@ -20,7 +20,7 @@ impl FieldSpan {
     fn new(base: usize, header: &Header<'_>) -> Self {
         let name_start = header.name.as_ptr().addr() - base;
         let value_start = header.value.as_ptr().addr() - base;
-        // Heads are bounded by `Limits::head_bytes`, which the decoder holds below 4 GiB.
+        // Heads are limited by `Limits::head_bytes`, which the decoder keeps below 4 GiB.
         Self {
             name_start: name_start as u32,
             name_end: (name_start + header.name.len()) as u32,
@@ -52,10 +52,10 @@ pub(super) struct HeadFacts {
     pub(super) connection_lists_fields: bool,
 }
 
-/// Room for the fields of one head, on the stack and never initialised.
+/// Space for the fields of one head, on the stack and never initialised.
 type Slots<'b> = [MaybeUninit<Header<'b>>; Limits::FIELDS_MAX];
 
-/// Reads a request's head from the front of `bytes`; `None` when its end is not there yet.
+/// Reads a request's head from the front of `bytes`; `None` if its end has not arrived.
 pub(super) fn request(
     bytes: &[u8],
     limits: &Limits,
@@ -94,7 +94,7 @@ pub(super) fn request(
     }))
 }
 
-/// Reads a response's head from the front of `bytes`; `None` when its end is not there yet.
+/// Reads a response's head from the front of `bytes`; `None` if its end has not arrived.
 pub(super) fn response(
     bytes: &[u8],
     responses_head: bool,
@@ -135,9 +135,9 @@ pub(super) fn response(
     }))
 }
 
-/// Records the positions of the fields and shows them to `note`. Also makes sure that each line of
+/// Records the positions of the fields and passes them to `note`. Also ensures that each line of
 /// the head ends with CRLF, because httparse accepts LF alone too: the byte two before a field's
-/// name is the CR of the line before it, and the end is the last line's CRLF with the empty line.
+/// name is the CR of the previous line, and the end is the last line's CRLF with the empty line.
 #[inline]
 fn read_fields(
     head: &[u8],

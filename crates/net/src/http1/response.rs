@@ -1,17 +1,16 @@
-//! One request and its response on a stream that blocks, for clients outside a load.
+//! One request and its response on a blocking stream, for clients outside a load.
 
 use std::io::{self, Read, Write};
 
 use super::{BodyLength, Decoder, Event, Limits, ProtocolError, write_request_head};
 
-/// Bytes that one read of the stream takes at most.
+/// The largest number of bytes in one read of the stream.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Reads one response from a stream whose reads block, until the timeout of the stream.
+/// Reads one response from a blocking stream, until the timeout of the stream.
 ///
-/// It holds the head and the piece of the body that the last read brought. As a [`Read`] it is the
-/// body without its framing, and reports a body that breaks off as
-/// [`io::ErrorKind::UnexpectedEof`].
+/// It holds the head and the piece of the body that the last read returned. As a [`Read`] it is the
+/// body without its framing, and reports a truncated body as [`io::ErrorKind::UnexpectedEof`].
 ///
 /// ```
 /// use std::io::Read as _;
@@ -32,15 +31,15 @@ pub struct ResponseReader<S> {
     decoder: Decoder,
     head: Vec<u8>,
     status: u16,
-    /// Bytes of the body that the last read brought.
+    /// Bytes of the body from the last read.
     piece: Vec<u8>,
-    /// The number of them that were taken already.
+    /// The number of these bytes that were taken already.
     taken: usize,
     is_whole: bool,
 }
 
 impl<S: Read> ResponseReader<S> {
-    /// A reader of the response to a request, which had the method HEAD or not.
+    /// A reader of the response to a request; `is_head` is true if its method was HEAD.
     pub fn new(stream: S, is_head: bool) -> Self {
         let mut decoder = Decoder::responses(Limits::default());
         decoder.expect(is_head);
@@ -60,24 +59,24 @@ impl<S: Read> ResponseReader<S> {
         &self.stream
     }
 
-    /// The head of the final response as it was on the wire; empty until it is whole.
+    /// The head of the final response as sent; empty until it is complete.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// The status of the final response; 0 until its head is whole.
+    /// The status of the final response; 0 until its head is complete.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Reads from the stream once, and returns whether the response is whole. Bytes of the body
+    /// Reads from the stream once, and returns whether the response is complete. Bytes of the body
     /// that were not taken before are dropped.
     ///
     /// # Errors
-    /// Every error that the stream reports, [`io::ErrorKind::WouldBlock`] and
-    /// [`io::ErrorKind::Interrupted`] included, after which it may be called again;
-    /// [`io::ErrorKind::UnexpectedEof`] where nothing came, and [`io::ErrorKind::InvalidData`]
-    /// where a response breaks off or breaks the protocol.
+    /// Every error that the stream reports, including [`io::ErrorKind::WouldBlock`] and
+    /// [`io::ErrorKind::Interrupted`], after which it may be called again;
+    /// [`io::ErrorKind::UnexpectedEof`] if no bytes arrived, and [`io::ErrorKind::InvalidData`] if
+    /// a response is truncated or violates the protocol.
     pub fn advance(&mut self) -> io::Result<bool> {
         self.piece.clear();
         self.taken = 0;
@@ -111,17 +110,17 @@ impl<S: Read> ResponseReader<S> {
         Ok(self.is_whole)
     }
 
-    /// The bytes of the body that the last [`advance`](Self::advance) brought and that are not
+    /// The bytes of the body that the last [`advance`](Self::advance) read and that have not been
     /// taken yet.
     pub fn take_piece(&mut self) -> &[u8] {
         let from = std::mem::replace(&mut self.taken, self.piece.len());
         &self.piece[from..]
     }
 
-    /// Reads until the head is whole.
+    /// Reads until the head is complete.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance), but for reads that a signal interrupts.
+    /// As for [`advance`](Self::advance), except that reads interrupted by a signal are repeated.
     pub fn read_head(&mut self) -> io::Result<()> {
         while self.head.is_empty() {
             match self.advance() {
@@ -136,8 +135,8 @@ impl<S: Read> ResponseReader<S> {
 }
 
 impl<S: Read + Write> ResponseReader<S> {
-    /// Sends a request and returns the reader of its response. `Host` is one of `fields`; a body is
-    /// framed by its length.
+    /// Sends a request and returns the reader of its response. `Host` must be one of `fields`; a
+    /// body is framed by its length.
     ///
     /// # Errors
     /// Every error that the stream reports.

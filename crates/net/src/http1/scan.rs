@@ -1,4 +1,4 @@
-//! Finds the end of a head that is cut across inputs, looking at each byte once.
+//! Finds the end of a head that is split across inputs, examining each byte once.
 
 use super::{ProtocolError, Role};
 
@@ -15,12 +15,12 @@ pub(super) struct HeadScan {
 const STATUS_LINE_START: &[u8] = b"HTTP/1.";
 
 impl HeadScan {
-    /// Searches the bytes that follow those of the earlier calls for the empty line; returns the
-    /// number of them that belong to the head once it is found.
+    /// Searches the bytes that follow those of the earlier calls for the empty line; when it is
+    /// found, returns the number of these bytes that belong to the head.
     ///
     /// # Errors
-    /// A line that ends with LF alone, and a beginning that cannot become a start line: a peer that
-    /// speaks another protocol is detected at once, not when it has filled a head.
+    /// A line that ends with LF alone, or a beginning that cannot become a start line: a peer that
+    /// speaks another protocol is detected at once, not only when it has filled a head.
     pub(super) fn find_end(
         &mut self,
         bytes: &[u8],

@@ -1,6 +1,6 @@
-//! Messages into bytes.
+//! Writes messages to bytes.
 //!
-//! The caller is responsible for names and values: they must be legal (no CR, LF or NUL), as those
+//! The caller is responsible for names and values: they must be valid (no CR, LF or NUL), as those
 //! from a [`super::Decoder`] are.
 
 /// The way in which a message states the end of its body.
@@ -15,8 +15,8 @@ pub enum BodyLength {
     Chunked,
 }
 
-/// Appends the head of a request. The framing field comes last and is written from `body`, so it
-/// must not be among `fields`; `Host` is the caller's.
+/// Appends the head of a request. The framing field comes last and is derived from `body`, so it
+/// must not be among `fields`; the caller provides `Host`.
 pub fn write_request_head<'h, N: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     method: &str,
@@ -31,8 +31,8 @@ pub fn write_request_head<'h, N: AsRef<[u8]>>(
     write_fields(out, fields, body);
 }
 
-/// Appends the head of a response, with the registered reason phrase of `status` (RFC 9110 15).
-/// The framing field comes last and is written from `body`, so it must not be among `fields`.
+/// Appends the head of a response, with the registered reason phrase of `status` (RFC 9110 15). The
+/// framing field comes last and is derived from `body`, so it must not be among `fields`.
 pub fn write_response_head<'h, N: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     status: u16,
@@ -47,7 +47,7 @@ pub fn write_response_head<'h, N: AsRef<[u8]>>(
     write_fields(out, fields, body);
 }
 
-/// Appends one chunk. No bytes, no chunk: an empty one would end the body.
+/// Appends one chunk; nothing if `bytes` is empty, because an empty chunk would end the body.
 pub fn write_chunk(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
@@ -112,7 +112,7 @@ fn write_hexadecimal(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// The reason phrases of RFC 9110 15 and RFC 6585; empty for a status they do not name.
+/// The reason phrases of RFC 9110 15 and RFC 6585; empty for any other status.
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

@@ -6,7 +6,7 @@ use super::hpack::static_table::{Found, find};
 use super::hpack::{huffman, integer};
 
 /// An encoded header block. It uses the static table and literals, never the dynamic table, so the
-/// same bytes are right on every stream of every connection.
+/// same bytes are valid on every stream of every connection.
 ///
 /// ```
 /// use gatebench_net::http2::Block;
@@ -24,7 +24,7 @@ pub struct Block {
     huffman: bool,
 }
 
-/// The position of a value that changes from one sending to the next.
+/// The position of a value that changes from one use to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     start: usize,
@@ -39,7 +39,7 @@ impl Block {
         block
     }
 
-    /// Makes it the block of another request, in the memory that it has.
+    /// Replaces it with the block of another request, reusing the memory.
     pub fn restart(&mut self, method: &str, scheme: &str, authority: &str, path: &[u8]) {
         self.bytes.clear();
         self.is_head = method == "HEAD";
@@ -56,7 +56,7 @@ impl Block {
         block
     }
 
-    /// Makes it the block of another response, in the memory that it has.
+    /// Replaces it with the block of another response, reusing the memory.
     pub fn restart_response(&mut self, status: u16) {
         self.bytes.clear();
         self.is_head = false;
@@ -79,8 +79,8 @@ impl Block {
         self
     }
 
-    /// Appends a field. The name is put into lower case (RFC 9113 8.2.1). Fields of HTTP/1.1
-    /// connections (`Connection`, `Transfer-Encoding`, ...) are the caller's to leave out.
+    /// Appends a field. The name is converted to lower case (RFC 9113 8.2.1). The caller must omit
+    /// the fields of HTTP/1.1 connections (`Connection`, `Transfer-Encoding`, ...).
     pub fn field(&mut self, name: &str, value: &[u8]) -> &mut Self {
         let name = lower(name);
         if let Found::Field(index) = find(&name, value) {
@@ -92,7 +92,7 @@ impl Block {
         self
     }
 
-    /// Appends a field whose value [`Block::set`] replaces by others of the same length.
+    /// Appends a field whose value [`Block::set`] replaces with others of the same length.
     pub fn variable(&mut self, name: &str, value: &[u8]) -> Variable {
         self.write_name(&lower(name));
         self.write_string(value, false);
@@ -105,7 +105,7 @@ impl Block {
     /// Replaces the value of a variable of this block.
     ///
     /// # Panics
-    /// `value` has another length than the variable.
+    /// `value` does not have the length of the variable.
     #[inline]
     pub fn set(&mut self, variable: &Variable, value: &[u8]) {
         let end = variable.start + variable.length;
@@ -147,7 +147,7 @@ impl Block {
     }
 }
 
-/// A name in lower case, which most are already.
+/// A name in lower case; most names already are.
 fn lower(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())

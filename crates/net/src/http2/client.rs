@@ -9,15 +9,15 @@ use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 /// The client's end of one connection: it takes requests, returns events, and exchanges bytes with
 /// the server.
 ///
-/// Everything is written to the `out` of the call; the caller sends it, once for any number of
-/// calls.
+/// Everything is written to the `out` of the call; the caller sends it, and may do so once for
+/// several calls.
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
 }
 
 impl Client {
-    /// A connection of which nothing has been sent or received.
+    /// A connection on which nothing has been sent or received.
     pub fn new(settings: Settings, limits: Limits) -> Self {
         Self {
             connection: Connection::new(Role::Client, settings, limits),
@@ -29,15 +29,15 @@ impl Client {
         self.connection.write_preface(out);
     }
 
-    /// Reports whether the server's settings have come. A request sent before may be refused,
+    /// Reports whether the server's settings have arrived. A request sent before may be refused,
     /// because the server's limit of streams is not known yet.
     pub fn is_ready(&self) -> bool {
         self.connection.receiving.settings_received
     }
 
     /// The number of requests that can be sent now within the server's settings and
-    /// [`Limits::streams`]. 0 after GOAWAY, after an error, and when the numbers of streams are
-    /// used up.
+    /// [`Limits::streams`]. 0 after GOAWAY, after an error, and when the stream numbers are used
+    /// up.
     pub fn can_open(&self) -> usize {
         let connection = &self.connection;
         if self.is_closing() {
@@ -54,8 +54,8 @@ impl Client {
             .min(numbers)
     }
 
-    /// Reports whether no request can be sent on this connection any more: GOAWAY came, it failed,
-    /// or the numbers of streams are used up. Open streams may continue.
+    /// Reports whether no request can be sent on this connection any more: GOAWAY arrived, the
+    /// connection failed, or the stream numbers are used up. Open streams may continue.
     pub fn is_closing(&self) -> bool {
         let connection = &self.connection;
         connection.going_away
@@ -63,13 +63,13 @@ impl Client {
             || connection.last_stream == WINDOW_BYTES_MAX
     }
 
-    /// Requests whose responses are not complete.
+    /// The number of requests whose responses are not complete.
     pub fn open_count(&self) -> usize {
         self.connection.streams.open_count()
     }
 
     /// Sends a request. The part of `body` that the server's windows do not allow is kept and sent
-    /// later. `None`, and nothing is written, where [`Client::can_open`] returns 0.
+    /// later. Returns `None` and writes nothing if [`Client::can_open`] returns 0.
     #[inline]
     pub fn request(&mut self, block: &Block, body: &[u8], out: &mut Vec<u8>) -> Option<StreamId> {
         if self.can_open() == 0 {
@@ -95,14 +95,14 @@ impl Client {
         self.connection.reset(stream, code, out);
     }
 
-    /// Returns the next event, and takes its bytes off the front of `input`. Returns `None` if more
-    /// bytes are needed; all of `input` is then taken. Some events need no bytes, so call it until
-    /// it returns `None`. Replies to the server (PING, SETTINGS, WINDOW_UPDATE, the rest of bodies)
-    /// are appended to `out`.
+    /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if
+    /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so call
+    /// it until it returns `None`. Replies to the server (PING, SETTINGS, WINDOW_UPDATE, the rest
+    /// of bodies) are appended to `out`.
     ///
     /// # Errors
-    /// The server broke the protocol or a limit. GOAWAY is at the end of `out`; every later call
-    /// returns the same error.
+    /// The server violated the protocol or exceeded a limit. GOAWAY is at the end of `out`; every
+    /// later call returns the same error.
     #[inline]
     pub fn next<'a, 'i: 'a>(
         &'a mut self,

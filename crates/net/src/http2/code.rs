@@ -12,17 +12,17 @@ pub struct ErrorCode(
 impl ErrorCode {
     /// Nothing went wrong.
     pub const NO_ERROR: Self = Self(0x0);
-    /// The protocol was broken.
+    /// The protocol was violated.
     pub const PROTOCOL_ERROR: Self = Self(0x1);
     /// The sender itself failed.
     pub const INTERNAL_ERROR: Self = Self(0x2);
-    /// More bytes than the window allowed.
+    /// The peer sent more bytes than the window allowed.
     pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
     /// The settings were not acknowledged in time.
     pub const SETTINGS_TIMEOUT: Self = Self(0x4);
-    /// A frame for a stream that had ended.
+    /// A frame arrived for a stream that had ended.
     pub const STREAM_CLOSED: Self = Self(0x5);
-    /// A frame of a wrong size.
+    /// A frame has an invalid size.
     pub const FRAME_SIZE_ERROR: Self = Self(0x6);
     /// The request was not processed; it may be sent again.
     pub const REFUSED_STREAM: Self = Self(0x7);
@@ -36,7 +36,7 @@ impl ErrorCode {
     pub const ENHANCE_YOUR_CALM: Self = Self(0xb);
     /// The transport is not secure enough.
     pub const INADEQUATE_SECURITY: Self = Self(0xc);
-    /// HTTP/1.1 is demanded.
+    /// HTTP/1.1 is required.
     pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
 }
 

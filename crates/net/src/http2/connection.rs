@@ -1,4 +1,4 @@
-//! One end of a connection, in either role: its state, and the events made from its bytes.
+//! One end of a connection, in either role: its state, and the events derived from its bytes.
 
 use super::event::{Event, StreamId};
 use super::fields::Fields;
@@ -29,18 +29,19 @@ pub(super) struct Connection {
     pub(super) sending: Sending,
     pub(super) receiving: Receiving,
     pub(super) hpack: hpack::Decoder,
-    /// The fields of the block that was decoded last.
+    /// The fields of the last decoded block.
     pub(super) fields: Fields,
     /// The header block that CONTINUATION frames continue.
     pub(super) partial: Option<PartialBlock>,
-    /// The memory of such blocks.
+    /// Buffer for such blocks.
     pub(super) block: Vec<u8>,
     pub(super) reading: Reading,
     intake: Intake,
     pub(super) queued: Queued,
-    /// The highest stream so far: at a client our last one, at a server the peer's.
+    /// The highest stream number so far: at a client that of our last stream, at a server that of
+    /// the peer's.
     pub(super) last_stream: u32,
-    /// We, or as a client the peer, announced that no more streams are taken.
+    /// We, or as a client the peer, announced that no more streams are accepted.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }
@@ -48,17 +49,17 @@ pub(super) struct Connection {
 /// The state of the incoming direction of the whole connection.
 #[derive(Debug)]
 pub(super) struct Receiving {
-    /// The peer's SETTINGS have come.
+    /// The peer's SETTINGS have arrived.
     pub(super) settings_received: bool,
     /// The peer has acknowledged ours.
     pub(super) settings_acknowledged: bool,
     /// The full window of each stream.
     pub(super) stream_window_bytes: u32,
-    /// DATA bytes since the connection's window was last topped up.
+    /// DATA bytes since the connection's window was last increased.
     pub(super) received: u32,
 }
 
-/// A header block whose end has not come.
+/// A header block whose end has not arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialBlock {
     pub(super) stream: u32,
@@ -66,10 +67,10 @@ pub(super) struct PartialBlock {
     pub(super) continuations: u32,
 }
 
-/// The part of the connection that the next byte belongs to.
+/// The part of the connection to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
-    /// The client's preface, of which this number of bytes was seen.
+    /// The client's preface, of which this number of bytes has been read.
     Preface(usize),
     Frame,
     Data(IncomingData),
@@ -82,17 +83,17 @@ pub(super) struct IncomingData {
     pub(super) stream: Option<StreamId>,
     pub(super) data_left: u32,
     pub(super) padding_left: u32,
-    /// The bytes that the whole payload takes from the windows.
+    /// The number of bytes by which the whole payload reduces the windows.
     pub(super) window_bytes: u32,
     pub(super) end_stream: bool,
 }
 
-/// Events that need no further byte.
+/// Events that need no further bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Queued {
     Nothing,
     End(StreamId),
-    /// GOAWAY: streams above `last_stream` are dropped, slot after slot.
+    /// GOAWAY arrived: streams above `last_stream` are dropped, one slot after the other.
     Refused {
         last_stream: u32,
         slot: u32,
@@ -125,7 +126,7 @@ impl Connection {
             receiving: Receiving {
                 settings_received: false,
                 settings_acknowledged: false,
-                // Until it has ours, the peer counts with the initial window.
+                // Until the peer has our settings, it uses the initial window.
                 stream_window_bytes: settings.stream_window_bytes.max(WINDOW_BYTES_INITIAL),
                 received: 0,
             },
@@ -238,7 +239,7 @@ impl Connection {
         }
     }
 
-    /// Events that were left over by the frame before.
+    /// Returns events that remain from the previous frame.
     #[inline]
     fn take_queued(&mut self, out: &mut Vec<u8>) -> Option<Step<'static>> {
         match self.queued {
@@ -254,7 +255,8 @@ impl Connection {
         }
     }
 
-    /// The response is complete. The rest of the request's body is no longer needed (RFC 9113 8.1).
+    /// Handles the end of a response. The rest of the request's body is no longer needed (RFC 9113
+    /// 8.1).
     fn finish_at_client(&mut self, id: StreamId, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {
             return;
@@ -268,7 +270,7 @@ impl Connection {
         self.budgets.stream_finished();
     }
 
-    /// Drops the next stream above `last_stream`, from `slot` on (RFC 9113 6.8).
+    /// Drops the next stream above `last_stream`, starting at `slot` (RFC 9113 6.8).
     fn refuse_from(&mut self, last_stream: u32, slot: u32) -> Option<Step<'static>> {
         for slot in slot..self.streams.slot_count() {
             if let Some(id) = self.streams.in_slot(slot)
@@ -323,7 +325,7 @@ impl Connection {
         }
     }
 
-    /// Resets a stream after an error of the peer on it (RFC 9113 5.4.2).
+    /// Resets a stream after an error by the peer on it (RFC 9113 5.4.2).
     pub(super) fn reset_for(
         &mut self,
         id: StreamId,
@@ -336,7 +338,7 @@ impl Connection {
         Ok(Step::Reset(id, error.code(), Some(error)))
     }
 
-    /// Counts a stream that the peer caused to be reset. A client opens the streams itself.
+    /// Counts a stream whose reset the peer caused. A client opens the streams itself.
     pub(super) fn note_reset(&mut self) -> Result<(), ProtocolError> {
         match self.role {
             Role::Client => Ok(()),
@@ -344,7 +346,7 @@ impl Connection {
         }
     }
 
-    /// The highest stream that the peer opened; no server opens any, as pushing is forbidden.
+    /// The highest stream that the peer opened; a server opens none, because push is disabled.
     pub(super) fn last_peer_stream(&self) -> u32 {
         match self.role {
             Role::Client => 0,

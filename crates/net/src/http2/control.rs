@@ -1,4 +1,4 @@
-//! Frames other than DATA, one function each (RFC 9113 6.2 to 6.10).
+//! Handles frames other than DATA, with one function each (RFC 9113 6.2 to 6.10).
 
 use super::connection::{Connection, PartialBlock, Queued, Role, Step};
 use super::event::StreamId;
@@ -8,11 +8,11 @@ use super::frame::{
 use super::streams::Closed;
 use super::{ErrorCode, Flood, ProtocolError, StreamError};
 
-/// The result of a frame: at most one event at once.
+/// The result of a frame: at most one immediate event.
 pub(super) type Outcome = Result<Option<Step<'static>>, ProtocolError>;
 
 impl Connection {
-    /// Acts on a whole frame whose header was checked.
+    /// Handles a complete frame whose header was checked.
     pub(super) fn on_frame(
         &mut self,
         header: &FrameHeader,
@@ -221,7 +221,7 @@ impl Connection {
         self.reset_for(id, error, out).map(Some)
     }
 
-    /// The peer tops up the connection's window.
+    /// Increases the connection's window on behalf of the peer.
     fn widen(&mut self, increment: u32, out: &mut Vec<u8>) -> Outcome {
         if increment == 0 {
             return Err(ProtocolError::WindowIncrementZero);
@@ -249,8 +249,8 @@ impl Connection {
         Ok(found)
     }
 
-    /// Reports whether the stream was neither opened nor skipped (RFC 9113 5.1.1). Streams of even
-    /// numbers belong to the server, which opens none.
+    /// Reports whether the stream was neither opened nor skipped (RFC 9113 5.1.1). Streams with
+    /// even numbers belong to the server, which opens none.
     pub(super) fn is_unopened(&self, number: u32) -> bool {
         number.is_multiple_of(2) || number > self.last_stream
     }

@@ -1,4 +1,4 @@
-//! DATA frames and the windows they take from (RFC 9113 6.1, 6.9).
+//! DATA frames and the windows that they reduce (RFC 9113 6.1, 6.9).
 
 use super::connection::{Connection, IncomingData, Reading, Step};
 use super::control::Outcome;
@@ -57,7 +57,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Checks that the stream can take the frame.
+    /// Checks that the stream can accept the frame.
     #[inline]
     fn admit_data(&mut self, id: StreamId, data: &IncomingData) -> Result<(), StreamError> {
         let Some(stream) = self.streams.get(id) else {
@@ -83,7 +83,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes the part of the payload in `input`, which is not empty.
+    /// Consumes the part of the payload that is in `input`, which is not empty.
     #[inline]
     pub(super) fn read_data<'i>(
         &mut self,
@@ -106,8 +106,8 @@ impl Connection {
         }
     }
 
-    /// The payload is complete: tops up windows that are half used, and ends the message where the
-    /// frame says so.
+    /// Handles the end of the payload: increases windows that are half used, and ends the message
+    /// if the frame says so.
     #[inline]
     pub(super) fn end_data(&mut self, data: IncomingData, out: &mut Vec<u8>) -> Outcome {
         if is_half_used(
@@ -128,7 +128,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Opens the window of a stream if half of it is used and the stream is not held back.
+    /// Increases the window of a stream if half of it is used and the stream is not paused.
     #[inline]
     fn top_up(&mut self, id: StreamId, out: &mut Vec<u8>) {
         if let Some(stream) = self.streams.get(id)
@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Holds the peer back on one stream, or no longer.
+    /// Pauses the peer on one stream, or lets it continue.
     pub(super) fn hold(&mut self, id: StreamId, is_held: bool, out: &mut Vec<u8>) {
         if let Some(stream) = self.streams.get(id) {
             stream.is_held = is_held;
@@ -154,7 +154,7 @@ fn is_half_used(received: u32, window_bytes: u32) -> bool {
     received > 0 && received >= window_bytes / 2
 }
 
-/// Takes at most `count` bytes off the front of `input`.
+/// Removes at most `count` bytes from the front of `input`.
 fn take_up_to<'i>(count: u32, input: &mut &'i [u8]) -> &'i [u8] {
     let (taken, rest) = input.split_at((count as usize).min(input.len()));
     *input = rest;

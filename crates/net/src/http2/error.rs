@@ -1,4 +1,4 @@
-//! Errors in a peer's bytes: of the connection, of one stream, of one message.
+//! Errors in a peer's bytes: errors of the connection, of one stream, and of one message.
 
 use thiserror::Error;
 
@@ -7,8 +7,8 @@ use super::frame::FrameType;
 use super::hpack::HpackError;
 use super::limits::Flood;
 
-/// A peer broke HTTP/2 or a limit in a way that ends the connection (RFC 9113 5.4.1). GOAWAY was
-/// written already.
+/// A peer violated HTTP/2 or exceeded a limit in a way that ends the connection (RFC 9113 5.4.1).
+/// GOAWAY has been written already.
 ///
 /// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -22,15 +22,15 @@ pub enum ProtocolError {
     /// The first frame is not SETTINGS (RFC 9113 3.4).
     #[error("the first frame is {frame} instead of SETTINGS")]
     FirstFrame {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
     },
-    /// A frame is longer than was allowed (RFC 9113 4.2).
+    /// A frame is longer than allowed (RFC 9113 4.2).
     #[error("a {frame} frame has {bytes} bytes, but {limit} are allowed")]
     FrameTooLarge {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
-        /// Bytes of its payload.
+        /// Size of its payload in bytes.
         bytes: u32,
         /// [`super::Settings::frame_bytes`].
         limit: u32,
@@ -38,15 +38,16 @@ pub enum ProtocolError {
     /// A frame has a length that its type does not allow (RFC 9113 6).
     #[error("a {frame} frame has {bytes} bytes, which its type does not allow")]
     FrameLength {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
-        /// Bytes of its payload.
+        /// Size of its payload in bytes.
         bytes: u32,
     },
-    /// A frame of a stream names none, or a frame of the connection names one (RFC 9113 6).
+    /// A frame type for streams names none, or a frame type for the connection names one (RFC 9113
+    /// 6).
     #[error("a {frame} frame names stream {stream}, which its type does not allow")]
     FrameStream {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
         /// The stream it named.
         stream: u32,
@@ -54,25 +55,25 @@ pub enum ProtocolError {
     /// More padding than payload (RFC 9113 6.1).
     #[error("the padding of a {frame} frame is longer than the frame")]
     Padding {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
     },
     /// A header block is interrupted by another frame (RFC 9113 6.10).
     #[error("a {frame} frame interrupts a header block")]
     BlockInterrupted {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
     },
     /// CONTINUATION without a block to continue (RFC 9113 6.10).
     #[error("a CONTINUATION frame continues nothing")]
     ContinuationUnexpected,
-    /// A header block in too many frames.
+    /// A header block consists of too many frames.
     #[error("a header block has more than {limit} CONTINUATION frames")]
     TooManyContinuations {
         /// [`super::Limits::continuations`].
         limit: u32,
     },
-    /// A header block that is too long before decoding.
+    /// A header block is too long before decoding.
     #[error("a header block exceeds {limit} bytes")]
     BlockTooLarge {
         /// [`super::Limits::block_bytes`].
@@ -84,7 +85,7 @@ pub enum ProtocolError {
     /// A frame for a stream that was not opened (RFC 9113 5.1).
     #[error("a {frame} frame arrived for stream {stream}, which is not open yet")]
     StreamIdle {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
         /// The stream it named.
         stream: u32,
@@ -92,27 +93,27 @@ pub enum ProtocolError {
     /// A frame for a stream that the peer itself had ended (RFC 9113 5.1).
     #[error("a {frame} frame arrived for stream {stream}, which has ended")]
     StreamEnded {
-        /// Which frame it was.
+        /// The type of the frame.
         frame: FrameType,
         /// The stream it named.
         stream: u32,
     },
-    /// A new stream whose number is even or not above those before (RFC 9113 5.1.1).
+    /// A new stream whose number is even or not higher than all before (RFC 9113 5.1.1).
     #[error("stream {stream} was opened after stream {last}")]
     StreamNumber {
         /// The stream that was opened.
         stream: u32,
-        /// The highest so far.
+        /// The highest number so far.
         last: u32,
     },
-    /// PUSH_PROMISE, which a client has no right to and we forbade servers (RFC 9113 8.4).
+    /// PUSH_PROMISE, which clients may not send and which we disabled for servers (RFC 9113 8.4).
     #[error("a PUSH_PROMISE frame arrived although pushing is not allowed")]
     Push,
     /// A stream that depends on itself (RFC 7540 5.3.1; RFC 9113 5.3.2 ignores all other
     /// priorities).
     #[error("stream {stream} depends on itself")]
     DependsOnItself { stream: u32 },
-    /// A setting has a value that it cannot have (RFC 9113 6.5.2).
+    /// A setting has an invalid value (RFC 9113 6.5.2).
     #[error("setting {id:#x} has the impossible value {value}")]
     SettingValue {
         /// Its number.
@@ -122,7 +123,7 @@ pub enum ProtocolError {
     /// An acknowledgement of settings that were not sent.
     #[error("the peer acknowledged settings that were not sent")]
     AckUnexpected,
-    /// WINDOW_UPDATE of the connection by nothing (RFC 9113 6.9).
+    /// A WINDOW_UPDATE of the connection by 0 bytes (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE of the connection adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
@@ -131,7 +132,7 @@ pub enum ProtocolError {
     /// More DATA than the connection's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the connection's window allows")]
     WindowExceeded,
-    /// Too much input that causes work here and serves no request.
+    /// Too much input that causes work here but serves no request.
     #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
     Flood {
         /// The kind of flood.
@@ -160,28 +161,28 @@ impl ProtocolError {
     }
 }
 
-/// A peer broke HTTP/2 or a limit on one stream, which was reset (RFC 9113 5.4.2).
+/// A peer violated HTTP/2 or exceeded a limit on one stream, which was reset (RFC 9113 5.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StreamError {
     /// The message is malformed (RFC 9113 8.1.1).
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// DATA before the head of a response.
+    /// DATA arrived before the head of the message.
     #[error("DATA arrived before the head of the message")]
     DataBeforeHead,
-    /// HEADERS or DATA after the end of the message (RFC 9113 5.1).
+    /// HEADERS or DATA arrived after the end of the message (RFC 9113 5.1).
     #[error("a frame arrived after the end of the message")]
     Ended,
     /// A response ended with an informational head.
     #[error("the message ended before its head")]
     HeadMissing,
-    /// HEADERS after the head, and not as trailers at the end (RFC 9113 8.1).
+    /// HEADERS arrived after the head, but not as trailers at the end (RFC 9113 8.1).
     #[error("trailer fields do not end the message")]
     TrailersWithoutEnd,
-    /// The body is not as long as Content-Length says (RFC 9113 8.1.1).
+    /// The length of the body differs from its Content-Length (RFC 9113 8.1.1).
     #[error("the body is not as long as Content-Length says")]
     ContentLength,
-    /// The fields of a head or of trailers do not fit.
+    /// The fields of a head or of trailers exceed their limit.
     #[error("the fields exceed {limit} bytes")]
     FieldsTooLarge {
         /// [`super::Limits::list_bytes`].
@@ -196,13 +197,13 @@ pub enum StreamError {
     /// More DATA than the stream's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the stream's window allows")]
     WindowExceeded,
-    /// WINDOW_UPDATE by nothing (RFC 9113 6.9).
+    /// A WINDOW_UPDATE of the stream by 0 bytes (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE of the stream adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
     #[error("a WINDOW_UPDATE raises the stream's window above 2^31-1")]
     WindowOverflow,
-    /// PRIORITY of another length than five (RFC 9113 6.3).
+    /// A PRIORITY frame whose length is not five (RFC 9113 6.3).
     #[error("a PRIORITY frame does not have five bytes")]
     PriorityLength,
 }
@@ -222,33 +223,34 @@ impl StreamError {
     }
 }
 
-/// The fields of a block make no message (RFC 9113 8.1.1, 8.2, 8.3).
+/// The fields of a block do not form a message (RFC 9113 8.1.1, 8.2, 8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// A name that is no token in lower case (RFC 9113 8.2.1).
+    /// A name that is not a token in lower case (RFC 9113 8.2.1).
     #[error("a field name is not a lower-case token")]
     FieldName,
     /// A value with NUL, CR or LF, or with white space around it (RFC 9113 8.2.1).
     #[error("a field value holds NUL, CR or LF, or has white space around it")]
     FieldValue,
-    /// A field that speaks of a connection of HTTP/1.1 (RFC 9113 8.2.2).
+    /// A field that is specific to HTTP/1.1 connections (RFC 9113 8.2.2).
     #[error(
         "the message has a field of HTTP/1.1 connections (Connection, Transfer-Encoding or the like)"
     )]
     ConnectionField,
-    /// TE with another value than `trailers` (RFC 9113 8.2.2).
+    /// TE with a value other than `trailers` (RFC 9113 8.2.2).
     #[error("the value of TE is not trailers")]
     Te,
     /// A pseudo-header field that is not defined (RFC 9113 8.3).
     #[error("the message has an unknown pseudo-header field")]
     UnknownPseudoField,
-    /// A pseudo-header field twice (RFC 9113 8.3).
+    /// A duplicate pseudo-header field (RFC 9113 8.3).
     #[error("a pseudo-header field appears twice")]
     PseudoFieldRepeated,
     /// A pseudo-header field after a regular one (RFC 9113 8.3).
     #[error("a pseudo-header field follows a regular field")]
     PseudoFieldLate,
-    /// A request's field in a response, the reverse, or one in trailers (RFC 9113 8.3).
+    /// A pseudo-header field of requests in a response, the reverse, or one in trailers (RFC 9113
+    /// 8.3).
     #[error("a pseudo-header field is not allowed in this kind of message")]
     PseudoFieldMisplaced,
     /// A pseudo-header field is missing, or `:path` is empty (RFC 9113 8.3.1, 8.3.2).
@@ -257,10 +259,10 @@ pub enum Malformed {
     /// A status that is not three digits (RFC 9113 8.3.2).
     #[error("the status code is not a number from 100 to 999")]
     Status,
-    /// 101, which HTTP/2 does not have (RFC 9113 8.6).
+    /// Status 101, which HTTP/2 does not define (RFC 9113 8.6).
     #[error("status 101 does not exist in HTTP/2")]
     SwitchingProtocols,
-    /// A Content-Length that is no number, or several that differ (RFC 9110 8.6).
+    /// A Content-Length that is not a number, or several that differ (RFC 9110 8.6).
     #[error("Content-Length is not one 64-bit decimal number")]
     ContentLength,
 }

@@ -4,10 +4,10 @@ use super::{ErrorCode, Head, StreamError};
 
 /// A stream of one connection.
 ///
-/// `slot` is small and dense: it is less than [`super::Limits::streams`] and no other stream that
-/// is open has it, so a user can keep the state of each stream in a vector. `number` is the one on
-/// the wire and never used again, so a late event of an old stream is not taken for one of the
-/// stream that now has its slot.
+/// `slot` is small and dense: it is less than [`super::Limits::streams`], and no other open stream
+/// has it, so a user can keep the state of each stream in a vector. `number` is that on the wire
+/// and is never reused, so a late event of an old stream is not attributed to the stream that now
+/// has its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StreamId {
     pub(super) number: u32,
@@ -20,7 +20,7 @@ impl StreamId {
         self.number
     }
 
-    /// The place in a user's table.
+    /// The index in a user's table.
     pub fn slot(self) -> usize {
         self.slot as usize
     }
@@ -30,8 +30,8 @@ impl StreamId {
 ///
 /// The events of a stream are: at a client any number of [`Event::Informational`], and at either
 /// end one [`Event::Head`], pieces of [`Event::Body`], perhaps [`Event::Trailers`], and
-/// [`Event::End`]. At any point [`Event::Reset`] may come instead of the rest; at a server also
-/// after [`Event::End`], while the response is not complete.
+/// [`Event::End`]. At any point [`Event::Reset`] may replace the rest; at a server it may also
+/// follow [`Event::End`], as long as the response is not complete.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The head of a 1xx response; the final one follows.
@@ -66,19 +66,18 @@ pub enum Event<'a> {
         stream: StreamId,
         /// The code of RST_STREAM, the peer's or ours.
         code: ErrorCode,
-        /// The peer's error, where we reset the stream; `None` where the peer did, or where its
-        /// GOAWAY says that it did not process the stream (then `code` is
-        /// [`ErrorCode::REFUSED_STREAM`]).
+        /// The peer's error, if we reset the stream; `None` if the peer reset it, or if its GOAWAY
+        /// says that it did not process the stream (then `code` is [`ErrorCode::REFUSED_STREAM`]).
         error: Option<StreamError>,
     },
     /// The peer's settings changed; a client may now open more streams, or fewer.
     Settings,
-    /// The peer will take no more streams. Those up to `last_stream` continue; for each of the
+    /// The peer will accept no more streams. Those up to `last_stream` continue; for each of the
     /// others [`Event::Reset`] follows.
     GoAway {
-        /// The highest number of a stream that it may have processed.
+        /// The highest number of a stream that the peer may have processed.
         last_stream: u32,
-        /// Why.
+        /// The reason.
         code: ErrorCode,
     },
 }

@@ -1,4 +1,4 @@
-//! The fields of one header block, and whether they make a message (RFC 9113 8.2 and 8.3).
+//! The fields of one header block, and whether they form a message (RFC 9113 8.2 and 8.3).
 
 use super::error::Malformed;
 use super::hpack::ENTRY_OVERHEAD_BYTES;
@@ -17,12 +17,12 @@ pub(super) enum Pseudo {
 
 const PSEUDO_FIELDS: usize = 5;
 
-/// A block is decoded up to this multiple of the limit of its fields, because the table must follow
-/// it.
+/// A block is decoded up to this multiple of the limit of its fields, so that the table stays in
+/// step with the peer's.
 const DECODED_LIMITS: usize = 16;
 
-/// The meaning of a field in the protocol. It is found once, when the field is spelt out, and stays
-/// with the field in the dynamic table.
+/// The meaning of a field in the protocol. It is determined once, when the field is sent as a
+/// literal, and stays with the field in the dynamic table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
     Regular,
@@ -84,7 +84,7 @@ impl FieldKind {
         }
     }
 
-    /// The kind of a field of such a name with that value (RFC 9113 8.2.1, 8.2.2).
+    /// The kind of a field with this kind of name and that value (RFC 9113 8.2.1, 8.2.2).
     #[inline]
     pub(super) fn with_value(self, value: &[u8]) -> Self {
         let forbidden = value.iter().fold(false, |found, &byte| {
@@ -101,7 +101,7 @@ impl FieldKind {
     }
 }
 
-/// The bytes of a name: those of a token (RFC 9110 5.6.2) without upper case.
+/// The bytes that a name may contain: those of a token (RFC 9110 5.6.2) without upper case.
 static IN_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -125,7 +125,7 @@ pub(super) struct Span {
     end: u32,
 }
 
-/// The fields of the block that was decoded last. Its memory serves one block after another.
+/// The fields of the last decoded block. The memory is reused for the next one.
 #[derive(Debug)]
 pub(super) struct Fields {
     bytes: Vec<u8>,
@@ -139,7 +139,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// For blocks whose fields, each with 32 bytes added, take at most `list_bytes_max`
+    /// Fields for blocks whose size, with 32 bytes added per field, is at most `list_bytes_max`
     /// (RFC 9113 6.5.2).
     pub(super) fn new(list_bytes_max: usize) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Fields {
         }
     }
 
-    /// Forgets the block before.
+    /// Forgets the previous block.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
@@ -166,7 +166,7 @@ impl Fields {
         self.malformed = None;
     }
 
-    /// Takes a field from a table.
+    /// Adds a field from a table.
     #[inline]
     pub(super) fn push(&mut self, name: &[u8], value: &[u8], kind: FieldKind) {
         let start = self.bytes.len();
@@ -186,8 +186,8 @@ impl Fields {
         &self.bytes
     }
 
-    /// Takes the field that was appended from `start` on. Beyond the limit it is dropped: decoding
-    /// continues, because the dynamic table must follow the peer's.
+    /// Adds the field that was appended from `start` on. Beyond the limit it is dropped: decoding
+    /// continues, because the dynamic table must stay in step with the peer's.
     #[inline]
     pub(super) fn close(&mut self, start: usize, name_end: usize, kind: FieldKind) {
         let end = self.bytes.len();
@@ -237,8 +237,8 @@ impl Fields {
         self.too_large
     }
 
-    /// The error of fields that exceed the bound to which they are decoded: a byte of a block may
-    /// name kilobytes of a table.
+    /// The limit, if the fields exceed the bound up to which they are decoded: a byte of a block
+    /// may name kilobytes of a table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
         let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);
@@ -269,7 +269,7 @@ impl Fields {
         }
     }
 
-    /// The status, where these are the fields of a response (RFC 9113 8.3.2).
+    /// The status, if these are the fields of a response (RFC 9113 8.3.2).
     #[inline]
     pub(super) fn check_response(&self) -> Result<u16, Malformed> {
         self.check_fields()?;

@@ -1,4 +1,4 @@
-//! Frames (RFC 9113 4.1 and 6): their headers read, and all but the largest of them written.
+//! Reads the headers of frames, and writes all frames except SETTINGS (RFC 9113 4.1 and 6).
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub(super) const HEADER_BYTES: usize = 9;
 /// The smallest value of SETTINGS_MAX_FRAME_SIZE.
 pub(super) const FRAME_BYTES_MIN: u32 = 16_384;
 
-/// The largest window (RFC 9113 6.9.1), and the highest number of a stream (5.1.1).
+/// The largest window (RFC 9113 6.9.1), and the highest stream number (5.1.1).
 pub(super) const WINDOW_BYTES_MAX: u32 = (1 << 31) - 1;
 
 /// The first bytes of a client (RFC 9113 3.4).
@@ -63,7 +63,7 @@ impl fmt::Display for FrameType {
     }
 }
 
-/// The nine bytes before a payload.
+/// The nine bytes before a payload, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) length: u32,
@@ -106,7 +106,8 @@ impl FrameHeader {
     }
 }
 
-/// Takes the padding off a payload, its length before and itself behind (RFC 9113 6.1, 6.2).
+/// Removes the padding from a payload: its length at the beginning and itself at the end (RFC 9113
+/// 6.1, 6.2).
 pub(super) fn without_padding<'p>(
     header: &FrameHeader,
     payload: &'p [u8],

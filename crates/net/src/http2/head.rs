@@ -1,4 +1,4 @@
-//! A message's head or trailers, as they were decoded.
+//! The decoded head or trailers of a message.
 
 use std::fmt;
 
@@ -64,7 +64,7 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The value of the first field of that name; upper and lower case are the same.
+    /// The value of the first field with that name, regardless of upper and lower case.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         let wanted = name.as_bytes();
         let mut spans = self.fields.spans().iter();

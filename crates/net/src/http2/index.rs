@@ -1,11 +1,11 @@
-//! From a stream's number to its slot.
+//! Maps a stream's number to its slot.
 
 /// An open-addressing table whose hash is the number itself: streams opened in order are adjacent,
 /// as in a ring, and a stream that outlives its neighbours costs probes instead of blocking the
 /// ring.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// A power of two, at least twice the entries; number 0 marks a free place.
+    /// A power of two, at least twice the number of entries; number 0 marks a free place.
     places: Vec<Entry>,
     entries: usize,
 }
@@ -32,7 +32,7 @@ impl Index {
         (entry.number != 0).then_some(entry.slot)
     }
 
-    /// Adds a number that is not there and not 0.
+    /// Adds a number that is not 0 and not in the table.
     pub(super) fn insert(&mut self, number: u32, slot: u32) {
         if 2 * (self.entries + 1) > self.places.len() {
             self.grow();
@@ -42,8 +42,8 @@ impl Index {
         self.entries += 1;
     }
 
-    /// Removes a number and closes the gap: an entry behind it moves up unless its home slot is
-    /// between the gap and itself.
+    /// Removes a number and closes the gap: a later entry moves up unless its home slot is between
+    /// the gap and itself.
     pub(super) fn remove(&mut self, number: u32) {
         let mask = self.mask();
         let mut gap = self.place_of(number);
@@ -71,7 +71,7 @@ impl Index {
         self.places.len() - 1
     }
 
-    /// All numbers of clients are odd.
+    /// All stream numbers of clients are odd.
     fn home(&self, number: u32) -> usize {
         (number >> 1) as usize & self.mask()
     }
@@ -111,7 +111,7 @@ mod tests {
             let mut index = Index::new();
             let mut model = BTreeMap::new();
             for (slot, (inserts, at)) in (0..).zip(steps) {
-                // Far apart as well as side by side, so that places clash.
+                // Numbers far apart as well as adjacent, so that places collide.
                 let number = 1 + 2 * (at % 20) + 4096 * (at / 20);
                 if inserts && !model.contains_key(&number) {
                     index.insert(number, slot);

@@ -1,34 +1,34 @@
-//! The division of received bytes into frames.
+//! Splits received bytes into frames.
 
 use super::ProtocolError;
 use super::frame::{FrameHeader, FrameType, HEADER_BYTES, PADDED};
 
 /// Keeps the beginning of a frame whose rest has not arrived. DATA is never kept: its payload is
-/// handed on as it comes.
+/// passed on as it arrives.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     held: Vec<u8>,
 }
 
-/// The beginning of the input.
+/// The result of reading the beginning of the input.
 #[derive(Debug)]
 pub(super) enum Taken<'i> {
-    /// The beginning of a frame, which is held now.
+    /// The beginning of a frame, which is now kept.
     NeedMore,
     /// A DATA frame; its payload follows, except for the length of its padding.
     Data { header: FrameHeader, padding: u8 },
-    /// A whole frame, in the memory in which it arrived.
+    /// A complete frame, in the memory in which it arrived.
     Frame {
         header: FrameHeader,
         payload: &'i [u8],
     },
-    /// A whole frame whose payload [`Intake::take_held`] returns.
+    /// A complete frame whose payload [`Intake::take_held`] returns.
     Held(FrameHeader),
 }
 
 impl Intake {
-    /// Takes a frame off the front of `input`. `check` judges a header before its payload is waited
-    /// for.
+    /// Removes a frame from the front of `input`. `check` checks a header before its payload is
+    /// waited for.
     #[inline]
     pub(super) fn take<'i>(
         &mut self,
@@ -81,7 +81,7 @@ impl Intake {
         }
     }
 
-    /// The frame that is held, its header included, to be given back to [`Intake::release`].
+    /// The kept frame including its header; to be returned with [`Intake::release`].
     pub(super) fn take_held(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
@@ -97,7 +97,7 @@ fn header_of(bytes: &[u8]) -> Option<FrameHeader> {
     bytes.first_chunk().map(FrameHeader::parse)
 }
 
-/// The number of bytes that must be there before a frame with this beginning can be processed.
+/// The number of bytes that must be available before a frame with this beginning can be processed.
 #[inline]
 fn wanted(
     bytes: &[u8],

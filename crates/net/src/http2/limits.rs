@@ -10,22 +10,24 @@ use super::{ErrorCode, ProtocolError};
 /// entries, and the bytes of its own bodies that wait for the peer's windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Streams that are open at once, in either role; a server announces it. 1,024.
+    /// Number of concurrently open streams, in either role; a server announces it. Default 1,024.
     pub streams: u32,
-    /// Bytes of a header block before decoding. 64 KiB.
+    /// Size of a header block in bytes before decoding. Default 64 KiB.
     pub block_bytes: usize,
-    /// CONTINUATION frames of a header block. 16.
+    /// Number of CONTINUATION frames in a header block. Default 16.
     pub continuations: u32,
-    /// Bytes of the decoded fields of a block, with 32 added for each (RFC 9113 6.5.2). 64 KiB.
+    /// Size of the decoded fields of a block in bytes, with 32 added for each (RFC 9113 6.5.2).
+    /// Default 64 KiB.
     pub list_bytes: usize,
-    /// Informational (1xx) responses before a final one. 16.
+    /// Number of informational (1xx) responses before a final one. Default 16.
     pub informational: u32,
-    /// Frames that do no work: SETTINGS, PING, PRIORITY, unknown ones, HEADERS of streams that were
-    /// reset. 1,000.
+    /// Number of frames that do no work: SETTINGS, PING, PRIORITY, unknown frames, HEADERS of
+    /// streams that were reset. Default 1,000.
     pub idle_frames: u32,
-    /// DATA frames without a byte that do not end a stream. 100.
+    /// Number of empty DATA frames that do not end a stream. Default 100.
     pub empty_data: u32,
-    /// Streams that the peer resets, or that we reset or refuse because of it. 1,000.
+    /// Number of streams that the peer resets, or that we reset or refuse because of it. Default
+    /// 1,000.
     pub resets: u32,
 }
 
@@ -44,7 +46,7 @@ impl Default for Limits {
     }
 }
 
-/// Frames that do no work and that a peer could send without end.
+/// Frames that do no work and that a peer could send endlessly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Flood {
     /// SETTINGS, PING, PRIORITY, unknown frames, HEADERS of streams that were reset.
@@ -53,7 +55,7 @@ pub enum Flood {
     /// DATA frames without data.
     #[error("empty DATA frames")]
     EmptyData,
-    /// Streams opened and reset, or such that they must be reset or refused.
+    /// Streams opened and reset, or opened in such a way that they must be reset or refused.
     #[error("streams that were reset")]
     Resets,
 }
@@ -65,15 +67,15 @@ impl Flood {
     }
 }
 
-/// The rest of each budget. A finished stream and the caller's clock refill them: a connection
-/// may live for days, so no count over its whole life can be bounded.
+/// The remaining budgets. A finished stream and the caller's clock refill them: a connection may
+/// live for days, so no count can be limited over its whole life.
 #[derive(Debug)]
 pub(super) struct Budgets {
     limits: [u32; 3],
     left: [u32; 3],
 }
 
-/// The amounts that a finished stream gives back to the budgets.
+/// The amounts by which a finished stream refills the budgets.
 const REFILL_PER_STREAM: [u32; 3] = [4, 4, 1];
 
 impl Budgets {
@@ -96,7 +98,7 @@ impl Budgets {
         Ok(())
     }
 
-    /// A stream ended as it should.
+    /// Refills the budgets after a stream that ended normally.
     #[inline]
     pub(super) fn stream_finished(&mut self) {
         for ((left, limit), refill) in self.left.iter_mut().zip(self.limits).zip(REFILL_PER_STREAM)
@@ -105,7 +107,7 @@ impl Budgets {
         }
     }
 
-    /// Some time has passed.
+    /// Refills the budgets after some time.
     pub(super) fn refill(&mut self) {
         self.left = self.limits;
     }

@@ -8,8 +8,8 @@ use super::streams::{Closed, Incoming};
 use super::{ErrorCode, Flood, Malformed, ProtocolError, StreamError};
 
 impl Connection {
-    /// Acts on a whole header block. It is decoded in any case, as the dynamic table must follow
-    /// the peer's.
+    /// Handles a complete header block. It is decoded in any case, because the dynamic table must
+    /// stay in step with the peer's.
     pub(super) fn on_block(
         &mut self,
         number: u32,
@@ -59,14 +59,15 @@ impl Connection {
         }
     }
 
-    /// A block that comes too late is decoded for nothing, which is bounded.
+    /// A block that arrives too late is decoded without being used; the number of such blocks is
+    /// limited.
     fn on_late_block(&mut self, number: u32) -> Outcome {
         self.check_late(FrameType::HEADERS, number)?;
         self.budgets.spend(Flood::IdleFrames)?;
         Ok(None)
     }
 
-    /// A request begins (RFC 9113 5.1.1).
+    /// Handles the beginning of a request (RFC 9113 5.1.1).
     fn on_new_stream(&mut self, number: u32, ends: bool, out: &mut Vec<u8>) -> Outcome {
         let last = self.last_stream;
         if number.is_multiple_of(2) || (number <= last && self.streams.closed(number).is_none()) {
@@ -97,7 +98,7 @@ impl Connection {
         Ok(Some(Step::Head(id, 0)))
     }
 
-    /// Resets a stream of which its user got no event.
+    /// Resets a stream for which the user got no event.
     fn refuse(&mut self, number: u32, code: ErrorCode, out: &mut Vec<u8>) -> Outcome {
         self.note_reset()?;
         frame::write_reset(out, number, code);
@@ -178,7 +179,7 @@ impl Connection {
         Ok(Step::Trailers(id))
     }
 
-    /// The peer's message is complete; its end is the next event.
+    /// Handles the end of the peer's message; `End` is the next event.
     pub(super) fn end_incoming(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get(id) {
             stream.incoming = Incoming::Ended;

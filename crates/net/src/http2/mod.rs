@@ -32,12 +32,12 @@
 //!
 //! [`Client`] and [`Server`] are two views of one connection. Header blocks are encoded once
 //! ([`Block`]), without the dynamic table, and copied for each stream. Frames are read in place;
-//! only frames cut across inputs, except DATA, are collected first. In steady state a connection
-//! allocates nothing. Any way of splitting the bytes gives the same events and the same error,
-//! except for the places where bodies are cut.
+//! only frames split across inputs, except DATA, are collected first. In steady state a connection
+//! allocates nothing. However the bytes are split, the events and the error are the same, except
+//! for the places where bodies are split.
 //!
-//! Bodies are handed on as they come, so windows are topped up when half of them is used; a caller
-//! that wants to slow a peer down stops receiving. Priorities are ignored, pushing is forbidden,
+//! Bodies are passed on as they arrive, so windows are increased when half of them is used; a
+//! caller that wants to slow a peer down stops receiving. Priorities are ignored, push is disabled,
 //! and the upgrade from HTTP/1.1 does not exist (RFC 9113 3.1): both ends know that they speak
 //! HTTP/2.
 

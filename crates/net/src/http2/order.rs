@@ -1,4 +1,4 @@
-//! The check whether a frame may come next, by its header alone.
+//! Checks whether a frame may come next, by its header alone.
 
 use super::ProtocolError;
 use super::connection::{Connection, Role};

@@ -9,7 +9,7 @@ use super::settings::{PeerSettings, TABLE_BYTES_INITIAL, WINDOW_BYTES_INITIAL};
 use super::streams::{Closed, Incoming, Stream};
 use super::{Block, ErrorCode};
 
-/// An update of the dynamic table to no bytes (RFC 7541 6.3).
+/// A dynamic table size update to 0 bytes (RFC 7541 6.3).
 const TABLE_OF_NO_BYTES: u8 = 0x20;
 
 /// The state of the outgoing direction of the whole connection.
@@ -20,10 +20,10 @@ pub(super) struct Sending {
     pub(super) window: i64,
     /// DATA bytes of all streams so far.
     pub(super) sent_bytes: u64,
-    /// Slots whose bodies wait for a window, in turn.
+    /// Slots whose bodies wait for a window, in the order of their turns.
     waiting: VecDeque<u32>,
-    /// The peer made the table smaller than it is before any settings; a block must state that we
-    /// know. We do not use the table, so one block states it once: no bytes.
+    /// The peer made the table smaller than its initial size; a block must confirm it. We do not
+    /// use the table, so one block sets it once to 0 bytes.
     owes_table_update: bool,
     table_is_empty: bool,
 }
@@ -47,8 +47,8 @@ impl Sending {
         }
     }
 
-    /// Writes as much of `data` as the windows allow and returns the number of bytes. The frame
-    /// with the last byte ends the stream if `ends`.
+    /// Writes as much of `data` as the windows allow and returns the number of bytes written. The
+    /// frame with the last byte ends the stream if `ends`.
     #[inline]
     fn write_data(
         &mut self,
@@ -128,7 +128,7 @@ impl Connection {
         self.finish_outgoing(id, out);
     }
 
-    /// The user gives a stream up.
+    /// Resets a stream on behalf of the user.
     pub(super) fn reset(&mut self, id: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         if matches!(self.queued, Queued::End(ended) if ended == id) {
             self.queued = Queued::Nothing;
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// The user gives the connection up, with every stream that is open.
+    /// Ends the connection with all open streams on behalf of the user.
     pub(super) fn give_up(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
         frame::write_go_away(out, self.last_peer_stream(), code);
         self.going_away = true;
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// A window has grown: continues each body that waits, in turn, one round.
+    /// Continues all waiting bodies after a window has grown, each once in turn.
     pub(super) fn resume_all(&mut self, out: &mut Vec<u8>) {
         for _ in 0..self.sending.waiting.len() {
             let Some(slot) = self.sending.waiting.pop_front() else {
@@ -161,8 +161,8 @@ impl Connection {
         }
     }
 
-    /// Continues the body of a slot that was taken off the queue, and puts the slot back if it
-    /// has to wait again.
+    /// Continues the body of a slot that was removed from the queue, and queues the slot again if
+    /// it still has to wait.
     fn resume_slot(&mut self, slot: u32, out: &mut Vec<u8>) {
         self.streams.unqueue(slot);
         if let Some(id) = self.streams.in_slot(slot) {
@@ -176,7 +176,7 @@ impl Connection {
         }
     }
 
-    /// The window of one stream has grown.
+    /// Continues the body of a stream whose window has grown.
     pub(super) fn resume(&mut self, id: StreamId, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {
             return;
@@ -198,8 +198,9 @@ impl Connection {
         self.finish_outgoing(id, out);
     }
 
-    /// Closes a stream at a server whose response is complete. A request that is still coming is
-    /// not wanted then (RFC 9113 8.1). A client closes a stream with its response.
+    /// Closes a stream at a server whose response is complete. The rest of a request that is still
+    /// arriving is then not needed (RFC 9113 8.1). A client closes a stream at the end of its
+    /// response.
     #[inline]
     fn finish_outgoing(&mut self, id: StreamId, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {

@@ -5,15 +5,16 @@ use super::event::{Event, StreamId};
 use super::frame;
 use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 
-/// The highest number of a stream: GOAWAY with it accepts every request that is still on its way
-/// (RFC 9113 6.8).
+/// The highest stream number: GOAWAY with it accepts every request that is still in transit (RFC
+/// 9113 6.8).
 const LAST_STREAM_MAX: u32 = (1 << 31) - 1;
 
 /// The server's end of one connection: it returns events, takes responses, and exchanges bytes with
 /// the client.
 ///
-/// Everything is written to the `out` of the call; the caller sends it, once for any number of
-/// calls. Calls for a stream that is closed already are ignored: the client may have reset it.
+/// Everything is written to the `out` of the call; the caller sends it, and may do so once for
+/// several calls. Calls for a stream that is closed already are ignored, because the client may
+/// have reset it.
 #[derive(Debug)]
 pub struct Server {
     connection: Connection,
@@ -21,7 +22,7 @@ pub struct Server {
 
 impl Server {
     /// Reports whether the first bytes that a client sent are its preface (RFC 9113 3.4), so that
-    /// it speaks HTTP/2; `None` while they could still become it.
+    /// it speaks HTTP/2; `None` while they may still become one.
     pub fn recognises(received: &[u8]) -> Option<bool> {
         let preface = &frame::PREFACE[..];
         match received.len() < preface.len() {
@@ -30,7 +31,7 @@ impl Server {
         }
     }
 
-    /// A connection of which nothing has been sent or received.
+    /// A connection on which nothing has been sent or received.
     pub fn new(settings: Settings, limits: Limits) -> Self {
         Self {
             connection: Connection::new(Role::Server, settings, limits),
@@ -42,7 +43,7 @@ impl Server {
         self.connection.write_preface(out);
     }
 
-    /// Requests whose responses are not sent.
+    /// The number of requests whose responses are not complete.
     pub fn open_count(&self) -> usize {
         self.connection.streams.open_count()
     }
@@ -57,8 +58,8 @@ impl Server {
     /// Sends the head of a response and the beginning of its body, or all of it if `ends`. The part
     /// that the client's windows do not allow is kept and sent later.
     ///
-    /// A response that ends before its request has the rest of the request reset
-    /// (RFC 9113 8.1): no event of it follows then.
+    /// If a response ends before its request, the rest of the request is reset (RFC 9113 8.1): no
+    /// event of it follows.
     pub fn respond(
         &mut self,
         stream: StreamId,
@@ -82,8 +83,8 @@ impl Server {
         self.connection.send_body(stream, body, ends, out);
     }
 
-    /// Bytes of a response that wait for the client's windows. A producer of a long body waits
-    /// until there are few.
+    /// The number of bytes of a response that wait for the client's windows. The producer of a long
+    /// body waits until there are few.
     pub fn unsent_bytes(&mut self, stream: StreamId) -> usize {
         self.connection
             .streams
@@ -91,7 +92,7 @@ impl Server {
             .map_or(0, |stream| stream.unsent.len())
     }
 
-    /// Bytes of all responses that wait for the client's windows.
+    /// The number of bytes of all responses that wait for the client's windows.
     pub fn unsent_bytes_of_all(&self) -> usize {
         self.connection.streams.unsent_bytes
     }
@@ -101,13 +102,14 @@ impl Server {
         self.connection.streams.oldest_unsent()
     }
 
-    /// Bytes of bodies that the client's windows have allowed since the connection began.
+    /// The number of bytes of bodies that the client's windows have allowed since the connection
+    /// began.
     pub fn sent_bytes(&self) -> u64 {
         self.connection.sending.sent_bytes
     }
 
-    /// Holds the client back on one stream: once its window is used up, no more of the request
-    /// comes until it is no longer held. Other streams continue.
+    /// Pauses the client on one stream: once its window is used up, no more of the request arrives
+    /// until the stream is resumed. Other streams continue.
     pub fn hold(&mut self, stream: StreamId, is_held: bool, out: &mut Vec<u8>) {
         self.connection.hold(stream, is_held, out);
     }
@@ -117,20 +119,20 @@ impl Server {
         self.connection.reset(stream, code, out);
     }
 
-    /// Ends the connection with every stream that is open: GOAWAY states the code, and bytes that
-    /// wait for windows are dropped. Nothing may be read or sent afterwards.
+    /// Ends the connection with all open streams: GOAWAY states the code, and bytes that wait for
+    /// windows are dropped. Nothing may be read or sent afterwards.
     pub fn give_up(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.give_up(code, out);
     }
 
     /// Announces the end of the connection: the client must begin no further request here, and
-    /// those that are on their way already are served (RFC 9113 6.8). [`Self::go_away`] follows
+    /// requests that are already in transit are served (RFC 9113 6.8). [`Self::go_away`] follows
     /// when they have arrived.
     pub fn announce_end(&mut self, out: &mut Vec<u8>) {
         frame::write_go_away(out, LAST_STREAM_MAX, ErrorCode::NO_ERROR);
     }
 
-    /// Takes no more requests; those that have begun continue (RFC 9113 6.8).
+    /// Accepts no more requests; those that have begun continue (RFC 9113 6.8).
     pub fn go_away(&mut self, out: &mut Vec<u8>) {
         self.connection.going_away = true;
         frame::write_go_away(out, self.connection.last_stream, ErrorCode::NO_ERROR);
@@ -139,8 +141,8 @@ impl Server {
     /// The next event; see [`super::Client::next`].
     ///
     /// # Errors
-    /// The client broke the protocol or a limit. GOAWAY is at the end of `out`; every later call
-    /// returns the same error.
+    /// The client violated the protocol or exceeded a limit. GOAWAY is at the end of `out`; every
+    /// later call returns the same error.
     #[inline]
     pub fn next<'a, 'i: 'a>(
         &'a mut self,

@@ -1,4 +1,4 @@
-//! SETTINGS (RFC 9113 6.5): ours and the peer's.
+//! SETTINGS (RFC 9113 6.5), both ours and the peer's.
 
 use super::ProtocolError;
 use super::frame::{self, FRAME_BYTES_MIN, FrameType, WINDOW_BYTES_MAX};
@@ -10,10 +10,10 @@ pub(super) const INITIAL_WINDOW_SIZE: u16 = 0x4;
 const MAX_FRAME_SIZE: u16 = 0x5;
 const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 
-/// Every window before any settings (RFC 9113 6.9.2).
+/// The size of every window before any settings (RFC 9113 6.9.2).
 pub(super) const WINDOW_BYTES_INITIAL: u32 = 65_535;
 
-/// The table of header compression before any settings (RFC 9113 6.5.2).
+/// The size of the header compression table before any settings (RFC 9113 6.5.2).
 pub(super) const TABLE_BYTES_INITIAL: u32 = 4096;
 
 /// The largest value of SETTINGS_MAX_FRAME_SIZE.
@@ -23,14 +23,14 @@ const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
 /// [`super::Limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// DATA bytes that the peer may send on one stream ahead of a WINDOW_UPDATE. 1 GiB, at most
-    /// 2³¹−1: nothing is held back, so the windows must only be out of the way.
+    /// The number of DATA bytes that the peer may send on one stream before a WINDOW_UPDATE.
+    /// Default 1 GiB, so that the windows never hold anything back; at most 2³¹−1.
     pub stream_window_bytes: u32,
-    /// The same for the whole connection, at least 65,535. 1 GiB, at most 2³¹−1.
+    /// The same for the whole connection, at least 65,535. Default 1 GiB; at most 2³¹−1.
     pub connection_window_bytes: u32,
-    /// Bytes of the payload of a frame, 16,384 to 2²⁴−1. 16,384.
+    /// The largest payload of a frame in bytes, 16,384 to 2²⁴−1. Default 16,384.
     pub frame_bytes: u32,
-    /// Bytes of the table that header compression may use. 4,096.
+    /// The size of the header compression table in bytes. Default 4,096.
     pub header_table_bytes: u32,
 }
 
@@ -83,7 +83,7 @@ impl Settings {
 /// The peer's settings, which limit our output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerSettings {
-    /// Streams that we may open; no bound until the peer states one.
+    /// The number of streams that we may open; unlimited until the peer states a number.
     pub(super) streams: u32,
     pub(super) stream_window_bytes: u32,
     pub(super) frame_bytes: u32,
@@ -102,8 +102,8 @@ impl Default for PeerSettings {
 }
 
 impl PeerSettings {
-    /// Takes over the payload of a SETTINGS frame, whose length was checked. Unknown settings and
-    /// those that do not bind us are ignored.
+    /// Adopts the payload of a SETTINGS frame, whose length was checked. Unknown settings and those
+    /// that do not concern us are ignored.
     pub(super) fn update(
         &mut self,
         payload: &[u8],

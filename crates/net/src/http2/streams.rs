@@ -1,9 +1,9 @@
-//! The open streams, and how recent ones were closed.
+//! The open streams, and the ways in which recent ones were closed.
 
 use super::StreamId;
 use super::index::Index;
 
-/// The part of the peer's message on a stream that comes next.
+/// The next part of the peer's message on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Incoming {
     /// The head is awaited; at a client only.
@@ -17,24 +17,24 @@ pub(super) enum Incoming {
 /// One open stream.
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// 0 where the slot is free.
+    /// The number of the stream; 0 if the slot is free.
     number: u32,
     pub(super) incoming: Incoming,
-    /// We ended our side.
+    /// We have ended our side.
     pub(super) outgoing_ended: bool,
     /// The method of its request was HEAD.
     pub(super) is_head: bool,
-    /// Informational heads so far.
+    /// The number of informational heads so far.
     pub(super) informational: u32,
-    /// Bytes that the body must still have, where its length is known.
+    /// The number of bytes that the body still lacks, if its length is known.
     pub(super) body_left: Option<u64>,
-    /// DATA bytes received since the window was last topped up.
+    /// DATA bytes received since the window was last increased.
     pub(super) received: u32,
-    /// The window is not topped up.
+    /// The window is not increased.
     pub(super) is_held: bool,
-    /// The send window without the peer's initial window: WINDOW_UPDATEs less DATA bytes sent.
+    /// The send window without the peer's initial window: WINDOW_UPDATEs minus DATA bytes sent.
     pub(super) credit: i64,
-    /// Bytes that the peer's windows hold back.
+    /// Bytes that wait for the peer's windows.
     pub(super) unsent: Unsent,
 }
 
@@ -42,15 +42,15 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     pub(super) bytes: Vec<u8>,
-    /// The number of them that were sent meanwhile.
+    /// The number of these bytes that have been sent meanwhile.
     pub(super) sent: usize,
-    /// The stream ends after them.
+    /// The stream ends after these bytes.
     pub(super) ends: bool,
-    /// The slot is in the queue of those that wait, perhaps since an earlier stream.
+    /// The slot is in the queue of waiting slots, perhaps since an earlier stream.
     pub(super) queued: bool,
 }
 
-/// Memory that a slot keeps for the next body that must wait.
+/// The memory that a slot keeps for the next body that must wait.
 const UNSENT_KEPT_BYTES: usize = 64 * 1024;
 
 impl Unsent {
@@ -80,17 +80,17 @@ impl Unsent {
     }
 }
 
-/// The way a stream was closed, which decides what its late frames mean (RFC 9113 5.1).
+/// The way in which a stream was closed, which determines what its late frames mean (RFC 9113 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     /// Both sides ended it.
     Ended,
     ResetByPeer,
-    /// We reset it, so frames that the peer sent before it knew may follow.
+    /// We reset it, so frames that the peer sent before it received the reset may follow.
     ResetByUs,
 }
 
-/// Closed streams that are remembered.
+/// The number of closed streams that are remembered.
 const REMEMBERED: usize = 128;
 
 #[derive(Debug)]
@@ -100,7 +100,7 @@ pub(super) struct Streams {
     index: Index,
     remembered: Vec<(u32, Closed)>,
     remember_at: usize,
-    /// Bytes of the bodies of all streams that wait for the peer's windows.
+    /// The number of bytes of all bodies that wait for the peer's windows.
     pub(super) unsent_bytes: usize,
 }
 
@@ -127,7 +127,7 @@ impl Streams {
         self.slots.len() as u32
     }
 
-    /// Opens a stream. Its number must be new.
+    /// Opens a stream with a number that has not been used.
     pub(super) fn open(&mut self, number: u32, incoming: Incoming) -> StreamId {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Stream {
@@ -179,7 +179,7 @@ impl Streams {
         self.remember_at = (self.remember_at + 1) % REMEMBERED;
     }
 
-    /// The way a stream was closed, if it was not long ago.
+    /// The way in which a stream was closed, if it was closed recently.
     pub(super) fn closed(&self, number: u32) -> Option<Closed> {
         let mut remembered = self.remembered.iter();
         remembered
@@ -206,7 +206,7 @@ impl Streams {
         (number != 0).then_some(StreamId { number, slot })
     }
 
-    /// The slot was taken off the queue of those that wait for a window.
+    /// Records that the slot was removed from the queue of waiting slots.
     pub(super) fn unqueue(&mut self, slot: u32) {
         if let Some(stream) = self.slots.get_mut(slot as usize) {
             stream.unsent.queued = false;

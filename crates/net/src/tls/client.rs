@@ -11,7 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 use super::unverified::Unverified;
 use super::{Identity, Pem, SettingsError, Version, provider, versions};
 
-/// Sessions kept to be resumed.
+/// The number of sessions kept for resumption.
 const KEPT_SESSIONS: usize = 256;
 
 /// The way the server's certificate is verified.
@@ -31,13 +31,13 @@ pub enum Verify {
 pub struct ClientSettings {
     /// The way the server's certificate is verified.
     pub verify: Verify,
-    /// The name for SNI and for the check of the certificate (by default the host).
+    /// The name for SNI and for the check of the certificate (the host by default).
     pub server_name: Option<String>,
-    /// The protocols offered, the preferred first, for example `http/1.1`; empty offers none.
+    /// The offered protocols in order of preference, for example `http/1.1`; none if empty.
     pub alpn: Vec<Vec<u8>>,
-    /// The lowest version accepted.
+    /// The lowest version that is accepted.
     pub min: Version,
-    /// The highest version offered.
+    /// The highest version that is offered.
     pub max: Version,
     /// The certificate that the client sends when the server requests one.
     pub identity: Option<Identity>,
@@ -60,8 +60,8 @@ impl Default for ClientSettings {
 }
 
 /// Everything decided before the first connection. Cloning is cheap; clones share the sessions that
-/// may be resumed, and so a lock, taken in handshakes only. A worker takes its own with
-/// [`ClientContext::separate`].
+/// may be resumed, and therefore a lock, which is taken only in handshakes. A worker gets its own
+/// context from [`ClientContext::separate`].
 #[derive(Clone, Debug)]
 pub struct ClientContext {
     pub(super) config: Arc<ClientConfig>,
@@ -73,7 +73,7 @@ impl ClientContext {
     /// Makes a context for a server at `host`: a DNS name or an IP address, without a port.
     ///
     /// # Errors
-    /// When something given cannot be used; the error names it.
+    /// One of the settings cannot be used; the error names it.
     pub fn new(settings: &ClientSettings, host: &str) -> Result<Self, SettingsError> {
         let name = settings.server_name.as_deref().unwrap_or(host);
         let bare = name.trim_start_matches('[').trim_end_matches(']');
@@ -99,7 +99,7 @@ impl ClientContext {
         })
     }
 
-    /// The same settings with nothing to resume yet, sharing nothing that is written to.
+    /// The same settings without any session to resume, sharing no mutable state.
     pub fn separate(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = resumption(self.resumption);
@@ -134,7 +134,7 @@ fn verifier(verify: &Verify) -> Result<Arc<dyn ServerCertVerifier>, SettingsErro
 fn system_roots() -> Result<RootCertStore, SettingsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Some machines carry old certificates that cannot be parsed; the others count.
+    // Some machines have old certificates that cannot be parsed; the others are used.
     let (usable, _) = roots.add_parsable_certificates(found.certs);
     if usable > 0 {
         return Ok(roots);

@@ -9,8 +9,8 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 use super::Version;
 
-/// The reason that a context cannot be made. The culprit is always the user's input, except for
-/// [`SettingsError::NoSystemRoots`], which is the machine's.
+/// The reason that a context cannot be made. The cause is always the user's input, except for
+/// [`SettingsError::NoSystemRoots`], which is caused by the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// A file cannot be read.
@@ -21,7 +21,7 @@ pub enum SettingsError {
         #[source]
         error: io::Error,
     },
-    /// The input is not of the required form.
+    /// The input does not have the required form.
     Unusable {
         /// The name of the PEM text, usually its file.
         name: String,
@@ -36,9 +36,9 @@ pub enum SettingsError {
     ServerName(String),
     /// No version is within the bounds.
     Versions {
-        /// The lowest allowed.
+        /// The lowest allowed version.
         min: Version,
-        /// The highest allowed.
+        /// The highest allowed version.
         max: Version,
     },
     /// rustls refuses the combination.
@@ -50,7 +50,7 @@ pub enum SettingsError {
 pub enum SessionError {
     /// The peer sent a fatal alert.
     Alert {
-        /// As RFC 8446 6.2 writes it, for example `handshake_failure`.
+        /// The name in RFC 8446 6.2, for example `handshake_failure`.
         name: String,
     },
     /// The peer's certificate was not accepted.
@@ -64,10 +64,10 @@ pub enum SessionError {
     NotTls,
     /// The two sides have no version, cipher, or ALPN protocol in common.
     Incompatible(String),
-    /// The peer broke the protocol, or its bytes were altered on the way.
+    /// The peer violated the protocol, or its bytes were altered in transit.
     Protocol(String),
-    /// Under TLS 1.2 keys cannot be renewed, and may protect a limited number of records (2^24 with
-    /// AES-GCM).
+    /// Under TLS 1.2 keys cannot be renewed, and may protect only a limited number of records (2^24
+    /// with AES-GCM).
     KeysUsedUp,
     /// The connection ended before the handshake was done.
     ClosedInHandshake,
@@ -78,9 +78,9 @@ pub enum SessionError {
 /// The kind of mistake in a certificate, on which the remedy depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateFault {
-    /// The peer sent none.
+    /// The peer sent no certificate.
     Missing,
-    /// No authority that is trusted has signed it.
+    /// No trusted authority has signed it.
     UnknownIssuer,
     /// It is for another name.
     OtherName,
@@ -95,7 +95,8 @@ pub enum CertificateFault {
 }
 
 impl SettingsError {
-    /// The file, or the name of the PEM text, with the mistake; `None` if it is in another setting.
+    /// The file, or the name of the PEM text, that contains the mistake; `None` if it is in another
+    /// setting.
     pub fn place(&self) -> Option<String> {
         match self {
             Self::Unreadable { path, .. } => Some(path.display().to_string()),
@@ -213,7 +214,7 @@ impl From<Error> for SessionError {
     }
 }
 
-/// The name in the RFC: `UnknownCA` is `unknown_ca`.
+/// The name in the RFC: `UnknownCA` becomes `unknown_ca`.
 pub(super) fn alert_name(alert: AlertDescription) -> String {
     let name = match alert {
         AlertDescription::EncryptedClientHelloRequired => return "ech_required".to_owned(),
@@ -291,13 +292,13 @@ fn certificate_reason(error: &CertificateError) -> String {
 
 const SECONDS_OF_A_DAY: u64 = 24 * 3600;
 
-/// Reports whether a server sent the certificate of an authority. webpki has its own name for this
-/// error, which rustls passes on unchanged.
+/// Reports whether a server sent the certificate of an authority. webpki has a separate name for
+/// this error, which rustls passes on unchanged.
 fn is_of_authority(error: &CertificateError) -> bool {
     matches!(error, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
 }
 
-/// A name out of a message of rustls: `localhost` of `DnsName("localhost")`.
+/// A name from a message of rustls: `localhost` from `DnsName("localhost")`.
 fn bare(name: &str) -> &str {
     let inner = name
         .split_once('(')

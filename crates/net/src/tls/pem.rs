@@ -1,4 +1,4 @@
-//! Certificates and keys as users give them.
+//! Certificates and keys provided by users.
 
 use std::path::Path;
 
@@ -28,10 +28,10 @@ impl Pem {
         }
     }
 
-    /// The contents of a file.
+    /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read. Its contents are checked when a context is made.
+    /// The file cannot be read. Its contents are checked when a context is made.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(Self::new(path.display().to_string(), bytes)),
@@ -91,20 +91,20 @@ impl Pem {
     }
 }
 
-/// The first byte of every certificate in DER.
+/// The first byte of every DER certificate.
 const DER_SEQUENCE: u8 = 0x30;
 
 /// A certificate with its private key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The certificate, then those that lead to its authority.
+    /// The certificate, followed by those that lead to its authority.
     pub chain: Pem,
     /// The certificate's private key.
     pub key: Pem,
 }
 
 impl Identity {
-    /// The error of rustls about a chain and a key, in the user's terms.
+    /// Describes an error of rustls about a chain and a key in the user's terms.
     pub(super) fn refused(&self, error: &rustls::Error) -> SettingsError {
         match error {
             rustls::Error::InconsistentKeys(_) => self.chain.unusable(

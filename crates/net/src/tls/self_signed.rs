@@ -1,12 +1,12 @@
-//! A certificate for when the user has none.
+//! A certificate for users who have none.
 
 use super::{Identity, Pem, SettingsError};
 
-/// Makes a key (ECDSA P-256) and a certificate that it signs itself, for DNS names and IP
-/// addresses. A client that trusts the certificate as an authority accepts it.
+/// Generates a key (ECDSA P-256) and a self-signed certificate for DNS names and IP addresses. A
+/// client that trusts the certificate as an authority accepts it.
 ///
 /// # Errors
-/// When a name is not allowed in a certificate.
+/// A name is not allowed in a certificate.
 pub fn self_signed(names: &[&str]) -> Result<Identity, SettingsError> {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let made = rcgen::generate_simple_self_signed(names.clone())

@@ -14,11 +14,11 @@ use super::{Identity, Pem, SettingsError, Version, provider, versions};
 pub struct ServerSettings {
     /// The server's certificate and key.
     pub identity: Identity,
-    /// The protocols it speaks, the preferred first; empty agrees on none.
+    /// The supported protocols in order of preference; none is agreed on if empty.
     pub alpn: Vec<Vec<u8>>,
-    /// The lowest version accepted.
+    /// The lowest version that is accepted.
     pub min: Version,
-    /// The highest version accepted.
+    /// The highest version that is accepted.
     pub max: Version,
     /// If set, every client must send a certificate signed by one of these.
     pub client_ca: Option<Pem>,
@@ -50,7 +50,7 @@ impl ServerContext {
     /// Makes a context.
     ///
     /// # Errors
-    /// When something given cannot be used; the error names it.
+    /// One of the settings cannot be used; the error names it.
     pub fn new(settings: &ServerSettings) -> Result<Self, SettingsError> {
         let identity = &settings.identity;
         let refused = |error: rustls::Error| SettingsError::Refused(error.to_string());
@@ -72,8 +72,8 @@ impl ServerContext {
         })
     }
 
-    /// Begins connections as `other` does from now on; those that there are stay as they are.
-    /// Sessions of before are not resumed.
+    /// Handles new connections with the settings of `other` from now on; existing connections do
+    /// not change. Earlier sessions are not resumed.
     pub fn replace(&self, other: &Self) {
         let config = other.config();
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;

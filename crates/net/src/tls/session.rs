@@ -7,12 +7,12 @@ use rustls::{ClientConnection, Connection, HandshakeKind, ProtocolVersion, Serve
 
 use super::{ClientContext, ServerContext, SessionError, SettingsError, Version};
 
-/// One side of one connection. Bytes go in and out by the caller's hands:
+/// One side of one connection. The caller moves the bytes:
 ///
 /// - pass the bytes that arrive to [`Session::receive`],
 /// - pass the plaintext to [`Session::send`],
-/// - send the bytes that either appends to `out`, in that order, also after an error, when they
-///   are the alert for the peer.
+/// - send the bytes that either appends to `out`, in that order; after an error too, because they
+///   then contain the alert for the peer.
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,
@@ -24,7 +24,7 @@ impl Session {
     /// A client's side. Its first message is appended to `out`.
     ///
     /// # Errors
-    /// When rustls refuses what the context was made of.
+    /// rustls refuses the settings of the context.
     pub fn client(context: &ClientContext, out: &mut Vec<u8>) -> Result<Self, SettingsError> {
         let (config, name) = (Arc::clone(&context.config), context.name.clone());
         let connection = ClientConnection::new(config, name)
@@ -37,7 +37,7 @@ impl Session {
     /// A server's side.
     ///
     /// # Errors
-    /// When rustls refuses what the context was made of.
+    /// rustls refuses the settings of the context.
     pub fn server(context: &ServerContext) -> Result<Self, SettingsError> {
         let connection = ServerConnection::new(context.config())
             .map_err(|error| SettingsError::Refused(error.to_string()))?;
@@ -45,7 +45,7 @@ impl Session {
     }
 
     fn new(mut connection: Connection) -> Self {
-        // The caller bounds the queued bytes by those that it appends to `out`.
+        // The caller limits the queued bytes by what it appends to `out`.
         connection.set_buffer_limit(None);
         Self {
             connection,
@@ -54,12 +54,12 @@ impl Session {
         }
     }
 
-    /// Takes bytes that arrived. `on_plain` gets their plaintext, once per record, never empty. The
+    /// Processes received bytes. `on_plain` gets their plaintext, once per record, never empty. The
     /// reply of the handshake, and data that waited for its end, are appended to `out`.
     ///
     /// # Errors
-    /// When the peer sent an alert or broke the protocol, or its certificate is not accepted.
-    /// `on_plain` has then heard everything that came before; the session is over.
+    /// The peer sent an alert or violated the protocol, or its certificate is not accepted.
+    /// `on_plain` has then received everything that came before; the session is over.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -77,7 +77,7 @@ impl Session {
         on_plain: &mut impl FnMut(&[u8]),
     ) -> Result<(), SessionError> {
         while !bytes.is_empty() && !self.peer_closed {
-            // With all plaintext taken out, only a message beyond every bound does not fit.
+            // All plaintext has been removed, so only a message beyond every limit does not fit.
             self.connection
                 .read_tls(&mut bytes)
                 .map_err(|error| SessionError::Protocol(error.to_string()))?;
@@ -95,8 +95,8 @@ impl Session {
         Ok(())
     }
 
-    /// Appends `plain`, encrypted, to `out`. During the handshake it is kept and follows as soon as
-    /// it may. After [`Session::close`] it is dropped.
+    /// Appends `plain`, encrypted, to `out`. During the handshake it is kept and sent as soon as
+    /// possible. After [`Session::close`] it is dropped.
     ///
     /// # Errors
     /// [`SessionError::KeysUsedUp`]; then close_notify is in `out`.
@@ -110,7 +110,7 @@ impl Session {
             .write_all(plain)
             .map_err(|error| SessionError::Protocol(error.to_string()))?;
         self.write(out);
-        // Once encryption has ended, rustls drops it silently.
+        // Once the keys are used up, rustls drops it silently.
         if out.len() - before < plain.len() && !self.is_handshaking() {
             self.closed = true;
             return Err(SessionError::KeysUsedUp);
@@ -118,18 +118,18 @@ impl Session {
         Ok(())
     }
 
-    /// Appends close_notify to `out`: this side sends no more. It still receives.
+    /// Appends close_notify to `out`: this side sends no more, but still receives.
     pub fn close(&mut self, out: &mut Vec<u8>) {
         self.closed = true;
         self.connection.send_close_notify();
         self.write(out);
     }
 
-    /// The transport has ended (FIN).
+    /// Handles the end of the transport (FIN).
     ///
     /// # Errors
-    /// When the peer has not sent close_notify before: the handshake is not done
-    /// ([`SessionError::ClosedInHandshake`]), or its message may be cut off
+    /// The peer has not sent close_notify: the handshake is not complete
+    /// ([`SessionError::ClosedInHandshake`]), or its message may be truncated
     /// ([`SessionError::Truncated`]).
     pub fn end_of_stream(&self) -> Result<(), SessionError> {
         match (self.peer_closed, self.is_handshaking()) {
@@ -157,12 +157,12 @@ impl Session {
         self.peer_closed
     }
 
-    /// The protocol agreed on, once the handshake is done.
+    /// The negotiated protocol, once the handshake is complete.
     pub fn alpn(&self) -> Option<&[u8]> {
         self.connection.alpn_protocol()
     }
 
-    /// The version agreed on, once it is.
+    /// The negotiated version, once it is known.
     pub fn version(&self) -> Option<Version> {
         match self.connection.protocol_version()? {
             ProtocolVersion::TLSv1_3 => Some(Version::Tls13),
@@ -171,12 +171,12 @@ impl Session {
         }
     }
 
-    /// The cipher suite agreed on, once it is, for example `TLS13_AES_256_GCM_SHA384`.
+    /// The negotiated cipher suite, once it is known, for example `TLS13_AES_256_GCM_SHA384`.
     pub fn cipher_suite(&self) -> Option<&'static str> {
         self.connection.negotiated_cipher_suite()?.suite().as_str()
     }
 
-    /// Reports whether an earlier session was resumed; known once the handshake is done.
+    /// Reports whether an earlier session was resumed; known once the handshake is complete.
     pub fn resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }

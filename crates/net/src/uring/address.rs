@@ -1,4 +1,4 @@
-//! Socket addresses as the kernel reads them.
+//! Socket addresses in the kernel's representation.
 
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The ring through which free receive buffers are handed to the kernel.
+//! The ring through which free receive buffers are passed to the kernel.
 
 #![allow(unsafe_code)]
 
@@ -53,7 +53,7 @@ impl BufferRing {
         Ok(buffers)
     }
 
-    /// Hands every free piece of the pool to the kernel.
+    /// Passes every free piece of the pool to the kernel.
     pub(super) fn refill(&mut self) {
         let before = self.tail;
         while let Some(piece) = self.pool.take_free() {

@@ -1,4 +1,4 @@
-//! The state of the loop per connection.
+//! The state that the loop keeps per connection.
 
 use std::os::fd::OwnedFd;
 
@@ -7,10 +7,10 @@ use super::address::SocketAddrStorage;
 /// One connection.
 pub(super) struct Conn {
     pub(super) socket: OwnedFd,
-    /// The address to connect to; boxed because the kernel reads it at its place in memory.
+    /// The address to connect to; boxed because it must not move while the kernel reads it.
     pub(super) peer: Option<Box<SocketAddrStorage>>,
     pub(super) sending: Option<Sending>,
-    /// Operations of this connection whose last completion has not come.
+    /// The number of operations of this connection whose last completion has not arrived.
     pub(super) outstanding: u8,
     pub(super) receiving: bool,
     pub(super) paused: bool,
@@ -21,7 +21,7 @@ pub(super) struct Conn {
     pub(super) shutdown_wanted: bool,
 }
 
-/// A send under way.
+/// A send in progress.
 pub(super) struct Sending {
     pub(super) bytes: Vec<u8>,
     pub(super) done: usize,

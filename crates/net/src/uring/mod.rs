@@ -1,9 +1,10 @@
 //! The loop on io_uring.
 //!
 //! Receiving is multishot into a ring of buffers: one submission serves a connection until it ends.
-//! Submissions collect in the queue and leave with the one `io_uring_enter` that also waits. Only
-//! the thread that made the loop submits, and completions are processed only when it requests them
-//! (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock and nothing preempts the worker.
+//! Submissions are collected in the queue and submitted with the one `io_uring_enter` that also
+//! waits. Only the thread that made the loop submits, and completions are processed only when it
+//! requests them (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock and nothing preempts
+//! the worker.
 //!
 //! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
 //! to) until the operation's completion has been reaped. [`Conn`] holds such memory, and a [`Conn`]
@@ -36,13 +37,13 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// Submissions that fit the queue before it is flushed early.
+/// The number of submissions that fit the queue before it is flushed early.
 const SUBMISSIONS: u32 = 1024;
-/// Completions that fit; the kernel keeps those beyond (FEAT_NODROP), at a cost.
+/// The number of completions that fit; the kernel keeps further ones (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
-/// Sends are batched if the last poll brought at least this number of completions. With fewer there
-/// is little to batch, and the completion of a batched send would end the next wait at once: two
-/// calls into the kernel and a wake-up instead of one send(2).
+/// Sends are batched if the last poll returned at least this number of completions. With fewer
+/// there is little to batch, and the completion of a batched send would end the next wait at once:
+/// two calls into the kernel and a wake-up instead of one send(2).
 const BATCH_MIN: usize = 8;
 
 /// One thread's loop on io_uring.
@@ -56,15 +57,15 @@ pub struct Uring {
     resting: Resting,
     /// Events made by calls between two polls.
     ready: Vec<Event>,
-    /// Completions being worked on, kept for its memory.
+    /// Completions being processed, kept to reuse the memory.
     completions: Vec<cqueue::Entry>,
-    /// The number of completions that the last poll brought.
+    /// The number of completions that the last poll returned.
     recent: usize,
-    /// Connections whose receive ended because there was no buffer.
+    /// Connections whose receive ended because no buffer was free.
     starved: Vec<ConnId>,
-    /// Operations whose last completion has not come.
+    /// The number of operations whose last completion has not arrived.
     outstanding: usize,
-    /// The loop is being dropped: no user gets its events.
+    /// The loop is being dropped: its events are not delivered.
     is_ending: bool,
 }
 
@@ -72,7 +73,7 @@ impl Uring {
     /// A new loop for this thread.
     ///
     /// # Errors
-    /// When the kernel has no io_uring, refuses it, or lacks a feature the loop needs.
+    /// The kernel has no io_uring, refuses it, or lacks a feature that the loop needs.
     pub fn new(config: IoConfig) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -110,8 +111,8 @@ impl Uring {
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
-            // The queue is full, so it is submitted now. The next poll's enter reports an error
-            // here (memory pressure) again; the queue drains as soon as the cause is gone.
+            // The queue is full, so it is submitted now. If this fails (for lack of memory), the
+            // next poll reports the error again; the queue drains as soon as the cause is gone.
             let _ = self.ring.submit();
         }
     }
@@ -311,7 +312,7 @@ impl Uring {
         }
     }
 
-    /// Takes back the vector of a send that is done.
+    /// Takes back the vector of a finished send.
     fn send_finished(&mut self, conn: ConnId) -> Option<Vec<u8>> {
         let entry = self.conns.get_mut(conn)?;
         let sending = entry.sending.take()?;
@@ -448,7 +449,8 @@ impl Io for Uring {
         let entry = self.conns.get_mut(conn).filter(|entry| !entry.closed)?;
         debug_assert!(entry.sending.is_none(), "one send at a time");
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        // The rest of the bytes, or an error, is left to the submission: one path for both.
+        // The rest of the bytes, or an error, is left to the submission, so that one path handles
+        // both.
         let done = rustix::net::send(&entry.socket, &bytes, flags).unwrap_or(0);
         let is_whole = done == bytes.len();
         let is_small = bytes.len() <= SMALL_BYTES;
@@ -479,7 +481,7 @@ impl Io for Uring {
             return;
         };
         if std::mem::replace(&mut entry.paused, false) {
-            // Where the cancelled receive is still ending, its last completion arms the next.
+            // If the cancelled receive is still ending, its last completion starts the next one.
             self.arm_receive(conn);
         }
     }
@@ -504,7 +506,7 @@ impl Io for Uring {
             return;
         }
         let connecting = entry.peer.is_some();
-        // Ends a receive and a send under way at once, and sends FIN to the peer.
+        // Ends a pending receive and send at once, and sends FIN to the peer.
         let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Both);
         if connecting {
             self.cancel(conn, Operation::Connect);
@@ -563,7 +565,7 @@ impl Drop for Uring {
                 .submit_and_wait(1)
                 .is_err_and(|e| e.kind() != io::ErrorKind::Interrupted)
             {
-                // Without completions nothing is known to be free: keep the memory forever.
+                // Without completions, no memory is known to be free: keep it forever.
                 std::mem::forget(Rc::clone(&self.pool));
                 std::mem::forget(std::mem::replace(&mut self.conns, Slots::new()));
                 return;

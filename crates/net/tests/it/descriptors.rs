@@ -1,4 +1,4 @@
-//! A process that has no descriptor left keeps its peers waiting, and does not spin.
+//! A process without free descriptors keeps its peers waiting, but does not spin.
 
 use std::fs::File;
 use std::net::TcpStream;
@@ -6,12 +6,12 @@ use std::process::Command;
 
 use gatebench_net::{Backend, Event, Io, IoTask, choose, clock, run};
 
-/// Marks the child process of the test below, and names the backend that it tries.
+/// Marks the child process of the test below, and names the backend to be tested.
 const CHILD: &str = "GATEBENCH_DESCRIPTORS_CHILD";
 
 const PEERS: usize = 3;
 
-/// The time that the child watches the loop while there is no descriptor: several rests.
+/// The time for which the child watches the loop without a free descriptor: several rests.
 const WATCHED_NS: u64 = 300_000_000;
 
 #[test]
@@ -54,7 +54,7 @@ impl IoTask for Exhausted {
         let mut events = Vec::new();
         let first = TcpStream::connect(address).unwrap();
         accept(&mut io, &mut events, 1);
-        // They wait in the backlog, as nothing polls.
+        // They wait in the backlog, because nothing polls.
         let waiting: Vec<_> = (0..PEERS)
             .map(|_| TcpStream::connect(address).unwrap())
             .collect();
@@ -68,7 +68,8 @@ impl IoTask for Exhausted {
             polls += 1;
         }
         assert!(accepted(&events) == 0, "{events:?}");
-        // One for each rest of 50 ms, and some to begin with; a loop that spins makes thousands.
+        // One poll for each rest of 50 ms, and some at the beginning; a loop that spins makes
+        // thousands.
         assert!(polls <= 20, "{polls} polls in 0.3 s");
 
         drop(taken);

@@ -12,7 +12,7 @@ use crate::common::until;
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
-/// io_uring, or `None` with a message where the kernel refuses it (containers often do). With
+/// io_uring, or `None` with a message if the kernel refuses it (containers often do). With
 /// `GATEBENCH_REQUIRE_URING=1` that is a failure, because half of the tests would be missing.
 fn uring(config: IoConfig) -> Option<Uring> {
     match Uring::new(config) {
@@ -151,7 +151,7 @@ on_both!(
             assert!(back == bytes, "the vector comes back unchanged");
             io.shutdown(conn);
             let mut peer = reader.join().unwrap();
-            // The FIN needs no further poll.
+            // Sending FIN needs no further poll.
             assert_eq!(peer.read_to_end(&mut Vec::new()).unwrap(), 0);
         }
     }
@@ -252,7 +252,7 @@ on_both!(
             matches!(event, Event::Received { .. }).then_some(())
         });
         let mut rest = Vec::new();
-        // RST where the kernel still held unread bytes, FIN where not.
+        // RST if the kernel still held unread bytes, otherwise FIN.
         let _ = peer.read_to_end(&mut rest);
         assert!(rest.is_empty());
     }

@@ -1,4 +1,4 @@
-//! Nonces and times as they are written in fields.
+//! Nonces and times as written in fields.
 
 use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
 

@@ -28,25 +28,25 @@ pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Widths that are weighed, of steps and of processes, as logarithms of rates: from a thousandth to
-/// a fifth.
+/// The number of widths on the grid, both of steps and of processes, as logarithms of rates: from a
+/// thousandth to a fifth.
 const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
 
-/// The part of the largest weight below which a combination is left out.
+/// A combination is omitted if its weight is below this part of the largest weight.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Places on the grid of the middle.
+/// Number of places on the grid of the middle.
 const PLACES: usize = 141;
 
-/// A normal distribution is taken to be zero beyond this many deviations.
+/// A normal distribution is assumed to be zero beyond this number of deviations.
 const FAR: f64 = 5.0;
 
-/// The wanted probability is reached within this many widths below the middle.
+/// The required probability is reached within this number of widths below the middle.
 const FURTHEST: f64 = 6.0;
 
-/// The width of number `index`.
+/// The width with number `index`.
 fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
@@ -58,7 +58,7 @@ enum Held {
     Sustained,
 }
 
-/// Widths and lapses, by their numbers.
+/// Widths and lapses, by their numbers on the grid.
 #[derive(Clone, Copy, Default)]
 struct Combination {
     steps: usize,
@@ -66,7 +66,7 @@ struct Combination {
     lapses: usize,
 }
 
-/// Combinations that there are.
+/// The total number of combinations.
 const COMBINATIONS: usize = WIDTHS * WIDTHS * lapses::COUNT;
 
 impl Combination {
@@ -74,7 +74,8 @@ impl Combination {
         (self.steps * WIDTHS + self.processes) * lapses::COUNT + self.lapses
     }
 
-    /// The distance below the middle at which steps hold that often; none if lapses leave fewer.
+    /// The distance below the middle at which steps hold with that probability; none if lapses make
+    /// it impossible.
     fn below(self, held: Held) -> Option<f64> {
         static BELOW: [[OnceLock<f64>; COMBINATIONS]; 2] =
             [const { [const { OnceLock::new() }; COMBINATIONS] }; 2];
@@ -92,27 +93,27 @@ impl Combination {
 pub(super) struct Curve {
     low: f64,
     spacing: f64,
-    /// Weight of each place.
+    /// Each combination with the weights of all places.
     weights: Vec<(Combination, Vec<f64>)>,
 }
 
 /// The results of the steps of all repeats.
 pub(super) struct Fitted {
-    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if, by the steps, more of them
-    /// miss at every rate than that allows.
+    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if the steps show that more of
+    /// them miss at every rate than that allows.
     pub(super) sustained: Option<Rate>,
     /// The rate that is held half of the time.
     pub(super) half: Rate,
     pub(super) lapses: Lapses,
     /// The rate at which each repeat's own process holds half of the time.
     pub(super) knees_per_second: Vec<f64>,
-    /// The repeats, counted from 0, whose processes are unlike the others.
+    /// The repeats, counted from 0, whose processes differ from the others.
     pub(super) deviating: Vec<usize>,
 }
 
 impl Curve {
-    /// The curve of these repeats. None if all steps held or all missed. `resolution` is the
-    /// distance within which middles need not be separated.
+    /// Fits the curve to these repeats. None if all steps held or all missed. `resolution` is the
+    /// distance within which middles need not be distinguished.
     pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Fitted> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
@@ -150,7 +151,7 @@ impl Curve {
             spacing,
             weights: Vec::new(),
         };
-        // Fewer repeats do not show how far processes differ.
+        // Fewer repeats do not show how much processes differ.
         let widths = if repeats.len() >= REPEATS_MIN {
             WIDTHS
         } else {
@@ -195,7 +196,7 @@ impl Curve {
         curve
     }
 
-    /// The probability that each step of a repeat holds, apart from lapses, by the middle of its
+    /// The probability that each step of a repeat holds, without lapses, by the middle of its
     /// process.
     fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
@@ -210,8 +211,8 @@ impl Curve {
         (0..PLACES).map(at).collect()
     }
 
-    /// A normal distribution on the grid, from its middle outwards; it adds up to one with its
-    /// other half.
+    /// A normal distribution on the grid, from its middle outwards; together with its other half it
+    /// sums to one.
     fn kernel(&self, width: f64) -> Vec<f64> {
         let reach = ((FAR * width / self.spacing).ceil() as usize).min(PLACES - 1);
         let density = |place: usize| (-0.5 * (place as f64 * self.spacing / width).powi(2)).exp();
@@ -224,7 +225,8 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold so often, by the combinations that have such a rate.
+    /// The rate at which steps hold with that probability, by the combinations that have such a
+    /// rate.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
@@ -299,7 +301,7 @@ impl Curve {
     }
 
     /// The middle of each repeat's process by its own steps alone, at the likeliest widths; `None`
-    /// if a repeat has none.
+    /// if a repeat has no steps.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()
@@ -332,8 +334,8 @@ impl Curve {
     }
 }
 
-/// The likelihood of a repeat's steps by the middle of its process, from the probabilities that
-/// they hold apart from lapses.
+/// The likelihood of a repeat's steps by the middle of its process, computed from the probabilities
+/// that they hold without lapses.
 fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     let at = |holds: &Vec<f64>| {
         let steps = repeat.iter().zip(holds);

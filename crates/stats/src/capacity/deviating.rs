@@ -1,14 +1,14 @@
-//! Processes that are unlike the others.
+//! Processes that differ from the others.
 //!
 //! Source: F. E. Grubbs, *Procedures for Detecting Outlying Observations in Samples*, Technometrics
-//! 11(1), 1969: the distance of a value from the mean of the others, in deviations of those.
+//! 11(1), 1969: the distance of a value from the mean of the others, in deviations of the others.
 
 use crate::student;
 
-/// Share of searches among equal processes that name one as deviating.
+/// Share of searches among equal processes in which one is reported as deviating.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// Processes from which on there are enough others to know how far they differ.
+/// The smallest number of processes with which the others show how much they differ.
 const PROCESSES_MIN: usize = 4;
 
 /// The middle of a process's curve by its own steps alone, as a logarithm.
@@ -19,13 +19,13 @@ pub(super) struct Middle {
     pub(super) error: f64,
 }
 
-/// The places of the processes whose middles differ from those of the others by more than chance.
+/// The indices of the processes whose middles differ from those of the others by more than chance.
 pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
     if middles.len() < PROCESSES_MIN {
         return Vec::new();
     }
     let count = middles.len() as f64;
-    // One of them is the farthest, whichever it is (Bonferroni).
+    // The farthest one is tested, whichever it is (Bonferroni).
     let beyond = student::quantile(1.0 - FALSE_ALARMS / 2.0 / count, count - 2.0);
     let differs = |at: &usize| {
         let own = middles[*at];
@@ -33,7 +33,7 @@ pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
         others.remove(*at);
         let mean = mean(&others, |it| it.at);
         let squares = mean_of_squares(&others, |it| it.at - mean) * (count - 1.0) / (count - 2.0);
-        // Middles that happen to be alike are not known better than each of them is.
+        // Middles that happen to be alike are not known better than each of them individually.
         let errors = mean_of_squares(&others, |it| it.error);
         let spread = squares.max(errors);
         let more = (own.error * own.error - errors).max(0.0);
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(deviating(&middles(&with(9.93), 0.005)), [0; 0]);
         // A middle with a larger error may be farther away.
         assert_eq!(deviating(&middles(&with(9.80), 0.03)), [0; 0]);
-        // The middles of equal processes are known only up to their errors.
+        // The middles of equal processes are known only within their errors.
         let equal = |fifth: f64| [9.9, 9.9, 9.9, 9.9, fifth];
         assert_eq!(deviating(&middles(&equal(9.92), 0.005)), [0; 0]);
         assert_eq!(deviating(&middles(&equal(9.80), 0.005)), [4]);

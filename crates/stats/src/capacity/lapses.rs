@@ -1,8 +1,8 @@
 //! Steps that miss at every rate, because of something other than the load.
 //!
-//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, for any curve.
-//! The share of such lapses is estimated from the steps: shares on a grid are weighted by the
-//! likelihood of all steps, with a log-uniform prior, like the widths of the curve.
+//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, whatever the
+//! curve. The share of such lapses is estimated from the steps: shares on a grid are weighted by
+//! the likelihood of all steps, with a log-uniform prior, like the widths of the curve.
 //!
 //! Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
 //! goodness of fit*, Perception & Psychophysics 63(8), 2001.
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::Interval;
 
-/// Ends of the cells of shares that are weighed; one of them is 1 −
+/// The bounds of the cells of the grid of shares; one of them is 1 −
 /// [`super::SUSTAINED_PROBABILITY`].
 const ENDS: [f64; COUNT + 1] = [0.000_1, 0.004, 0.01, 0.022, 0.05, 0.09, 0.165, 0.3];
 
@@ -26,11 +26,11 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Lapses {
     /// Its median, given the steps.
     pub share: f64,
-    /// Its interval, whose ends are those of the cells that are weighed.
+    /// Its interval, whose ends are bounds of cells.
     pub interval: Interval,
 }
 
-/// The share in the middle of the cell of number `index`.
+/// The share in the middle of the cell with number `index`.
 pub(super) fn share(index: usize) -> f64 {
     (ENDS[index] * ENDS[index + 1]).sqrt()
 }
@@ -84,7 +84,7 @@ mod tests {
         let none = Lapses::of(weights);
         assert_eq!((none.interval.low, none.interval.high), (0.0, 0.004));
         assert!(none.share < 0.001);
-        // Ninety, five and five of a hundred.
+        // Ninety, five and five per cent.
         (weights[5], weights[6], weights[4]) = (90.0, 5.0, 5.0);
         let many = Lapses::of(weights);
         assert_eq!((many.interval.low, many.interval.high), (0.05, 0.3));

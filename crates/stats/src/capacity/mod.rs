@@ -24,47 +24,48 @@ pub use response::{Rate, Response, Sustained, response};
 use crate::random::Random;
 use walk::Walk;
 
-/// Distance of rates near the result, unless a plan sets another.
+/// Distance between rates near the result, unless a plan sets another.
 pub const RESOLUTION: f64 = 0.02;
 
-/// Repeats that make the interval useful.
+/// The number of repeats that makes the interval useful.
 pub const REPEATS: usize = 5;
 
-/// Steps of each repeat near the rate that is held most of the time.
+/// The number of steps of each repeat near the rate that is held most of the time.
 pub const NEAR_STEPS: usize = 12;
 
 /// The first rate of a search, as a share of the throughput at saturation.
 const START_SHARE: f64 = 0.7;
 
-/// The lowest and the highest rate that are tried, as such shares. No rate above saturation can be
-/// held by as many connections; the margin is for a saturation that was measured while something
-/// else had the cores.
+/// The lowest and the highest rate that are tried, as shares of the throughput at saturation. No
+/// rate above saturation can be held by the same number of connections; the margin is for a
+/// saturation that was measured while other processes used the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
 /// The factor between the first repeat's rates until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
-/// The first stride of the other repeats, in resolutions: they know roughly where to search.
+/// The first stride of the other repeats, in resolutions: they already know roughly where to
+/// search.
 const LATER_STRIDE: f64 = 4.0;
 
-/// The golden ratio's fraction: any number of its multiples fills an interval evenly.
+/// The fractional part of the golden ratio: any number of its multiples fills an interval evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// The settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Where to begin, in requests per second.
+    /// The rate at which the search begins, in requests per second.
     pub start_per_second: f64,
     /// The lowest rate that is tried.
     pub min_per_second: f64,
     /// The highest rate that is tried.
     pub max_per_second: f64,
-    /// Distance of rates near the result: 0.02 is two per cent.
+    /// Distance between rates near the result: 0.02 is two per cent.
     pub resolution: f64,
-    /// Fresh processes. From [`response::REPEATS_MIN`] on there is an interval; five make it
-    /// useful.
+    /// Number of fresh processes. An interval needs at least [`response::REPEATS_MIN`]; five make
+    /// it useful.
     pub repeats: usize,
-    /// Seed of where repeats begin.
+    /// Seed for the first rates of repeats.
     pub seed: u64,
 }
 
@@ -75,7 +76,7 @@ pub struct Tried {
     pub rate_per_second: f64,
     /// True if the step held the objective.
     pub held: bool,
-    /// Its length, in lengths of the steps that the result is for.
+    /// Its length, relative to the length of the steps for which the result is valid.
     pub length: f64,
 }
 
@@ -89,8 +90,9 @@ pub struct Next {
 }
 
 impl Plan {
-    /// A plan around the gateway's saturation, a closed load of as many connections as the search
-    /// has; `max_per_second` is the highest rate to be tried, if the user sets one.
+    /// A plan around the gateway's saturation, measured with a closed load with the same number of
+    /// connections as the search; `max_per_second` is the highest rate to be tried, if the user
+    /// sets one.
     pub fn around(
         saturation_per_second: f64,
         max_per_second: Option<f64>,
@@ -137,8 +139,8 @@ impl Plan {
         rates && self.resolution > 0.0 && self.resolution < 1.0 && self.repeats > 0
     }
 
-    /// The first repeat begins at the start of the plan, the others at the end of those before
-    /// them. Each begins at another place within the resolution, so that the grid of rates averages
+    /// The first repeat begins at the start of the plan, the others at the end of the earlier ones.
+    /// Each begins at another position within the resolution, so that the grid of rates averages
     /// out.
     fn begin(&self, earlier: &[Vec<Tried>]) -> Walk {
         let resolution = self.resolution.ln_1p();

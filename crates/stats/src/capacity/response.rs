@@ -7,7 +7,7 @@ use super::lapses::Lapses;
 use super::{Plan, Tried};
 use crate::Interval;
 
-/// Repeats from which on there is an interval.
+/// The smallest number of repeats that gives an interval.
 pub const REPEATS_MIN: usize = 3;
 
 /// The rounding error of logarithms of rates, as a share of the rate.
@@ -19,7 +19,7 @@ const ROUNDING: f64 = 1e-9;
 pub enum Response {
     /// The rate that is sustained.
     Found(Sustained),
-    /// More steps miss at any rate than a sustained rate allows: there is none.
+    /// More steps miss at any rate than a sustained rate allows, so there is none.
     Lapsing {
         /// The share of these steps.
         lapses: Lapses,
@@ -30,9 +30,9 @@ pub enum Response {
     AtLeast {
         /// The highest rate.
         rate_per_second: f64,
-        /// Steps at that rate that held.
+        /// Number of steps at that rate that held.
         held: u32,
-        /// Steps at that rate.
+        /// Number of steps at that rate.
         tried: u32,
     },
     /// The gateway missed at the lowest rate of the plan: the result is below it.
@@ -62,13 +62,13 @@ pub struct Sustained {
 /// A rate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// In requests per second.
+    /// The rate in requests per second.
     pub rate_per_second: f64,
-    /// None below [`REPEATS_MIN`].
+    /// None with fewer than [`REPEATS_MIN`] repeats.
     pub interval: Option<Interval>,
 }
 
-/// The result of these repeats; none without a step.
+/// The result of these repeats; none if they have no steps.
 pub fn response(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Response> {
     let steps = || repeats.iter().flatten();
     let rates = || steps().map(|it| it.rate_per_second);
@@ -111,7 +111,8 @@ impl Response {
 }
 
 impl Sustained {
-    /// Reports whether so large a share of steps may miss at every rate that no rate is sustained.
+    /// Reports whether the share of steps that miss at every rate may be too large for a sustained
+    /// rate.
     pub fn may_lapse(&self) -> bool {
         self.lapses.interval.high > 1.0 - self.probability
     }
@@ -130,7 +131,7 @@ fn at_least(plan: &Plan, highest: f64, repeats: &[Vec<Tried>]) -> Response {
     }
 }
 
-/// The limit, where the rate differs from it by rounding only.
+/// Returns the limit if the rate differs from it only by rounding, otherwise the rate.
 fn exact(rate: f64, limit: f64) -> f64 {
     if (rate / limit - 1.0).abs() <= ROUNDING {
         limit

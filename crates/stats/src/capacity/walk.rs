@@ -2,13 +2,13 @@
 
 use super::{NEAR_STEPS, Next, Tried};
 
-/// Distance of the rate that held and the rate that missed at which the steps near the result
+/// The distance between a rate that held and one that missed at which the steps near the result
 /// begin, in resolutions.
 const BRACKET: f64 = 4.0;
 
-/// Step down after a miss near the result, in resolutions; a hold leads up by one. The steps then
-/// gather where four of five hold: near enough to the middle of the curve and to its upper end to
-/// locate both.
+/// The step down after a miss near the result, in resolutions; after a hold, the rate rises by one.
+/// The steps then gather where four of five hold: near enough to the middle of the curve and to its
+/// upper end to locate both.
 const DOWN: f64 = 4.0;
 
 /// Tolerance for the rounding of logarithms.
@@ -22,12 +22,12 @@ pub(super) struct Walk {
     resolution: f64,
     /// The rate to be tried next.
     rate: f64,
-    /// The step outwards while all outcomes are alike; it doubles.
+    /// The step outwards while all outcomes are the same; it doubles each time.
     stride: f64,
     /// The last rate that held and the last that missed before the steps near the result.
     held: Option<f64>,
     missed: Option<f64>,
-    /// Steps near the result so far; none before the first of them is due.
+    /// The number of steps near the result so far; none before the first of them.
     near: Option<usize>,
 }
 
@@ -54,7 +54,7 @@ impl Walk {
         })
     }
 
-    /// Continues from a step, at any rate.
+    /// Continues from a step at any rate.
     pub(super) fn take(&mut self, tried: &Tried) {
         let rate = tried.rate_per_second.ln();
         match self.near {
@@ -99,7 +99,7 @@ impl Walk {
         (self.rate, self.near) = (rate, Some(0));
     }
 
-    /// All outcomes were alike: moves up if they held, down if they missed.
+    /// Continues if all outcomes were the same: moves up if they held, down if they missed.
     fn outwards(&mut self, rate: f64) {
         self.rate = rate;
         self.stride *= 2.0;

@@ -10,9 +10,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The split whose left side, and the beginning of whose right side up to any length, differ
-    /// most (equation 7); `None` if the segment has no room for two sides, or all its values are
-    /// equal.
+    /// The split whose left side differs most from the beginning of its right side up to any length
+    /// (equation 7); `None` if the segment is too short for two sides, or all its values are equal.
     pub(super) fn best(values: &[f64], min_segment: usize) -> Option<Self> {
         if values.len() < 2 * min_segment || values.iter().all(|value| *value == values[0]) {
             return None;
@@ -31,12 +30,13 @@ impl Split {
     }
 }
 
-/// Sums of the distances between all values, so that those of any two stretches are four look-ups.
+/// Sums of the distances between all values, so that the distances of any two stretches need four
+/// look-ups.
 struct Distances {
     /// Row i, column j: the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,
     columns: usize,
-    /// 1 ÷ each number up to the values' count, since dividing takes longest.
+    /// 1 ÷ each number up to the number of values, because division takes longest.
     inverses: Vec<f64>,
 }
 
@@ -63,10 +63,10 @@ impl Distances {
         self.sums[rows * self.columns + columns]
     }
 
-    /// Of the values before `at` against those from there to `end`.
+    /// The statistic of the values before `at` against those from `at` to `end`.
     fn statistic(&self, at: usize, end: usize) -> f64 {
         let (m, n) = (at as f64, (end - at) as f64);
-        // Each pair within a side is in the sums twice.
+        // The sums contain each pair within a side twice.
         let left = self.sum(at, at);
         let across = self.sum(at, end) - left;
         let right = self.sum(end, end) - left - 2.0 * across;

@@ -1,9 +1,9 @@
-//! The places at which a series changes its distribution, in unknown number: e-divisive.
+//! Finds the places at which the distribution of a series changes, when their number is unknown:
+//! e-divisive.
 //!
 //! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point
 //! Analysis of Multivariate Data*, Journal of the American Statistical Association 109, 2014. The
-//! exponent is 1. A level that shifts is found, and so is a spread that grows; no distribution is
-//! assumed.
+//! exponent is 1. It finds both a shifted level and a changed spread, and assumes no distribution.
 
 mod energy;
 mod watch;
@@ -15,21 +15,21 @@ use energy::Split;
 
 pub use watch::{Alarm, LOOKS, WATCHED_MIN, watch};
 
-/// The fewest values between two changes, unless the caller sets another number.
+/// The smallest number of values between two changes, unless the caller sets another.
 const MIN_SEGMENT: usize = 5;
 
-/// Values beyond which a series is refused: time and memory grow with the square.
+/// The largest number of values in a series: time and memory grow with its square.
 pub const VALUES_MAX: usize = 1_000;
 
 /// The settings of a search for changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// The fewest values between two changes, two or more. Fewer values find shorter regimes, but
-    /// only if the change is larger.
+    /// The smallest number of values between two changes, at least two. A smaller number finds
+    /// shorter regimes, but only if the change is larger.
     pub min_segment: usize,
-    /// Changes whose p is above this are chance.
+    /// A change with a larger p is attributed to chance.
     pub significance: f64,
-    /// Random orders that a change is compared with.
+    /// The number of random orders with which a change is compared.
     pub permutations: usize,
     /// Seed of the orders.
     pub seed: u64,
@@ -46,19 +46,19 @@ impl Default for Rule {
     }
 }
 
-/// A place in a series from which its level differs.
+/// A position in a series at which its distribution changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
     /// Index of the first value after it.
     pub at: usize,
     /// The share of random orders, within the segments known when it was found, that show a change
-    /// as large.
+    /// at least as large.
     pub p: f64,
 }
 
-/// The changes of a series in its order. The most likely change is found first and compared with
-/// the best changes of random orders of the segments. If it is not chance, both of its sides are
-/// searched in the same way.
+/// The changes of a series in order. The most likely change is found first and compared with the
+/// best changes of random orders of the segments. If it is not attributed to chance, both of its
+/// sides are searched in the same way.
 ///
 /// `None` if a value is not finite or there are more than [`VALUES_MAX`].
 pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
@@ -104,8 +104,8 @@ pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     Some(found)
 }
 
-/// The share of random orders within the segments whose best split is as good; the order seen is
-/// one.
+/// The share of random orders within the segments whose best split is at least as good; the
+/// original order counts as one.
 fn p_value(
     values: &[f64],
     segments: &[std::ops::Range<usize>],
@@ -114,7 +114,7 @@ fn p_value(
     rule: &Rule,
     random: &mut Random,
 ) -> f64 {
-    // Sums in another order differ in the last digits; a tie must count.
+    // Sums in another order differ in the last digits, but ties must count.
     let seen = seen - 1e-9 * seen.abs();
     let mut shuffled = values.to_vec();
     let mut as_good = 1;
@@ -131,12 +131,12 @@ fn p_value(
     as_good as f64 / (rule.permutations + 1) as f64
 }
 
-/// The values scaled to the range 0 to 1, so that neither tiny nor huge ones leave the range of
+/// The values scaled to the range 0 to 1, so that neither tiny nor huge values leave the range of
 /// f64. The statistic is proportional to the unit, which does not affect the test.
 fn unit(values: &[f64]) -> Vec<f64> {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Half of each, since the difference of two huge values may be out of range.
+    // Both are halved first, because the difference of two huge values may be out of range.
     let range = high / 2.0 - low / 2.0;
     let to_unit = |value: &f64| {
         if range > 0.0 {

@@ -1,7 +1,7 @@
-//! The alarms of an observer who tests the series after each value.
+//! Alarms for an observer who tests a series after each new value.
 //!
 //! A test that is right in 95 % of looks is wrong in far more of the series that are examined every
-//! night. Here the share of false alarms holds for all looks together, also if values are
+//! night. Here the share of false alarms holds for all looks together, even if values are
 //! correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from ten on; a
 //! change is compared with random orders of whole blocks; and it must stay in place for several
 //! looks.
@@ -23,23 +23,23 @@ use crate::{normal, student};
 /// The fewest values that are examined.
 pub const WATCHED_MIN: usize = 2 * MIN_SEGMENT;
 
-/// Looks in a row that must find a change.
+/// The number of successive looks that must find a change.
 pub const LOOKS: usize = 4;
 
-/// The shortest correlation time assumed: that of a correlation of 0.5 with the value before. Some
-/// tens of values show less correlation than there is.
+/// The shortest correlation time assumed: that of a correlation of 0.5 with the previous value. A
+/// few dozen values show less correlation than there is.
 const MEMORY_MIN: f64 = 3.0;
 
-/// Values that a change may move by from one look to the next.
+/// The number of values by which a change may move from one look to the next.
 const MOVES_MAX: usize = 2;
 
-/// The latest values of a regime that are searched.
+/// The number of latest values of a regime that are searched.
 const SEARCHED_MAX: usize = 100;
 
-/// Random orders that a change is compared with.
+/// The number of random orders with which a change is compared.
 const ORDERS: usize = 199;
 
-/// A change is chance where this many of the first orders show one as large.
+/// A change is attributed to chance if this number of the first orders show one at least as large.
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
@@ -53,14 +53,15 @@ pub struct Alarm {
     pub at: usize,
     /// The number of values at the alarm.
     pub told_with: usize,
-    /// The share of random orders that show a change as large, at that look.
+    /// The share of random orders that show a change at least as large, at that look.
     pub p: f64,
     /// The share of the control's changes that was removed at that look, 0 to 1.
     pub share: f64,
 }
 
 /// The alarms of a series by time; `false_alarms` is the share of unchanged series with any alarm.
-/// A control of as many values is removed from the series first, as far as the two move together.
+/// A control with the same number of values is removed from the series first, as far as the two
+/// move together.
 ///
 /// `None` if a value is not finite, or the control has another length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {
@@ -109,8 +110,8 @@ fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     let rests = rests(values, split.at);
     let count = values.len() as f64;
     let memory = memory_of_rests(&rests).max(MEMORY_MIN).min(count / 4.0);
-    // Energy grows with the square of a small shift. A few correlated values say little about the
-    // size of chance differences.
+    // The energy statistic grows with the square of a small shift. A few correlated values say
+    // little about the size of chance differences.
     let freedom = (count / memory - 2.0).max(1.0);
     let expanded =
         student::quantile(1.0 - may_spend / 2.0, freedom) / normal::beyond_inverse(may_spend / 2.0);
@@ -129,8 +130,8 @@ fn rests(values: &[f64], at: usize) -> Vec<f64> {
     [centred(before), centred(after)].concat()
 }
 
-/// The share of random orders of blocks whose best split is as good as `seen`. Beyond the largest
-/// tenth of them it falls exponentially.
+/// The share of random orders of blocks whose best split is at least as good as `seen`. Beyond the
+/// largest tenth of them it is assumed to fall exponentially.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);
     let mut one = || {

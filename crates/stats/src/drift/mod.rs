@@ -1,25 +1,25 @@
 //! The drift of a series of short, correlated bins: the Mann-Kendall test, with a variance widened
-//! by the correlation of each bin with the one before.
+//! by the correlation of each bin with the previous one.
 //!
 //! Sources: K. H. Hamed and A. R. Rao, *A Modified Mann-Kendall Trend Test for Autocorrelated
 //! Data*, Journal of Hydrology 204, 1998 (the variance, from the ranks of the series without its
 //! trend); M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954
-//! (a short series seems to remember less than it does).
+//! (a short series seems less correlated than it is).
 
 use crate::trend::{Trend, kendall_s, theil_sen};
 use crate::{median, student};
 
-/// The fewest bins whose correlation can be estimated; fewer have no test.
+/// The smallest number of bins whose correlation can be estimated; with fewer there is no test.
 pub const BINS_MIN: usize = 15;
 
-/// The most points; a longer series is averaged over neighbours.
+/// The largest number of points; a longer series is averaged over neighbours.
 const POINTS_MAX: usize = 60;
 
 /// The highest correlation assumed: beyond it the length of the series means nothing.
 const MEMORY_MAX: f64 = 0.9;
 
-/// The drift of bins of equal length; none of fewer than [`BINS_MIN`], or where their median is not
-/// above zero.
+/// The drift of bins of equal length; none for fewer than [`BINS_MIN`] bins, or if their median is
+/// not above zero.
 pub fn drift(bins: &[f64]) -> Option<Trend> {
     if bins.len() < BINS_MIN || !bins.iter().all(|value| value.is_finite()) {
         return None;
@@ -33,7 +33,7 @@ pub fn drift(bins: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Means of as many neighbours as leave at most [`POINTS_MAX`] points.
+/// Means of the smallest number of neighbours that leaves at most [`POINTS_MAX`] points.
 fn added_up(bins: &[f64]) -> Vec<f64> {
     let neighbours = bins.len().div_ceil(POINTS_MAX);
     let mean = |bins: &[f64]| bins.iter().sum::<f64>() / bins.len() as f64;
@@ -52,10 +52,10 @@ fn p(points: &[f64]) -> f64 {
     2.0 * (1.0 - student::cdf(z, freedom))
 }
 
-/// The correlation of a point with the one before, by the ranks of the series less the parabola
-/// through them: a warm-up is a curve whose ends are on one side of any line. Corrected for the
-/// bias of a short series (Kendall; for a parabola it is 3 + 5 times the correlation, over the
-/// points).
+/// The correlation of a point with the previous one, computed from the ranks of the series minus
+/// the parabola through them: a warm-up is a curve whose ends are on one side of any line.
+/// Corrected for the bias of a short series (Kendall; for a parabola it is 3 + 5 times the
+/// correlation, divided by the number of points).
 fn memory(points: &[f64]) -> f64 {
     let rest = without_parabola(&places(points));
     let count = rest.len() as f64;
@@ -68,8 +68,8 @@ fn memory(points: &[f64]) -> f64 {
     ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
 }
 
-/// The rest after the least-squares parabola, by polynomials that are orthogonal on equal
-/// distances.
+/// The rest after subtracting the least-squares parabola, by polynomials that are orthogonal at
+/// equal distances.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;

@@ -2,11 +2,11 @@
 
 use super::Sample;
 
-/// The lowest correlation with an earlier stretch that is a tooth and not chance.
+/// The lowest correlation with an earlier stretch that counts as a tooth and not as chance.
 const PERIODIC_MIN: f64 = 0.25;
 
-/// The number of correlation times over which correlations are summed: Sokal's window of five of
-/// his, which are half as long.
+/// The number of correlation times over which correlations are summed: Sokal's window of five, in
+/// his unit of half a correlation time.
 const WINDOW: f64 = 2.5;
 
 /// Correlations of the ranks of a series without its straight line. Ranks are used because two
@@ -17,7 +17,7 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     let rest = without_line(samples);
     let below = |value: f64| rest.iter().filter(|other| **other < value).count();
     let equal = |value: f64| rest.iter().filter(|other| **other == value).count();
-    // The rest of a straight line is rounding, which has no order.
+    // The rest of a straight line consists of rounding errors, which have no order.
     if rest.iter().all(|value| value.abs() < 1e-12) {
         return Vec::new();
     }
@@ -25,12 +25,12 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     correlations(&rest.iter().map(rank).collect::<Vec<_>>())
 }
 
-/// Correlations of a series without its straight line with itself, from distance 0 to half its
-/// length; empty if it is a straight line.
+/// Autocorrelations of a series without its straight line, from distance 0 to half its length;
+/// empty if it is a straight line.
 fn correlations(values: &[f64]) -> Vec<f64> {
     let rest = without_line(&one_by_one(values));
     let squares: f64 = rest.iter().map(|value| value * value).sum();
-    // The rest of a straight line is rounding.
+    // The rest of a straight line consists of rounding errors.
     if squares <= 1e-24 * values.len() as f64 {
         return Vec::new();
     }
@@ -43,8 +43,8 @@ fn correlations(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The integrated correlation time, 1 for independent values: that many values contain as much
-/// information as one independent value.
+/// The integrated correlation time, 1 for independent values: this number of values contains as
+/// much information as one independent value.
 pub(super) fn time(correlations: &[f64]) -> f64 {
     let mut sum = 1.0;
     for (lag, correlation) in correlations.iter().enumerate().skip(1) {
@@ -71,13 +71,13 @@ pub(super) fn time_of_rests(correlations: &[f64], count: usize) -> f64 {
     time(correlations).max((1.0 + corrected) / (1.0 - corrected))
 }
 
-/// The correlation time of values whose means were removed, in values.
+/// The correlation time, in values, of a series whose means were removed.
 pub(crate) fn memory_of_rests(rests: &[f64]) -> f64 {
     time_of_rests(&rank_correlations(&one_by_one(rests)), rests.len())
 }
 
-/// The length of a tooth, if there is one: the distance of the highest correlation after the first
-/// correlation that is not positive.
+/// The length of a tooth, if there is one: the distance with the highest correlation after the
+/// first correlation that is not positive.
 pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     let first = correlations
         .iter()
@@ -147,7 +147,8 @@ mod tests {
         let white: Vec<f64> = (0..4_000).map(|_| noise.normal()).collect();
         assert!(time(&correlations(&white)) < 1.3);
         assert_eq!(period(&correlations(&white)), None);
-        // Of thirty of them, the corrected time is about right and the other far too short.
+        // On average over thirty series, the corrected time is about right and the other far too
+        // short.
         let times = |of: fn(&[f64]) -> f64| -> f64 {
             let parts = values.chunks_exact(30);
             parts.clone().map(of).sum::<f64>() / parts.len() as f64

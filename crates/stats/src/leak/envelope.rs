@@ -1,15 +1,16 @@
-//! The lower envelope of a series: the minima of its windows, which are left after giving back.
+//! The lower envelope of a series: the minima of its windows, that is, the memory that is left
+//! after some was released.
 
 use super::Sample;
 use super::correlation::{period, rank_correlations, time};
 
-/// Cells that a long series is reduced to before it is looked at more closely.
+/// The number of cells to which a long series is reduced before it is examined more closely.
 const CELLS_MAX: usize = 600;
 
-/// The most windows; more of them take longer and show hardly more.
+/// The largest number of windows; more of them take longer and show hardly more.
 const WINDOWS_MAX: usize = 60;
 
-/// The fewest windows that are judged.
+/// The smallest number of windows that are judged.
 const WINDOWS_MIN: usize = 10;
 
 /// A window's length in teeth or correlation times: longer than one, so that each holds a minimum.
@@ -18,8 +19,9 @@ const TEETH: f64 = 1.25;
 /// The minima of windows.
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
-    /// The envelope in windows as long as the first half of the series needs, if they are shorter.
-    /// A late change makes a series correlated for so long that its own windows hide it.
+    /// The envelope in windows of the length that the first half of the series needs, if they are
+    /// shorter. After a late change, a series is correlated over such a long time that its own
+    /// windows hide the change.
     pub(super) undisturbed: Vec<Sample>,
     /// The factor by which the series would have to be longer; 1 or less if it is long enough.
     pub(super) longer_needed: f64,

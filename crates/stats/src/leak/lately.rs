@@ -1,16 +1,16 @@
 //! Growth of an envelope at its end, which its slope over the whole time hardly shows.
 //!
-//! The median of slopes does not move for a change in less than 29 % of the time (the breakdown
+//! The median of slopes is not affected by a change in less than 29 % of the time (the breakdown
 //! point of Theil and Sen's slope).
 
 use super::Sample;
 use super::envelope::span;
 use super::slope::theil_sen;
 
-/// Factor over the largest earlier change from which a rise at the end is not chance.
+/// A rise at the end exceeds chance if it is larger than the largest earlier change by this factor.
 const BEYOND_ANY_BEFORE: f64 = 1.5;
 
-/// Reports whether the envelope may grow by more than `bound` per second by now: from first to
+/// Reports whether the envelope may still be growing by more than `bound` per second: from first to
 /// last, in its last third, or at its end.
 pub(super) fn grows_lately(envelope: &[Sample], bound: f64) -> bool {
     let third = &envelope[envelope.len() - envelope.len() / 3..];
@@ -26,7 +26,7 @@ fn rises(envelope: &[Sample], bound: f64) -> bool {
 /// Reports whether a stretch at the end, of two windows to a third of them, rises by more than the
 /// bound allows, and by more than any earlier stretch of its length changed.
 pub(super) fn ends_with_a_rise(envelope: &[Sample], bound: f64) -> bool {
-    // The lower of two neighbours, so that one window without a minimum is no rise.
+    // The lower of two neighbours, so that one window without a minimum does not count as a rise.
     let lower = |pair: &[Sample]| Sample {
         at_seconds: pair[1].at_seconds,
         value: pair[0].value.min(pair[1].value),
@@ -63,7 +63,7 @@ mod tests {
         // A step of 20 in the middle is neither in the last third nor at the end.
         let step = envelope(|at| if at < 30.0 { 0.0 } else { 20.0 });
         assert!(rises(&step, 0.3) && !rises(&step, 0.4) && !ends_with_a_rise(&step, 0.0));
-        // It came down before, and grows by 0.5 in the last third.
+        // It fell before, and grows by 0.5 in the last third.
         let again = envelope(|at| {
             if at < 40.0 {
                 40.0 - at
@@ -72,7 +72,7 @@ mod tests {
             }
         });
         assert!(!rises(&again, 0.0) && grows_lately(&again, 0.4) && !grows_lately(&again, 0.6));
-        // The last four of sixty.
+        // A rise in the last four of sixty windows.
         let late = envelope(|at| (at - 56.0).max(0.0));
         assert!(ends_with_a_rise(&late, 0.3) && !rises(&late, 0.3));
         assert!(!ends_with_a_rise(&late, 1.5));

@@ -1,9 +1,9 @@
-//! Leaks of memory, or of any other resource that a process takes and returns.
+//! Leaks of memory, or of any other resource that a process acquires and releases.
 //!
 //! The memory of a healthy process is a sawtooth, which no straight line fits. Its lower envelope
-//! is the memory that is left after the process gave some back: the minima of windows that are
+//! is the memory that is left after the process released some: the minima of windows that are
 //! longer than a tooth. The slope of the envelope is Theil and Sen's. Its interval comes from a
-//! bootstrap of moving blocks, which keeps the correlation of neighbours. A quantity that is taken
+//! bootstrap of moving blocks, which preserves the correlation of neighbours. A quantity that grows
 //! in steps may have grown by one step more than the series shows.
 //!
 //! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of
@@ -30,22 +30,22 @@ pub(crate) use correlation::memory_of_rests;
 /// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A growth that is seen in nine of ten runs is this many half intervals above the bound: 1 +
-/// z(0.9) ÷ z(0.975).
+/// A growth that is detected in nine of ten runs exceeds the bound by this number of half
+/// intervals: 1 + z(0.9) ÷ z(0.975).
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
-/// The range of a shorter series shows nothing, because memory is taken from the system in large
+/// The shortest series whose range is meaningful, because memory is taken from the system in large
 /// steps.
 const RANGE_SECONDS_MIN: f64 = 600.0;
 
-/// A run that is this many times as long, and longer than a month, is not suggested.
+/// A run that would have to be this many times as long, and longer than a month, is not suggested.
 const LONGER_MAX: f64 = 1_000.0;
 const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
 
 /// One reading.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// The time of the reading, from any beginning.
+    /// The time of the reading, from any origin.
     pub at_seconds: f64,
     /// The amount held, in any unit.
     pub value: f64,
@@ -56,9 +56,9 @@ pub struct Sample {
 pub struct Rule {
     /// Growth that does not matter, in the values' unit per hour; 0 or more.
     pub bound_per_hour: f64,
-    /// The most that may be taken at once, in the values' unit: an arena of the allocator, a page,
-    /// a descriptor; 0 for smooth growth. If the series shows a larger step, that step counts
-    /// instead.
+    /// The largest amount that may be acquired at once, in the values' unit: an arena of the
+    /// allocator, a page, a descriptor; 0 for smooth growth. If the series shows a larger step,
+    /// that step counts instead.
     pub step: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -74,8 +74,8 @@ pub struct Growth {
     /// slope. Its range may still give a verdict.
     pub slope_per_hour: Option<f64>,
     pub interval: Option<Interval>,
-    /// The smallest growth that nine of ten such runs would call a leak. It contains one step over
-    /// the time.
+    /// The smallest growth that would be reported as a leak in nine of ten such runs. It contains
+    /// one step over the time.
     pub smallest_seen_per_hour: Option<f64>,
     /// Growth that may be hidden because the next step has not come yet, in the values' unit per
     /// hour: one step over the time.
@@ -91,10 +91,10 @@ pub enum LeakVerdict {
     /// The interval is above the bound.
     Leak,
     /// No leak above the bound: the interval is at or below it, or the values' whole range is less
-    /// than growth at the bound over the series, in both cases with one more step; and neither the
-    /// rise from first to last, nor the last third, nor the end exceeds it.
+    /// than growth at the bound over the series, in both cases including one more step; and neither
+    /// the rise from first to last, nor the last third, nor the end exceeds it.
     NoLeak,
-    /// The series is not enough for either verdict.
+    /// The series does not suffice for either verdict.
     Undetermined {
         /// The reason.
         because: Because,
@@ -104,13 +104,13 @@ pub enum LeakVerdict {
     },
 }
 
-/// The reason for no verdict.
+/// The reason why there is no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// It is shorter than ten teeth, or than ten correlation times.
+    /// It is shorter than ten teeth, or ten correlation times.
     TooShort,
-    /// It grew less and less, as a leak or a cache that fills up may do.
+    /// Its growth slows down, as that of a cache that fills up does, or that of a leak may do.
     Slowing,
     /// It grows at its end, as a leak that begins late does.
     GrowingLately,
@@ -176,15 +176,15 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
 }
 
 /// Reports whether the range of the values is smaller than growth at the bound would be. A series
-/// that settles more and more slowly is correlated for so long that it has no usable slope; its
-/// range needs none.
+/// that settles more and more slowly is correlated over such a long time that it has no usable
+/// slope; its range needs none.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
 
-/// A verdict that the end of the envelope does not contradict. *No leak* needs an envelope that
-/// cannot be growing lately; an end with a rise unlike any before makes other verdicts *growing
-/// lately* too.
+/// Adjusts a verdict that the end of the envelope contradicts. *No leak* needs an envelope that
+/// cannot be growing lately; a rise at the end that exceeds all earlier ones turns other verdicts
+/// into *growing lately* too.
 fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
     let lately = match verdict {
         LeakVerdict::NoLeak => grows_lately(envelope, bound),
@@ -227,13 +227,13 @@ fn undetermined(because: Because, times_as_long: f64, duration: f64) -> LeakVerd
     }
 }
 
-/// The length of a run that may be advised after one of this duration.
+/// The length of a run if it may be advised after one of this duration; otherwise none.
 fn sensible(seconds: f64, duration: f64) -> Option<f64> {
-    // Not above, rather than below, so that it is none where nothing can be divided by.
+    // Written as *at most*, so that the result is none if it is not a number.
     (seconds <= MONTH_SECONDS.max(LONGER_MAX * duration)).then_some(seconds)
 }
 
-/// The values are scaled to a range of 1 and a beginning of 0, so that neither tiny nor huge ones
+/// The values scaled to a range of 1 and a beginning of 0, so that neither tiny nor huge values
 /// leave the range of f64.
 struct Unit {
     begin_seconds: f64,

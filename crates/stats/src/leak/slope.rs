@@ -1,27 +1,27 @@
-//! The slope of an envelope and its error by chance.
+//! The slope of an envelope and its random error.
 
 use super::correlation::{rank_correlations, time_of_rests};
 use super::{CONFIDENCE, Sample};
 use crate::random::Random;
 use crate::{median, student};
 
-/// Resamples of the envelope.
+/// Number of resamples of the envelope.
 const RESAMPLES: usize = 500;
 
-/// The fewest independent minima.
+/// The smallest number of independent minima.
 const INDEPENDENT_MIN: f64 = 8.0;
 
 /// Quantile of the normal distribution for [`CONFIDENCE`].
 const NORMAL_CRITICAL: f64 = 1.959_964;
 
-/// Slopes per second, of the envelope and of resamples of it.
+/// The slope of an envelope per second, and the spread of the slopes of its resamples.
 pub(super) struct Resampled {
     pub(super) slope: f64,
     /// Half of the interval.
     pub(super) half: f64,
     /// The factor by which the series would have to be longer; 1 or less if it is long enough.
     pub(super) longer_needed: f64,
-    /// The growth of the earlier half minus that of the later half, and its error by chance.
+    /// The growth in the earlier half minus that in the later half, and its random error.
     slowed: f64,
     slowed_by_chance: f64,
     /// The growth in the later half, and half of its interval.
@@ -30,7 +30,7 @@ pub(super) struct Resampled {
 }
 
 impl Resampled {
-    /// None for fewer than four minima.
+    /// Resamples an envelope; none for fewer than four minima.
     pub(super) fn of(envelope: &[Sample], seed: u64) -> Option<Self> {
         if envelope.len() < 4 {
             return None;
@@ -46,8 +46,8 @@ impl Resampled {
         let remembered = time_of_rests(&rank_correlations(envelope), envelope.len());
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
         let slopes = resample(envelope, seen.whole, &residuals, block as usize, seed);
-        // As many values as there are blocks, less two for the line: the blocks lack the part that
-        // the line removed, and few blocks show little of the range of chance.
+        // One value per block, minus two for the line: the blocks lack the part that the line
+        // removed, and few blocks show little of the range of chance.
         let freedom = (count / block - 2.0).max(1.0);
         let t = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
         let expanded = t / NORMAL_CRITICAL * (count / block / freedom).sqrt();
@@ -68,13 +68,13 @@ impl Resampled {
         })
     }
 
-    /// Reports whether the series grew less and less, and may grow by no more than `bound` by now.
+    /// Reports whether the growth of the series slows down, and may no longer exceed `bound`.
     pub(super) fn slowing(&self, bound: f64) -> bool {
         self.slowed > self.slowed_by_chance && self.later - self.later_half <= bound
     }
 }
 
-/// Theil and Sen's slopes.
+/// Theil and Sen's slopes between pairs of samples.
 struct Slopes {
     whole: f64,
     earlier: f64,

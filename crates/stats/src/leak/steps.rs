@@ -1,4 +1,4 @@
-//! Growth that comes in steps: until the next step, a series does not show it.
+//! Growth in steps, which a series does not show until the next step.
 //!
 //! An allocator takes memory from the system in arenas, and a leak into an arena that is already
 //! held is invisible in the readings. Any series may therefore have grown by one more step than it
@@ -7,11 +7,11 @@
 use super::envelope::span;
 use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
-/// The largest step that is taken at once, over the time that an envelope spans.
+/// The largest step that is acquired at once, in relation to the time that an envelope spans.
 pub(super) struct Steps {
-    /// The step that the caller knows of.
+    /// The step that the caller knows.
     known: f64,
-    /// The larger of that and the largest step of the series.
+    /// The larger of the known step and the largest step of the series.
     size: f64,
     /// Seconds from the first minimum to the last.
     span: f64,
@@ -35,14 +35,14 @@ impl Steps {
         }
     }
 
-    /// The growth per second that one step comes to.
+    /// The growth per second that corresponds to one step.
     pub(super) fn per_second(&self) -> f64 {
         self.size / self.span
     }
 
-    /// A verdict that allows for one more step. *No leak* requires the observed growth, at most
-    /// `grown` per second, and one step to stay within the bound together. A run that decides must
-    /// be long enough for a known step, in addition to all other conditions.
+    /// A verdict that allows for one more step. *No leak* requires that the observed growth, at
+    /// most `grown` per second, and one step together stay within the bound. A run that decides
+    /// must be long enough for a known step, in addition to all other conditions.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {
@@ -67,7 +67,7 @@ impl Steps {
     }
 }
 
-/// The largest rise between two neighbours that exceeds all earlier values and was never returned.
+/// The largest rise between two neighbours that exceeds all earlier values and was never reversed.
 fn largest(envelope: &[Sample]) -> f64 {
     let rise = |at: usize| {
         let (before, after) = envelope.split_at(at);
@@ -122,7 +122,7 @@ mod tests {
         else {
             panic!("{:?}", of(0.2))
         };
-        // A step of 20 where 0.1 per second are left.
+        // A step of 20, of which the bound leaves 0.1 per second.
         assert!((seconds - 200.0).abs() < 1e-9, "{seconds}");
         assert_eq!(steps.allow(LeakVerdict::Leak, 9.0, 0.2), LeakVerdict::Leak);
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Point;
 
-/// The most cores that a size may have.
+/// The largest number of cores that is considered.
 const CORES_MAX: f64 = 1e6;
 
 /// The growth of throughput with cores.
@@ -20,7 +20,7 @@ pub enum Law {
         /// κ: the cost of agreement between each pair of cores; 0 or more.
         coherency: f64,
     },
-    /// In proportion.
+    /// Throughput in proportion to the cores.
     Linear {
         /// Throughput of one core, per second.
         per_core: f64,
@@ -57,10 +57,12 @@ impl Law {
         }
     }
 
-    /// The fewest whole cores that manage a rate; none if no number up to [`CORES_MAX`] does.
+    /// The smallest whole number of cores that achieves a rate; none if no number up to
+    /// [`CORES_MAX`] does.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
-        // A billionth forgives rounding where the rate is exactly that of a whole number.
+        // A tolerance of a billionth compensates for rounding if the rate is exactly that of a
+        // whole number.
         let manages = |cores: f64| self.at(cores) >= rate_per_second * (1.0 - 1e-9);
         if !manages(high) {
             return None;
@@ -85,7 +87,7 @@ impl Law {
         }
     }
 
-    /// The line through the origin with the least squares of the logarithms.
+    /// The line through the origin that minimises the squared errors of the logarithms.
     pub(super) fn linear(points: &[Point]) -> Option<Self> {
         let log = |point: &Point| point.throughput_per_second.ln() - point.cores.ln();
         let mean = points.iter().map(log).sum::<f64>() / points.len() as f64;
@@ -94,17 +96,16 @@ impl Law {
         })
     }
 
-    /// The law with the least squares of relative errors in its linear form N ÷ X = a + b(N − 1) +
+    /// The law that minimises the squared relative errors in its linear form N ÷ X = a + b(N − 1) +
     /// cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ, none of them negative. The solution is
-    /// the best of four fits, each of which leaves out some coefficients and makes none of the
-    /// others negative (C. L. Lawson, R. J. Hanson, *Solving Least Squares Problems*, 1974, chapter
-    /// 23).
+    /// the best of four fits, each of which omits some coefficients and makes none of the others
+    /// negative (C. L. Lawson, R. J. Hanson, *Solving Least Squares Problems*, 1974, chapter 23).
     pub(super) fn universal(points: &[Point]) -> Option<Self> {
         let largest = points
             .iter()
             .map(|p| p.throughput_per_second)
             .reduce(f64::max)?;
-        // Both sides divided by N ÷ X, so that each error is a share.
+        // Both sides are divided by N ÷ X, so that each error is relative.
         let row = |point: &Point| {
             let (n, share) = (point.cores, point.throughput_per_second / largest);
             [share / n, share * (n - 1.0) / n, share * (n - 1.0)]
@@ -122,7 +123,7 @@ impl Law {
     }
 }
 
-/// A solution in some of the coefficients, the others being 0.
+/// A solution for some of the coefficients, the others being 0.
 struct Fit {
     coefficients: [f64; 3],
     squares: f64,
@@ -179,7 +180,8 @@ fn solve(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         let pivot = (column..size).max_by(largest)?;
         system.swap(column, pivot);
         let upper = system[column].clone();
-        // Columns have length 1. The rest of a column that depends on others is rounding.
+        // Columns have length 1. The remainder of a column that depends on others consists of
+        // rounding errors.
         if upper[column].is_nan() || upper[column].abs() < 1e-12 {
             return None;
         }

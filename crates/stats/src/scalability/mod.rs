@@ -1,4 +1,5 @@
-//! Throughput over cores: a fitted law, and its predictions for core counts that were not measured.
+//! Throughput as a function of cores: a fitted law, and its predictions for core counts that were
+//! not measured.
 //!
 //! Sources: N. J. Gunther, *Guerrilla Capacity Planning*, Springer 2007, chapters 4 to 6 (the
 //! Universal Scalability Law); B. Efron, R. J. Tibshirani, *An Introduction to the Bootstrap*,
@@ -14,10 +15,11 @@ use serde::Serialize;
 use crate::random::Random;
 use crate::{Interval, student};
 
-/// Core counts from which on the Universal Scalability Law is fitted. Below, a line.
+/// The number of different core counts from which the Universal Scalability Law is fitted; with
+/// fewer, a line is fitted.
 pub const CORE_COUNTS_MIN: usize = 4;
 
-/// Resamples of the residuals.
+/// Number of resamples of the residuals.
 const RESAMPLES: usize = 2_000;
 
 /// The confidence of all intervals.
@@ -29,7 +31,7 @@ const NORMAL_CRITICAL: f64 = 1.959_964;
 /// One measurement; several may have the same number of cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Cores the gateway had.
+    /// Number of cores of the gateway.
     pub cores: f64,
     /// The throughput with them.
     pub throughput_per_second: f64,
@@ -39,7 +41,7 @@ pub struct Point {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalability {
     pub law: Law,
-    /// The fewest and the most cores that were measured.
+    /// The smallest and the largest number of cores that were measured.
     pub cores_measured: (f64, f64),
     /// The law refitted to resamples; empty if the measurements are too few to show their spread.
     resampled: Vec<Law>,
@@ -49,30 +51,30 @@ pub struct Scalability {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     pub throughput_per_second: f64,
-    /// Interval of the law there, not of a single measurement; `None` if there are no more
+    /// The interval of the law there, not of a single measurement; `None` if there are no more
     /// measurements than the law has parameters.
     pub interval: Option<Interval>,
-    /// No measurement has as many cores, or as few.
+    /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
 }
 
-/// The number of cores that a rate takes.
+/// The number of cores that a rate needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sizing {
-    /// The fewest whole cores.
+    /// The estimate, in whole cores.
     pub cores: u32,
-    /// The fewest it may take.
+    /// The lower end of its interval.
     pub cores_low: Option<u32>,
-    /// The most it may take; none also if perhaps no number of cores manages the rate.
+    /// The upper end of its interval; also none if perhaps no number of cores achieves the rate.
     pub cores_high: Option<u32>,
-    /// No measurement has as many cores, or as few.
+    /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
 }
 
 impl Scalability {
     /// Fits the Universal Scalability Law to at least [`CORE_COUNTS_MIN`] different numbers of
-    /// cores, else a line through the origin. Errors are taken as a share of the throughput. The
-    /// seed is that of the intervals.
+    /// cores, otherwise a line through the origin. Errors are relative to the throughput. The seed
+    /// is used for the intervals.
     ///
     /// `None` without measurements, or if one is not positive and finite.
     pub fn fit(points: &[Point], seed: u64) -> Option<Self> {
@@ -104,7 +106,7 @@ impl Scalability {
         })
     }
 
-    /// The throughput of a number of cores; none if it is not positive.
+    /// The throughput of a number of cores; none if the number is not positive.
     pub fn predict(&self, cores: f64) -> Option<Prediction> {
         if !(cores > 0.0 && cores.is_finite()) {
             return None;
@@ -123,10 +125,11 @@ impl Scalability {
         })
     }
 
-    /// The cores that a rate needs; `None` if no number of cores manages it by the law.
+    /// The cores that a rate needs; `None` if, according to the law, no number of cores achieves
+    /// it.
     pub fn cores_for(&self, rate_per_second: f64) -> Option<Sizing> {
         let cores = self.law.cores_for(rate_per_second)?;
-        // Beyond all numbers of cores where a resample does not manage it.
+        // Larger than any number of cores if a resample does not achieve the rate.
         let most = |law: &Law| law.cores_for(rate_per_second).unwrap_or(u32::MAX);
         let mut resampled: Vec<u32> = self.resampled.iter().map(most).collect();
         resampled.sort_unstable();
@@ -154,7 +157,7 @@ fn ends<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
 }
 
 /// The law refitted to the fitted throughputs with redrawn residuals. The residuals of a fit are
-/// smaller than the errors, and few residuals show little of the errors. The residuals are expanded
+/// smaller than the errors, and few residuals show little of the errors; the residuals are expanded
 /// to correct both.
 fn resample(
     points: &[Point],

@@ -13,9 +13,10 @@ use crate::normal;
 /// The function by which the error rate is spent over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spending {
-    /// α tᵖ, t being the share of the planned blocks: with p = 1 evenly, with p = 3 late.
+    /// α tᵖ, where t is the share of the planned blocks: evenly with p = 1, late with p = 3.
     Power(f64),
-    /// 4 − 4 Φ(z ÷ √t), where z has α ÷ 4 beyond it: almost nothing early, as O'Brien and Fleming.
+    /// 4 − 4 Φ(z ÷ √t), where α ÷ 4 is the probability beyond z: almost nothing early, like the
+    /// boundary of O'Brien and Fleming.
     OBrienFleming,
 }
 
@@ -31,17 +32,17 @@ impl Spending {
     }
 }
 
-/// Distance of the points at which densities are kept, in deviations of one block.
+/// Distance between the points at which densities are stored, in deviations of one block.
 const STEP: f64 = 0.25;
 
-/// Beyond this many deviations nothing is left of a block's density.
+/// Beyond this number of deviations, a block's density is negligible.
 const REACH: f64 = 9.0;
 
 /// The farthest boundary, in standard errors: the probability beyond it is below 1e-14.
 const FARTHEST: f64 = 7.7;
 
-/// The boundaries at the looks after `looks` blocks (rising, the last being all that are planned),
-/// in standard errors of the mean of normal values whose variance is known.
+/// The boundaries at the looks after `looks` blocks (ascending; the last is the number planned), in
+/// standard errors of the mean of normal values with known variance.
 pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec<f64> {
     let Some(planned) = looks.last().map(|last| *last as f64) else {
         return Vec::new();
@@ -70,15 +71,15 @@ struct Density {
 }
 
 impl Density {
-    /// Before the first block.
+    /// The density before the first block.
     fn at_zero() -> Self {
         Self {
             points: vec![(0.0, 1.0)],
         }
     }
 
-    /// The boundary that a share `crossing` crosses with further blocks whose sum has this
-    /// deviation.
+    /// The boundary that is crossed with probability `crossing` by further blocks whose sum has
+    /// this deviation.
     fn boundary(&self, crossing: f64, deviation: f64, farthest: f64) -> f64 {
         let (mut low, mut high) = (0.0, farthest);
         for _ in 0..50 {
@@ -92,7 +93,7 @@ impl Density {
         high
     }
 
-    /// The share beyond `boundary`, at either side, after the further blocks.
+    /// The probability beyond `boundary`, on either side, after the further blocks.
     fn crosses(&self, boundary: f64, deviation: f64) -> f64 {
         let near = self.near(boundary, deviation);
         let upper = near.map(|(u, mass)| mass * normal::beyond((boundary - u) / deviation));
@@ -122,7 +123,7 @@ impl Density {
         }
     }
 
-    /// The points from which blocks of this deviation get to `x`.
+    /// The points from which blocks of this deviation can reach `x`.
     fn near(&self, x: f64, deviation: f64) -> impl Iterator<Item = (f64, f64)> {
         let reach = REACH * deviation;
         let from = self.points.partition_point(|(u, _)| *u < x - reach);

@@ -1,4 +1,4 @@
-//! A comparison with a look after every block, which stops when it is settled.
+//! A comparison that is examined after every block and stops when it is settled.
 //!
 //! A 95 % interval that is examined thirty times excludes a true zero far more often than once in
 //! twenty. Repeated confidence intervals are wider, as error spending requires, and hold at all
@@ -23,15 +23,15 @@ use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{normal, student};
 
-/// The most blocks that can be planned.
+/// The largest number of blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
 /// The function by which the error rate is spent. The square leaves enough for a clear effect to be
-/// seen at the tenth block, and costs little at the last.
+/// detected at the tenth block, and costs little at the last.
 const SPENDING: Spending = Spending::Power(2.0);
 
 /// The share of the error rate that is spent. Student's quantiles replace those of the normal
-/// distribution look by look. This is exact for one look only: over many looks the rate was up to a
+/// distribution at each look. This is exact for only one look: over many looks the rate was up to a
 /// tenth above the planned rate (0.055 for 0.05 with 20 or 40 blocks, 40,000 simulated runs of
 /// normal blocks each).
 const SPENT: f64 = 0.9;
@@ -41,18 +41,19 @@ const SPENT: f64 = 0.9;
 #[derive(Clone, Debug)]
 pub struct Sequential {
     alpha: f64,
-    /// Per look: the multiple of the mean's standard error that the interval reaches to either
-    /// side.
+    /// For each look: the half-width of the interval in standard errors of the mean.
     critical: Vec<f64>,
-    /// The last look's boundary in standard errors, in which plans of other sizes hardly differ.
+    /// The boundary of the last look in standard errors, in which plans of other sizes hardly
+    /// differ.
     last_boundary: f64,
 }
 
 /// The result of one look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// Effect, interval and verdict; the interval's confidence is that of all looks together. If it
-    /// is inconclusive, blocks needed beyond the plan are those of a new run that plans with them.
+    /// Effect, interval and verdict; the interval's confidence holds for all looks together. If the
+    /// verdict is inconclusive, a number of needed blocks beyond the plan applies to a new run that
+    /// plans that number.
     pub comparison: Comparison,
     /// The reason why no further block is needed; none if one is needed.
     pub stop: Option<Stop>,
@@ -70,8 +71,8 @@ pub enum Stop {
 
 impl Sequential {
     /// Plans for at most `blocks_max` blocks and a share `alpha` of wrong intervals (0.05 for 95 %,
-    /// less where several comparisons have to hold together). A plan may stop early for any reason,
-    /// but not continue: more blocks are a new plan.
+    /// less if several comparisons must hold simultaneously). A plan may stop early for any reason,
+    /// but not continue: more blocks need a new plan.
     ///
     /// `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or `alpha`
     /// is not between 0 and 1.
@@ -97,20 +98,20 @@ impl Sequential {
         })
     }
 
-    /// The most blocks that are planned.
+    /// The largest number of blocks that are planned.
     pub fn blocks_max(&self) -> usize {
         MIN_BLOCKS + self.critical.len() - 1
     }
 
-    /// Looks at the blocks so far, of which all earlier looks saw the first ones. `None` if the
-    /// pair cannot be compared (see [`crate::compare_all`]) or has more blocks than planned.
+    /// Examines the blocks so far, the first of which earlier looks have seen. `None` if the pair
+    /// cannot be compared (see [`crate::compare_all`]) or has more blocks than planned.
     pub fn look(&self, pair: &Pair, smallest_effect: f64) -> Option<Look> {
         let logs = log_ratios(pair)?;
         let spread = Spread::of(&logs);
         if logs.len() > self.blocks_max() {
             return None;
         }
-        // There is no sign-flip p, because it would be that of a single look.
+        // There is no sign-flip p-value, because it would apply to a single look.
         let mut comparison = Comparison::without_interval(spread.mean.exp(), logs.len());
         if logs.len() < MIN_BLOCKS {
             return Some(Look {
@@ -131,7 +132,8 @@ impl Sequential {
         Some(Look { comparison, stop })
     }
 
-    /// The multiple of the standard error at a look of this plan, or at the last of a larger one.
+    /// The half-width in standard errors at a look of this plan, or at the last look of a larger
+    /// one.
     fn critical(&self, blocks: usize) -> f64 {
         let planned = self.critical.get(blocks - MIN_BLOCKS);
         planned.copied().unwrap_or_else(|| {
@@ -141,8 +143,9 @@ impl Sequential {
         })
     }
 
-    /// The fewest blocks, more than `blocks`, that settle it if mean and deviation stay. Within the
-    /// plan each look is tried. Beyond the plan the interval only shrinks, so bisection finds them.
+    /// The smallest number of blocks, larger than `blocks`, that settles it if mean and deviation
+    /// stay the same. Within the plan each look is tried. Beyond the plan the interval only
+    /// shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));

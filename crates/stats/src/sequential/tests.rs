@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const SMALLEST_EFFECT: f64 = 0.02;
 
-/// A kind of noise: log ratios of that many blocks without an effect.
+/// A kind of noise: log ratios of this number of blocks without an effect.
 type Blocks = fn(&mut Noise, usize) -> Vec<f64>;
 
 /// Deviation of a block's log ratio in the simulations, unless stated otherwise.
@@ -20,7 +20,7 @@ fn heavy_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(|_| DEVIATION * noise.heavy()).collect()
 }
 
-/// Another process takes the machine during one trial in ten, and makes it far slower.
+/// Another process uses the machine during one trial in ten, and makes it far slower.
 fn disturbed_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let trial = |noise: &mut Noise| {
         let disturbed = noise.uniform() < 0.1;
@@ -34,8 +34,8 @@ fn disturbed_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(|_| trial(noise) - trial(noise)).collect()
 }
 
-/// The machine drifts by far more than the trials differ, and remembers it for some 20 of them; the
-/// two trials of a block are in random order.
+/// The machine drifts by far more than the trials differ, with a memory of some 20 trials; the two
+/// trials of a block are in random order.
 fn drifting_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let mut machine = Drift::new(0.95, noise);
     let block = |_| {
@@ -46,7 +46,7 @@ fn drifting_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(block).collect()
 }
 
-/// Log ratios that remember each other, as they would if the order in a block were always the same.
+/// Correlated log ratios, as they would be if the order in a block were always the same.
 fn remembering_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let mut drift = Drift::new(0.3, noise);
     (0..count).map(|_| DEVIATION * drift.next(noise)).collect()
@@ -60,7 +60,7 @@ fn pair_of(logs: &[f64]) -> Pair {
     }
 }
 
-/// The verdict at which a run over these blocks stops, and the blocks it took.
+/// The verdict with which a run over these blocks stops, and the number of blocks until then.
 fn run(plan: &Sequential, logs: &[f64]) -> (Verdict, usize) {
     for blocks in MIN_BLOCKS..=plan.blocks_max() {
         let look = plan
@@ -83,7 +83,7 @@ fn false_verdicts(plan: &Sequential, blocks: Blocks, runs: usize) -> f64 {
     wrong.count() as f64 / runs as f64
 }
 
-/// The share of runs that find an effect, and the mean number of blocks they take.
+/// The share of runs that find an effect, and the mean number of blocks that they need.
 fn power(plan: &Sequential, effect: f64, deviation: f64, runs: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(2);
     let (mut found, mut blocks_all) = (0, 0);
@@ -139,7 +139,7 @@ fn error_rates_and_power_are_those_of_the_documents() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     let wrong = false_verdicts(&plan, remembering_blocks, 20_000);
     println!("40 remembering: {wrong}");
-    // This is the reason for the random order.
+    // This is the reason for the random order of trials.
     assert!(wrong > 0.1, "{wrong}");
     for deviation in [0.01, 0.02, 0.03, 0.04, 0.06, 0.08] {
         for planned in [20, 40, 80] {

@@ -1,40 +1,41 @@
 //! The end of a warm-up: the cost per response has settled when the last third of the bins costs
-//! the same as the third before it, and the cost has no trend that would matter.
+//! the same as the previous third, and the cost has no trend that would matter.
 //!
-//! The thirds grow with the warm-up, so they find a slow fall late in a long one. The trend finds a
-//! fall early, in a warm-up of a second or two, in which neighbouring thirds always look alike.
+//! The thirds grow with the warm-up, so they detect a slow fall late in a long one. The trend
+//! detects a fall early, in a warm-up of a second or two, in which adjacent thirds always look
+//! alike.
 //!
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
 //! fixed time is enough.
 
-/// The fewest bins to judge a warm-up by: two for each third.
+/// The smallest number of bins with which a warm-up is judged: two for each third.
 pub const BINS_MIN: usize = 6;
 
-/// The largest difference of the two thirds: the drift that a steady phase is allowed.
+/// The largest relative difference of the two thirds: the drift that a steady phase is allowed.
 const CHANGE_MAX: f64 = 0.05;
 
-/// The largest trend, with its standard error: the share by which the cost changes in a second.
+/// The largest trend, including its standard error: the share by which the cost changes per second.
 const TREND_PER_SECOND_MAX: f64 = 0.05;
 
-/// The trend is taken over the last two thirds of the bins, and over at least this many.
+/// The trend is computed over the last two thirds of the bins, and over at least this number.
 const TREND_BINS_MIN: usize = 15;
 
-/// Bins at the start that no trend includes: connections are opened in them.
+/// The number of bins at the start that no trend includes, because connections are opened in them.
 const OPENING_BINS: usize = 2;
 
-/// The fewest responses of a third that give a cost per response.
+/// The smallest number of responses in a third that gives a cost per response.
 const RESPONSES_MIN: u64 = 30;
 
-/// A load so far, from its start.
+/// The totals of a load since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     pub responses: u64,
-    /// CPU time that they cost.
+    /// The CPU time that they cost.
     pub cpu_ns: u64,
 }
 
-/// Reports whether the cost per response has settled in bins of this length, of which `totals` are
-/// the edges: one more than there are bins.
+/// Reports whether the cost per response has settled. `totals` are taken at the edges of the bins,
+/// of which all have this length; there is one more edge than bins.
 pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;
@@ -56,8 +57,8 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
     (responses >= responses_min && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
 }
 
-/// The largest trend that the bins support: the slope of the logarithm of their cost by least
-/// squares, without its sign, and its standard error; per bin. `None` if a bin has no response.
+/// The largest trend compatible with the bins: the absolute slope of the logarithm of their cost by
+/// least squares, plus its standard error; per bin. `None` if a bin has no response.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);

@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// Noise of a block, by name.
+/// The noise of a block, with its name.
 type Kind = (&'static str, fn(&mut Noise) -> f64);
 
 const KINDS: [Kind; 3] = [
@@ -173,14 +173,13 @@ fn holds_one(found: Option<Comparison>) -> bool {
     interval.low <= 1.0 && 1.0 <= interval.high
 }
 
-/// The share of `count` simulations in which the interval of two equal things holds that they are
-/// equal.
+/// The share of `count` simulations of two equal things whose interval is compatible with equality.
 fn coverage(count: usize, mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     let mut noise = Noise::seeded(7);
     (0..count).filter(|_| holds(&mut noise)).count() as f64 / count as f64
 }
 
-/// Two runs of equal level: blocks and deviations of each, and the deviation between runs.
+/// Two runs of equal level: number of blocks and deviation of each, and the deviation between runs.
 fn of_two(count: usize, kind: Kind, of: [(usize, f64); 2], between: f64) -> f64 {
     coverage(count, |noise| {
         let [own, other] =
@@ -233,7 +232,7 @@ fn coverage_of_runs_apart() {
             100.0 * of_several(COUNT, kind, 8, 0.03),
         );
     }
-    // Runs that remember the one before: a machine that warms up over days.
+    // Runs that are correlated with the previous one: a machine that warms up over days.
     let share = coverage(COUNT, |noise| {
         let mut level = Drift::new(0.5, noise);
         let mut values: Vec<f64> = (0..9).map(|_| (0.03 * level.next(noise)).exp()).collect();

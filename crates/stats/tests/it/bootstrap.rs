@@ -21,8 +21,8 @@ fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
     (mean - half, mean + half)
 }
 
-/// Families of this number of comparisons of 20 equal blocks in which one or more intervals
-/// exclude zero, at Bonferroni's level, with which Holm's procedure begins.
+/// The number of families with this number of comparisons of 20 equal blocks in which one or more
+/// intervals exclude zero, at Bonferroni's level, with which Holm's procedure begins.
 fn families_in_error(comparisons: usize, families: u64) -> usize {
     let confidence = 1.0 - 0.05 / comparisons as f64;
     let is_wrong = |family: &u64| {
@@ -30,7 +30,7 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
         (0..comparisons).any(|at| {
             let values: Vec<f64> = (0..20).map(|_| noise.normal()).collect();
             let (mean, error) = mean_and_error(&values);
-            // Intervals of this confidence reach farther in any case, and cost milliseconds.
+            // Intervals of this confidence are wider in any case, and cost milliseconds to compute.
             mean.abs() > 3.6 * error && {
                 let (low, high) = mean_interval(&values, confidence, at as u64);
                 low > 0.0 || high < 0.0
@@ -42,8 +42,8 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
 
 #[test]
 fn many_comparisons_are_together_wrong_in_one_of_twenty_families() {
-    // Of 200 and of 150 families, 5 % are 10 and 7.5; more than 18 and 15 come up once in two
-    // hundred times. The bootstrap alone gives 13 % and 30 %, which are 26 and 45.
+    // Of 200 and 150 families, 5 % are 10 and 7.5; more than 18 and 15 occur once in two hundred
+    // times. The bootstrap alone gives 13 % and 30 %, which are 26 and 45.
     let (many, more) = (families_in_error(200, 200), families_in_error(552, 150));
     assert!(many <= 18, "{many} of 200 families of 200");
     assert!(more <= 15, "{more} of 150 families of 552");
@@ -99,7 +99,7 @@ fn a_seed_gives_one_interval() {
 
 #[test]
 fn the_interval_covers_the_mean_as_often_as_it_says() {
-    // Exponential values, n = 20: skewed enough that the plain percentile interval falls short.
+    // Exponential values, n = 20: skewed enough that the plain percentile interval is too short.
     let mut random = Random::seeded(11);
     let mut uniform = || (random.index(1 << 40) as f64 + 0.5) / (1_u64 << 40) as f64;
     let covered = (0..60)
@@ -109,6 +109,6 @@ fn the_interval_covers_the_mean_as_often_as_it_says() {
             (low..=high).contains(&1.0)
         })
         .count();
-    // With a true coverage of 0.93, fewer than 50 of 60 come up once in five hundred times.
+    // With a true coverage of 0.93, fewer than 50 of 60 occur once in five hundred times.
     assert!(covered >= 50, "{covered} of 60");
 }

@@ -17,7 +17,7 @@ const PLAN: Plan = Plan {
     seed: 1,
 };
 
-/// Drives a search to its end; `does_hold` gets rate and repeat.
+/// Runs a search to its end; `does_hold` gets rate and repeat.
 fn search(plan: Plan, mut does_hold: impl FnMut(f64, usize) -> bool) -> Vec<Vec<Tried>> {
     let mut repeats: Vec<Vec<Tried>> = Vec::new();
     for repeat in 0..plan.repeats {
@@ -49,7 +49,7 @@ fn found(plan: Plan, repeats: &[Vec<Tried>]) -> Sustained {
     }
 }
 
-/// The sustained rate, which lapses may leave none of, and the half.
+/// The sustained rate, which does not exist if there are too many lapses, and the half rate.
 fn rates(plan: Plan, repeats: &[Vec<Tried>]) -> (Option<Rate>, Rate) {
     match response(&plan, repeats).unwrap() {
         Response::Found(found) => (Some(found.rate), found.half),
@@ -247,7 +247,7 @@ proptest! {
         let here = found(plan, &search(plan, exactly(knee))).half.rate_per_second;
         let there = found(other, &search(other, exactly(knee * unit))).half.rate_per_second;
         prop_assert!((here / knee - 1.0).abs() < 0.015);
-        // Rounding may turn an outcome that is on the edge.
+        // Rounding may reverse a borderline outcome.
         prop_assert!((there / unit / here - 1.0).abs() < 0.02);
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 mod nights;
 
-/// Ten values around 2, ten around 4, ten that swing.
+/// Ten values around 2, ten around 4, and ten that swing.
 const THREE_REGIMES: [f64; 30] = [
     2.1, 1.7, 2.4, 1.9, 2.2, 2.0, 1.8, 2.3, 1.6, 2.5, 4.1, 3.8, 4.4, 4.0, 3.7, 4.2, 3.9, 4.3, 4.6,
     3.6, 4.05, 1.0, 7.2, 2.5, 5.9, 0.6, 6.8, 3.3, 8.1, -0.4,
@@ -94,7 +94,7 @@ fn a_history_without_a_change_has_one_in_at_most_five_per_cent() {
     });
     let wrong = wrong.count();
     println!("{wrong} of 400");
-    // With a true share of 5 %, more than 28 come up once in forty times.
+    // With a true share of 5 %, more than 28 occur once in forty times.
     assert!(wrong <= 28, "{wrong} of 400");
 }
 
@@ -112,7 +112,7 @@ fn a_shift_of_two_deviations_is_found_where_it_is() {
 
 #[test]
 fn values_that_remember_each_other_look_like_changes() {
-    // The assumption of the permutation test, which a history must meet: a fresh process each.
+    // The assumption of the permutation test, which a history must meet: a fresh process each time.
     let mut noise = Noise::seeded(6);
     let wrong = (0..50).filter(|_| {
         let mut drift = Drift::new(0.9, &mut noise);

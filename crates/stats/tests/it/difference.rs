@@ -1,6 +1,6 @@
 use gatebench_stats::difference::difference;
 
-/// Baselines that drift by far more than the difference, as blocks do.
+/// Baselines that drift by far more than the difference, as real blocks do.
 fn drifting(differences: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let baseline: Vec<f64> = (0..differences.len())
         .map(|block| 100.0 + 10.0 * block as f64)

@@ -4,12 +4,12 @@ use gatebench_stats::drift::{BINS_MIN, drift};
 use gatebench_stats::simulate::{Drift, Noise};
 use gatebench_stats::trend::Trend;
 
-/// The limits of the gate of steady state.
+/// The limit of the gate for steady state.
 const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 
-/// Correlation of a bin with the one before, and whether half of the variance belongs to single
-/// outlying bins (t, 3 degrees of freedom). The deviation of a bin is 5 %.
+/// The correlation of a bin with the previous one, and whether half of the variance belongs to
+/// single outlying bins (t, 3 degrees of freedom). The deviation of a bin is 5 %.
 const KINDS: [(f64, bool); 5] = [
     (0.0, false),
     (0.3, false),
@@ -41,12 +41,12 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// A just-in-time compiler at work: 40 % more at first, and half of the rest in each 0.7 s.
+/// A just-in-time compiler at work: 40 % more at first, and half of the excess after each 0.7 s.
 fn warming_up(seconds: f64) -> f64 {
     1.0 + 0.4 * (-seconds).exp()
 }
 
-/// 30 % more at first, and a third of it left after three seconds.
+/// 30 % more at first, with a third of the excess left after three seconds.
 fn warming_up_slowly(seconds: f64) -> f64 {
     1.0 + 0.3 * (-seconds / 3.0).exp()
 }

@@ -41,7 +41,7 @@ proptest! {
     fn neither_unit_matters(
         points in prop::collection::vec((1_u32..1_000, 1_u32..1_000), 1..30), exponent in -20_i32..20,
     ) {
-        // Powers of two leave ratios as they are.
+        // Powers of two leave ratios unchanged.
         let unit = 2_f64.powi(exponent);
         let plain: Vec<_> = points.iter().map(|(x, t)| (f64::from(*x), f64::from(*t))).collect();
         let scaled: Vec<_> = plain.iter().map(|(x, t)| (x * unit, t / unit)).collect();

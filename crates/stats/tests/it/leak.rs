@@ -5,7 +5,7 @@ use proptest::prelude::*;
 mod late;
 mod stairs;
 
-/// A kind of memory: MiB at that many samples, `step_seconds` apart, without a leak.
+/// A kind of memory without a leak: MiB at this number of samples, `step_seconds` apart.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
 /// Teeth of 60 MiB and some 120 s, both varying by a fifth, on a base of 200 MiB; `envelope`
@@ -39,13 +39,13 @@ fn sawtooth(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     teeth(noise, count, step, |noise| noise.normal())
 }
 
-/// Minima remember each other for some ten collections.
+/// Minima are correlated over some ten collections.
 fn drifting_envelope(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     let mut drift = Drift::new(0.8, noise);
     teeth(noise, count, step, move |noise| 3.0 * drift.next(noise))
 }
 
-/// One collection in five gives back less, by up to the whole tooth.
+/// One collection in five releases less, by up to the whole tooth.
 fn partial_collections(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     teeth(noise, count, step, |noise| {
         let partial = noise.uniform() < 0.2;
@@ -53,7 +53,8 @@ fn partial_collections(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     })
 }
 
-/// No teeth: fluctuation that is remembered for 15 s, as of buffers under a varying load.
+/// No teeth, but fluctuation with a correlation time of 15 s, like that of buffers under a varying
+/// load.
 fn fluctuation(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     let mut drift = Drift::new((-step / 15.0).exp(), noise);
     (0..count)
@@ -61,7 +62,7 @@ fn fluctuation(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
         .collect()
 }
 
-/// No teeth, and heavy tails: mostly still, with readings far off.
+/// No teeth, but heavy tails: mostly still, with some readings far off.
 fn spikes(noise: &mut Noise, count: usize, _: f64) -> Vec<f64> {
     (0..count).map(|_| 200.0 + noise.heavy().powi(2)).collect()
 }
@@ -119,9 +120,9 @@ fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64
 #[test]
 fn memory_without_a_leak_raises_few_alarms() {
     for (kind, memory) in KINDS {
-        // A bound of almost nothing is the hardest: any growth by chance may be above it.
+        // A bound of almost nothing is the hardest case: any growth by chance may exceed it.
         let ([alarms, ..], _) = shares(memory, 1.0, 0.0, 1e-6, 60);
-        // With a true share of 5 %, more than 7 of 60 come up once in a hundred times.
+        // With a true share of 5 %, more than 7 of 60 occur once in a hundred times.
         assert!(alarms <= 7.5 / 60.0, "{kind}: {alarms}");
     }
 }
@@ -171,8 +172,8 @@ fn shaped(hours: f64, shape: impl Fn(f64) -> f64) -> Vec<Sample> {
     samples(&values, 60.0)
 }
 
-/// Memory that settles, as of a gateway that recompiles its definitions each minute: 60 MiB and one
-/// more, most of it in the first five minutes.
+/// Memory that settles, like that of a gateway that recompiles its definitions each minute: it
+/// grows by 60 MiB and one more, most of it in the first five minutes.
 fn settling(minutes: f64) -> Vec<Sample> {
     let mut noise = Noise::seeded(14);
     let values: Vec<f64> = (0..(minutes * 60.0) as usize)

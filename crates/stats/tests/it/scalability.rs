@@ -77,7 +77,7 @@ fn published_measurements_have_scipys_parameters() {
 
 #[test]
 fn the_peak_is_near_the_published_one() {
-    // The usl package, which fits absolute errors, has it at 96.5 users.
+    // The usl package, which minimises absolute errors, finds it at 96.5 users.
     let peak = fit(&SPEC_SDM_91).law.peak_cores().unwrap();
     assert!((peak - 92.5).abs() < 0.1, "{peak}");
 }
@@ -102,7 +102,7 @@ fn a_law_without_noise_is_recovered_and_sized() {
     assert_eq!((six.cores_low, six.cores_high), (Some(6), Some(6)));
     let more = scalability.cores_for(law.at(3.0) * 1.01).unwrap();
     assert_eq!((more.cores, more.extrapolated), (4, false));
-    // √(0.95 ÷ 0.002) = 21.8 cores are the most that help.
+    // More than √(0.95 ÷ 0.002) = 21.8 cores do not help.
     assert_eq!(scalability.cores_for(law.at(21.8) * 1.01), None);
     assert!(scalability.predict(5.0).unwrap().extrapolated);
     assert!(!scalability.predict(4.0).unwrap().extrapolated);
@@ -155,7 +155,7 @@ fn intervals_hold_the_law_as_often_as_they_say() {
         });
         let covered = covered.count();
         println!("{repeats} repeats, {predicted} cores: {covered} of 150");
-        // With a true share of 95 %, fewer than 135 come up once in a hundred times.
+        // With a true share of 95 %, fewer than 135 occur once in a hundred times.
         assert!(
             covered >= 135,
             "{repeats} repeats, {predicted} cores: {covered} of 150"

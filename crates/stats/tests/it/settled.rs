@@ -1,4 +1,4 @@
-//! Warm-ups of known cost, with and without noise.
+//! Warm-ups with known cost, with and without noise.
 
 use gatebench_stats::median;
 use gatebench_stats::settled::{BINS_MIN, Total, has_settled};
@@ -6,13 +6,13 @@ use gatebench_stats::simulate::{Drift, Noise};
 
 const BIN_SECONDS: f64 = 0.1;
 
-/// Responses of a bin.
+/// Number of responses in a bin.
 const RESPONSES: u64 = 1_000;
 
-/// CPU time of a response once the warm-up is over.
+/// CPU time per response once the warm-up is over.
 const SETTLED_NS: f64 = 8_000.0;
 
-/// The edges of bins of a tenth of a second with this cost at each time in seconds.
+/// The edges of bins of a tenth of a second, with this cost at each time in seconds.
 fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     let mut now = Total::default();
     let mut totals = vec![now];
@@ -24,7 +24,7 @@ fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     totals
 }
 
-/// The number of bins after which the cost has settled; none within this many.
+/// The number of bins after which the cost has settled; none if it does not within these.
 fn settles_after(totals: &[Total]) -> Option<usize> {
     (1..totals.len()).find(|bins| has_settled(&totals[..=*bins], BIN_SECONDS))
 }
@@ -37,7 +37,7 @@ fn a_steady_gateway_settles_as_soon_as_it_may() {
 
 #[test]
 fn a_compiler_is_waited_for() {
-    // Three times as costly at first, and a third of the excess left after two seconds.
+    // Three times as costly at first, with a third of the excess left after two seconds.
     let warming = |at: f64| SETTLED_NS * (1.0 + 2.0 * (-at / 2.0).exp());
     let ended = settles_after(&totals(1_000, warming)).unwrap();
     assert!((100..=160).contains(&ended), "{ended}");
@@ -57,15 +57,15 @@ fn without_cpu_time_or_responses_nothing_settles() {
     assert!(!has_settled(&[], BIN_SECONDS));
 }
 
-/// The cost over the settled one, by the time in seconds.
+/// The cost relative to the settled one, by the time in seconds.
 type Shape = fn(f64) -> f64;
 
-/// 40 % more at first, which falls with a time constant of one second.
+/// 40 % more at first, falling with a time constant of one second.
 fn fast(seconds: f64) -> f64 {
     1.0 + 0.4 * (-seconds).exp()
 }
 
-/// 30 % more at first, which falls with a time constant of three seconds.
+/// 30 % more at first, falling with a time constant of three seconds.
 fn slow(seconds: f64) -> f64 {
     1.0 + 0.3 * (-seconds / 3.0).exp()
 }
@@ -74,22 +74,23 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// A cost that is still too high when a warm-up ends.
+/// A cost, relative to the settled one, that is still too high when a warm-up ends.
 const TOO_HIGH: f64 = 1.05;
 
 /// The outcome of simulated warm-ups.
 struct Ends {
-    /// Share that ended because the cost had settled, while it was too high.
+    /// Share that ended because the cost seemed settled while it was still too high.
     too_early: f64,
     /// Share that ended at the bound.
     at_bound: f64,
-    /// Their lengths in seconds: half are at most as long, and nine of ten.
+    /// The median and the 90th percentile of their lengths in seconds.
     seconds: [f64; 2],
-    /// The median cost at the end over the settled one.
+    /// The median cost at the end relative to the settled one.
     left: f64,
 }
 
-/// Simulates warm-ups of at most `bins` bins, whose costs vary by 5 % and remember the bin before.
+/// Simulates warm-ups of at most `bins` bins, whose costs vary by 5 % and are correlated with the
+/// previous bin.
 fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     let mut noise = Noise::seeded(31 + bins as u64);
     let (mut too_early, mut at_bound) = (0, 0);

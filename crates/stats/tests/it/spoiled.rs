@@ -63,7 +63,7 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
     assert_eq!(weighed(by(6, 6), none, Verdict::NoChange), Verdict::Worse);
     assert_eq!(weighed(none, by(6, 6), Verdict::NoChange), Verdict::Better);
     assert_eq!(weighed(by(6, 6), by(0, 1), Verdict::NoChange), OPEN);
-    // 2^(1 − 6) is 0.031, which six comparisons held together do not allow.
+    // 2^(1 − 6) is 0.031, which six simultaneous comparisons do not allow.
     let six = Spoiled {
         candidate: by(6, 6),
         baseline: none,
@@ -76,7 +76,7 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
 
 #[test]
 fn equals_that_spoil_blocks_lose_in_at_most_one_of_twenty_runs_over_all_looks() {
-    // Each spoils a fifth of 60 blocks; looked at after every one.
+    // Each side spoils a fifth of 60 blocks, examined after every block.
     let mut noise = Noise::seeded(5);
     let mut run = |_: &usize| {
         let mut spoiled = Spoiled::default();

@@ -1,4 +1,4 @@
-//! `baselines.json`: names of sets of runs that other runs are compared with.
+//! `baselines.json`: names for sets of runs with which other runs are compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{SCHEMA_VERSION, StoreError, atomic};
 
-/// The file in a folder of runs.
+/// The name of the file in a folder of runs.
 pub const FILE: &str = "baselines.json";
 
 /// The baselines of a folder of runs.
@@ -18,7 +18,7 @@ pub struct Baselines {
     /// Version of the file.
     schema: u32,
     /// Directories of the runs by the name of their baseline: relative if they are in the folder,
-    /// so that it can be moved, else absolute.
+    /// so that it can be moved, otherwise absolute.
     #[serde(default)]
     pub baselines: BTreeMap<String, Vec<PathBuf>>,
 }
@@ -59,7 +59,7 @@ impl Baselines {
         atomic::write(&path, text.as_bytes())
     }
 
-    /// Names runs; `dirs` are absolute.
+    /// Gives a name to a set of runs; `dirs` are absolute.
     pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) {
         let kept = |dir: &PathBuf| {
             dir.strip_prefix(folder)

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 pub struct RunEntry {
     /// Name of its directory in the folder of runs.
     pub dir: String,
-    /// Differs after a change of the directory.
+    /// A text that changes whenever the directory changes.
     pub stamp: String,
-    /// When it began.
+    /// The time at which it began.
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
@@ -35,17 +35,17 @@ pub struct CellEntry {
     pub conditions: String,
     /// The load as text.
     pub load: String,
-    /// The metric, as reports in JSON call it.
+    /// The metric, as named in JSON reports.
     pub metric: String,
-    /// Its unit, as reports in JSON call it.
+    /// Its unit, as named in JSON reports.
     pub unit: String,
     /// True if large values are good.
     pub higher_is_better: bool,
-    /// Median of the blocks; 0 without a block.
+    /// Median of the blocks; 0 if there are none.
     pub value: f64,
-    /// The smallest block; 0 without a block.
+    /// The smallest block; 0 if there are none.
     pub min: f64,
-    /// The largest block; 0 without a block.
+    /// The largest block; 0 if there are none.
     pub max: f64,
     /// Blocks with a value; 0 if the gateway invalidated all of them.
     pub blocks: u32,

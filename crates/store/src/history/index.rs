@@ -11,10 +11,10 @@ use crate::StoreError;
 use crate::atomic::absent_is_fine;
 use crate::run::{MANIFEST, TRIALS};
 
-/// The index's file in a folder of runs.
+/// The name of the index file in a folder of runs.
 pub const INDEX_FILE: &str = "history.sqlite";
 
-/// Version of the tables. A file of another version is replaced.
+/// Version of the tables. A file with another version is replaced.
 const VERSION: i64 = 3;
 
 /// The longest wait for another process that writes to the index.
@@ -46,16 +46,16 @@ pub struct HistoryIndex {
 pub struct Found {
     /// Its name in the folder.
     pub dir: String,
-    /// Differs after a change of the directory.
+    /// A text that changes whenever the directory changes.
     pub stamp: String,
 }
 
 impl HistoryIndex {
-    /// Opens or creates the index of a folder. An index that is damaged or has another version is
-    /// replaced. If the folder is not writable, the index is in memory only.
+    /// Opens or creates the index of a folder. A damaged index, or one with another version, is
+    /// replaced. If the folder is not writable, the index is only in memory.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where the folder cannot be read, [`StoreError::Index`].
+    /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         fs::read_dir(folder).map_err(|error| StoreError::io("read", folder, error))?;
         let path = folder.join(INDEX_FILE);
@@ -88,7 +88,7 @@ impl HistoryIndex {
         Self::open(folder)
     }
 
-    /// Reports whether it is in a file, and not in memory only.
+    /// Reports whether it is in a file and not only in memory.
     pub fn is_on_disk(&self) -> bool {
         self.on_disk
     }
@@ -97,7 +97,7 @@ impl HistoryIndex {
     /// from the index.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where the folder cannot be read, [`StoreError::Index`].
+    /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].
     pub fn stale(&self) -> Result<Vec<Found>, StoreError> {
         let found = run_directories(&self.folder)?;
         let known = self.query(|connection| {
@@ -238,7 +238,7 @@ fn cell_of(row: &Row<'_>) -> rusqlite::Result<CellEntry> {
     })
 }
 
-/// The directories of a folder that hold a run, with their stamps, by name.
+/// The directories of a folder that contain a run, with their stamps, ordered by name.
 fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     let entries = fs::read_dir(folder).map_err(|error| StoreError::io("read", folder, error))?;
     let mut found: Vec<Found> = entries
@@ -253,7 +253,8 @@ fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     Ok(found)
 }
 
-/// Changes when a resumed run rewrites its manifest and adds trials; none without a manifest.
+/// A text that changes when a resumed run rewrites its manifest and adds trials; none without a
+/// manifest.
 fn stamp(dir: &Path) -> Option<String> {
     let manifest = fs::metadata(dir.join(MANIFEST)).ok()?;
     let modified = manifest

@@ -178,7 +178,7 @@ fn two_writers_on_one_directory_are_refused() {
     let (dir, writer) = run_with_a_trial();
     let open = writer.begin_trial(&trial(2)).unwrap();
     drop(writer);
-    // The trial that is being written keeps the directory.
+    // The trial that is being written keeps the lock of the directory.
     let error = RunWriter::resume(dir.path()).unwrap_err();
     assert!(matches!(error, StoreError::Locked { .. }), "{error}");
     drop(open);
@@ -218,11 +218,10 @@ fn io_kind(error: &StoreError) -> ErrorKind {
     source.kind()
 }
 
-/// The variable that names the small disk to the process that a test starts itself in.
+/// The environment variable with the path of the small disk, for the process that a test starts.
 const SMALL_DISK: &str = "GATEBENCH_TEST_SMALL_DISK";
 
-/// Runs one test of this program again, with a disk of 256 KiB at its disposal. It sees that disk
-/// only.
+/// Runs one test of this program again in a process that sees only a disk of 256 KiB.
 fn with_a_small_disk(test: &str) {
     let place = TempDir::new().unwrap();
     let script =
@@ -283,7 +282,7 @@ fn a_directory_that_cannot_be_made_is_named() {
 
 #[test]
 fn a_read_only_file_system_asks_for_another_directory() {
-    // Neither sysfs nor procfs lets anyone make directories, root included.
+    // Neither sysfs nor procfs allows anyone, including root, to create directories.
     let error = RunWriter::create(Path::new("/sys/gatebench"), manifest()).unwrap_err();
     let kind = io_kind(&error);
     assert!(

@@ -1,4 +1,4 @@
-//! Checks the meaning of policies whose form is right.
+//! Checks the meaning of policies whose form is correct.
 
 use gatebench_config::HumanDuration;
 use gatebench_model::policy::{
@@ -8,7 +8,7 @@ use gatebench_model::policy::{
 use super::Mistakes;
 use crate::message::is_token;
 
-/// Fields that no edit may change: they determine the end and the recipient of a message.
+/// Fields that no edit may change, because they determine the end and the recipient of a message.
 const FRAMING: [&str; 7] = [
     "host",
     "connection",
@@ -24,7 +24,7 @@ fn is_framing(name: &str) -> bool {
 }
 
 impl Mistakes {
-    /// Adds the mistakes of a policy that compiling it does not find.
+    /// Adds the mistakes of a policy that its compilation does not find.
     pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
         match policy {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),

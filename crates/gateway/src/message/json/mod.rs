@@ -1,7 +1,7 @@
 //! Edits a JSON document in one pass over its text, without a tree. Parts that no edit concerns are
-//! checked and copied unchanged, with white space and numbers. A document is edited as a whole or
-//! refused. A document that repeats an edited member is refused, because its next reader could take
-//! either value.
+//! checked and copied unchanged, including white space and numbers. A document is either edited
+//! completely or refused. A document that repeats an edited member is refused, because its next
+//! reader could use either value.
 
 mod plan;
 mod scan;
@@ -114,7 +114,7 @@ impl Editor<'_, '_> {
         Ok(())
     }
 
-    /// Returns the places that an object has members for, as bits.
+    /// Returns the places for which an object has members, as bits.
     fn seen(&self, plan: &Plan, at: usize, depth: usize) -> Result<u64, NotJson> {
         let mut members = Parts::open(self.text, at, depth)?;
         let mut seen = 0;
@@ -164,7 +164,7 @@ impl Editor<'_, '_> {
         Ok(items.at)
     }
 
-    /// Begins a list with its bracket.
+    /// Begins a list with its opening bracket.
     fn open(&mut self, bracket: u8) -> List {
         self.out.push(bracket);
         List { is_empty: true }
@@ -181,7 +181,7 @@ impl Editor<'_, '_> {
     }
 }
 
-/// Reports whether a member that is there gets that name.
+/// Reports whether an existing member is renamed to that name.
 fn replaced(plan: &Plan, seen: u64, name: &[u8]) -> bool {
     (0..).zip(&plan.places).any(|(number, place): (u32, _)| {
         seen & 1 << number != 0
@@ -194,7 +194,7 @@ fn after_comma(text: &[u8], at: usize) -> usize {
     (scan::space(text, at) + 1).min(text.len())
 }
 
-/// A name without its escapes; almost never is there one.
+/// A name without its escapes; there are almost never any.
 fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     if !raw.contains(&b'\\') {
         return Cow::Borrowed(raw);
@@ -202,7 +202,7 @@ fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     let quoted = [b"\"", raw, b"\""].concat();
     match serde_json::from_slice::<String>(&quoted) {
         Ok(name) => Cow::Owned(name.into_bytes()),
-        // Half a surrogate pair: text that no edit can name.
+        // Half of a surrogate pair: no edit can name such a text.
         Err(_) => Cow::Borrowed(raw),
     }
 }

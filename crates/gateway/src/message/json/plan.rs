@@ -26,7 +26,7 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Index {
     At(usize),
-    /// After the last one.
+    /// The place after the last item.
     End,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Edit {
     Inside(Plan),
 }
 
-/// The number of places of one value that can be noted as seen: one for each bit of a `u64`.
+/// The number of places of one value that can be marked as seen: one for each bit of a `u64`.
 const PLACES_MAX: usize = 64;
 
 impl Plan {
@@ -106,13 +106,13 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the number of the place of that name.
+    /// Returns the number of the place with that name.
     pub(super) fn number(&self, name: &[u8]) -> Option<usize> {
         let mut places = self.places.iter();
         places.position(|place| place.name.as_bytes() == name)
     }
 
-    /// The number of the place of that name; a new place if there is none.
+    /// Returns the number of the place with that name; adds a place if there is none.
     fn place(&mut self, name: &str, edit: impl FnOnce() -> Edit) -> Result<usize, ConfigError> {
         if let Some(at) = self.places.iter().position(|place| place.name == name) {
             return Ok(at);

@@ -1,18 +1,18 @@
 //! A strict reader of JSON (RFC 8259) that keeps nothing: it returns where a value ends.
 
-/// Arrays and objects inside one another.
+/// The largest nesting depth of arrays and objects.
 pub(super) const DEPTH_MAX: usize = 128;
 
 /// The text is not JSON, is nested deeper than 128, or contains an edited member twice. The place
 /// is an offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotJson {
-    /// Where, in bytes from the start.
+    /// The position of the mistake, in bytes from the start.
     #[cfg_attr(not(test), allow(dead_code, reason = "tests state the place"))]
     pub(crate) at: usize,
 }
 
-/// Passes over white space.
+/// Skips white space.
 pub(super) fn space(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
@@ -34,7 +34,7 @@ pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJs
     }
 }
 
-/// The end of a string, whose quote is at `at`.
+/// Returns the end of a string whose opening quote is at `at`.
 pub(super) fn string(text: &[u8], at: usize) -> Result<usize, NotJson> {
     if text.get(at) != Some(&b'"') {
         return Err(NotJson { at });
@@ -123,7 +123,7 @@ pub(super) struct Member {
     pub(super) value: (usize, usize),
 }
 
-/// The members of an object or the items of an array, one after the other.
+/// The members of an object or the items of an array, one at a time.
 pub(super) struct Parts<'t> {
     text: &'t [u8],
     /// The position after the bytes read so far.
@@ -133,7 +133,7 @@ pub(super) struct Parts<'t> {
 }
 
 impl<'t> Parts<'t> {
-    /// Begins with the object or array whose bracket is at `at`.
+    /// Begins with the object or array whose opening bracket is at `at`.
     pub(super) fn open(text: &'t [u8], at: usize, depth: usize) -> Result<Self, NotJson> {
         if depth >= DEPTH_MAX {
             return Err(NotJson { at });

@@ -209,7 +209,7 @@ fn contradictory_edits_are_refused() {
     }
 }
 
-/// The same edits on a tree.
+/// Applies the same edits to a tree.
 fn slowly(plan: &Plan, value: &Value) -> Value {
     match value {
         Value::Object(members) => Value::Object(object_slowly(plan, members)),
@@ -331,7 +331,8 @@ proptest! {
     fn it_accepts_the_json_that_serde_accepts(text in "[\\[\\]{}:,\"0-9eE+. truefalsn\\\\u-]{0,12}") {
         let plan = plan(json!({"remove": ["/a"], "rename": {"/b": "c"}}));
         let taken = edit(&plan, text.as_bytes(), &mut Vec::new()).is_ok();
-        // serde reads numbers into f64 and refuses those beyond; half surrogate pairs too.
+        // serde reads numbers into f64 and refuses those outside its range, and half surrogate
+        // pairs.
         let expected = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         prop_assert_eq!(taken, expected, "{}", text);
     }

@@ -1,18 +1,18 @@
 //! Tokens that one worker has verified, by their exact bytes.
 //!
 //! The validity of a token depends on its bytes, on the policy, which does not change, and on the
-//! time. The same bytes are therefore good again until the token expires: a token that is found
-//! here costs a hash and a comparison, and is neither parsed nor verified. Time is the monotonic
-//! clock's; so that a step of the wall clock is followed, nothing is believed for longer than a
-//! minute. A worker keeps 1024 tokens per policy, of at most 8 KiB each; only tokens that were
-//! verified get in, and the oldest leaves.
+//! time. The same bytes therefore stay valid until the token expires: a token that is found here
+//! costs a hash and a comparison, and is neither parsed nor verified. Time is that of the monotonic
+//! clock; to follow steps of the wall clock, an entry is trusted for at most a minute. A worker
+//! keeps 1024 tokens per policy, of at most 8 KiB each; only verified tokens are added, and the
+//! oldest is removed.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
 use crate::policy::credential_store::equal_in_constant_time;
 
-/// Tokens kept.
+/// The largest number of tokens kept.
 const TOKENS_MAX: usize = 1024;
 
 /// The time that a verification stays valid, in nanoseconds.
@@ -22,7 +22,7 @@ const BELIEVED_NS: u64 = 60_000_000_000;
 pub(crate) struct Cache {
     secret: RandomState,
     by_hash: HashMap<u64, Entry>,
-    /// The hashes in the order in which they came.
+    /// The hashes in order of insertion.
     order: VecDeque<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Cache {
             .then_some(entry.consumer)
     }
 
-    /// Keeps a token that is good for `left_ns` from now.
+    /// Keeps a token that stays valid for `left_ns` from now.
     pub(crate) fn keep(&mut self, token: &[u8], consumer: Option<u32>, now_ns: u64, left_ns: u64) {
         let hash = self.secret.hash_one(token);
         let entry = Entry {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::token::Token;
 use crate::config::ConfigError;
 
-/// A key, ready.
+/// A key prepared for verification.
 #[derive(Debug)]
 pub(crate) struct Key {
     id: Option<String>,
@@ -123,8 +123,8 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
 }
 
 impl Key {
-    /// Reports whether this key signed the token. The algorithm is the key's: the token must only
-    /// agree, so that none can choose a weaker one (RFC 8725 section 3.1).
+    /// Reports whether this key signed the token. The algorithm is that of the key: the token must
+    /// only agree, so that it cannot choose a weaker one (RFC 8725 section 3.1).
     pub(crate) fn signed(&self, token: &Token<'_>) -> bool {
         if let (Some(id), Some(named)) = (&self.id, &token.header.kid)
             && id != named

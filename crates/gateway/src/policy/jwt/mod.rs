@@ -14,7 +14,7 @@ pub(crate) use cache::Cache;
 use keys::Key;
 use token::{Claims, Token};
 
-/// A policy `jwt`, ready.
+/// A compiled policy `jwt`.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     keys: Vec<Key>,
@@ -25,7 +25,7 @@ pub(crate) struct Verifier {
     pub(crate) cache: usize,
 }
 
-/// A good token.
+/// A valid token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Good {
     /// The consumer whose name is the token's `sub`.
@@ -45,8 +45,8 @@ impl Verifier {
         })
     }
 
-    /// Reports whether a token is good: known to be, or verified now. `Ok` with the consumer, if
-    /// any.
+    /// Reports whether a token is valid: found in the cache, or verified now. `Ok` contains the
+    /// consumer, if any.
     pub(crate) fn judge(
         &self,
         token: &[u8],
@@ -62,7 +62,7 @@ impl Verifier {
         Some(good.consumer)
     }
 
-    /// Verifies a token at a time, in seconds since 1970: first its signature, then its claims.
+    /// Verifies a token at a time in seconds since 1970: first its signature, then its claims.
     fn verify(&self, token: &[u8], consumers: &Consumers, now_s: f64) -> Option<Good> {
         let token = Token::parse(token)?;
         if !self.keys.iter().any(|key| key.signed(&token)) {
@@ -98,12 +98,12 @@ impl Verifier {
         let left_s = claims
             .exp
             .map_or(f64::MAX, |exp| exp + self.leeway_s - now_s);
-        // A conversion of float to integer ends at the bounds of the integer.
+        // A conversion from float to integer saturates at the bounds of the integer.
         (left_s > 0.0).then_some((left_s * 1e9) as u64)
     }
 }
 
-/// Seconds since 1970.
+/// The current time in seconds since 1970.
 fn unix_s() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs_f64()

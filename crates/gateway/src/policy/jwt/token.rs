@@ -5,20 +5,20 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// Longer tokens are refused unread.
+/// The largest size of a token in bytes; longer tokens are refused without being parsed.
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
 /// A token split into its parts. Nothing in it has been verified.
 #[derive(Debug)]
 pub(crate) struct Token<'t> {
-    /// The bytes that were signed: header and payload as they were sent, with the dot between.
+    /// The bytes that were signed: header and payload as sent, with the dot between them.
     pub(crate) signed: &'t [u8],
     pub(crate) header: Header,
     payload: &'t [u8],
     pub(crate) signature: Vec<u8>,
 }
 
-/// The header (RFC 7515 section 4.1), as far as it matters here.
+/// The members of the header (RFC 7515 section 4.1) that matter here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Header {
     pub(crate) alg: String,
@@ -88,7 +88,7 @@ impl<'t> Token<'t> {
         })
     }
 
-    /// The claims; to be read once the signature holds.
+    /// The claims; to be read only after the signature has been verified.
     pub(crate) fn claims(&self) -> Option<Claims> {
         let payload = URL_SAFE_NO_PAD.decode(self.payload).ok()?;
         object(&payload)

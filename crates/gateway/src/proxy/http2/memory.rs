@@ -1,17 +1,17 @@
 //! Bounds the bytes that a connection holds for its client, and decides which requests wait beyond
 //! the bound.
 //!
-//! Two kinds of bytes count together. Bodies that policies want whole are kept until they are.
-//! Responses are unread as long as the client has not taken them: queued at their streams, behind
-//! its windows, and on their way into its socket. The sum has one bound.
+//! Two kinds of bytes count together. Bodies that policies need in full are kept until they are
+//! complete. Responses are unread as long as the client has not received them: queued at their
+//! streams, waiting for its windows, or queued for its socket. The sum has one bound.
 //!
 //! Beyond the bound, only the body of the oldest request is read further, so that this request can
-//! end. If the client leaves more unread than one body may have, it is behind, and everything that
-//! would add to that stops: new requests are put off; responses that are partly unread, or that
-//! policies will want whole, are not read from their upstreams; and a body is read further only if
-//! no older response is unread. The unread bytes shrink only as the client reads, so a client that
-//! is behind must take each next byte within the time that an idle one has. A client that reads
-//! slowly gets everything; one that does not read gets GOAWAY.
+//! end. If the client leaves more bytes unread than one body may have, it is behind, and everything
+//! that would add to them stops: new requests are deferred; responses that are partly unread, or
+//! that policies will need in full, are not read from their upstreams; and a body is read further
+//! only if no older response is unread. Only the client can reduce the unread bytes, so a client
+//! that is behind must take each next byte within the time allowed for an idle one. A client that
+//! reads slowly gets everything; one that does not read gets GOAWAY.
 
 use gatebench_net::Io;
 use gatebench_net::http2::{ErrorCode, StreamId};
@@ -25,7 +25,7 @@ use crate::proxy::exchange::Core;
 /// Bytes held for one stream, or for all streams of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Held {
-    /// Bytes of bodies that are kept until they are whole.
+    /// Bytes of bodies that are kept until they are complete.
     pub(super) kept: usize,
     /// Bytes of responses that the connection has not put into frames.
     pub(super) queued: usize,
@@ -65,12 +65,13 @@ impl Bounds {
         }
     }
 
-    /// Reports whether too much is held where `sent` bytes are unread beyond those at the streams.
+    /// Reports whether too much is held if `sent` bytes are unread in addition to those at the
+    /// streams.
     fn is_full(self, held: Held, sent: usize) -> bool {
         held.kept + held.queued + sent > self.all
     }
 
-    /// Reports whether bytes that the client leaves unread are the cause.
+    /// Reports whether bytes that the client leaves unread are the reason.
     fn is_behind(self, held: Held, sent: usize) -> bool {
         held.queued + sent > self.unread && self.is_full(held, sent)
     }
@@ -119,7 +120,7 @@ impl Multiplexed {
         let oldest = self.oldest_keeper(&core.limits);
         for (slot, stream) in (0..).zip(&mut self.streams) {
             let Some(id) = stream.id else { continue };
-            // Each resumed stream may use up the room, so this is computed for each.
+            // Each resumed stream may use up the room, so this is computed again for each.
             let is_behind = bounds.is_behind(self.held, sent);
             let exchange = &stream.client.exchange;
             let waits = match exchange.phase {
@@ -142,7 +143,7 @@ impl Multiplexed {
         }
     }
 
-    /// Returns the number of the request whose body is always read further.
+    /// Returns the number of the request whose body is always read.
     fn oldest_keeper(&self, limits: &Limits) -> Option<u32> {
         let keepers = self.streams.iter().filter(|stream| stream.held.kept > 0);
         let keeper = oldest(keepers)?;
@@ -157,7 +158,7 @@ impl Multiplexed {
         is_first.then_some(keeper)
     }
 
-    /// Begins requests that were put off, as far as there is room.
+    /// Begins deferred requests as long as there is room.
     fn take_up<I: Io>(&mut self, core: &mut Core<I>) {
         while !self.is_behind(&core.limits) {
             let streams = (0_u32..).zip(&mut self.streams);
@@ -173,7 +174,7 @@ impl Multiplexed {
     }
 
     /// Starts the deadline of a client when it falls behind, and restarts it whenever the client
-    /// takes bytes.
+    /// receives bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
         // Bytes that were sent to the socket. Other frames are no progress, so this may only grow.
@@ -190,7 +191,7 @@ impl Multiplexed {
         }
     }
 
-    /// Ends the connection of a client that was behind and took nothing until its deadline.
+    /// Ends the connection of a client that was behind and received nothing until its deadline.
     pub(super) fn turn_out<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let code = ErrorCode::ENHANCE_YOUR_CALM;
         self.server.give_up(code, self.outbox.queue());

@@ -1,13 +1,13 @@
-//! A client's connection of HTTP/2.
+//! A client's HTTP/2 connection.
 //!
 //! Each stream is a [`Client`] whose connection is memory: it receives its request as HTTP/1.1, and
-//! its response is read as HTTP/1.1 and becomes frames. All other code serves both protocols. The
-//! price is a head that is written and read once more in each direction; clients of HTTP/1.1 do not
-//! pay it.
+//! its response is read as HTTP/1.1 and converted to frames. All other code serves both protocols.
+//! The price is that each head is written and read once more in each direction; HTTP/1.1 clients do
+//! not pay it.
 //!
 //! A stalled stream (its upstream accepts no more, or a policy needs the whole body) is paused by
 //! its own window; the others continue. The memory that a connection holds for its client is
-//! bounded: bodies that policies need whole, of requests and of responses, and responses that the
+//! bounded: bodies that policies need in full, of requests and of responses, and responses that the
 //! client does not read ([`memory`]).
 
 mod memory;
@@ -27,12 +27,12 @@ use stream::Stream;
 /// The largest number of concurrent requests on one connection.
 const STREAMS_MAX: u32 = 128;
 
-/// Requests that a client may cancel, or make us cancel, beyond those that ended as they should:
-/// all that it may have under way. Each may have opened a connection to an upstream, whose queue of
-/// connections to accept others need too.
+/// The number of requests that a client may cancel, or cause us to cancel, beyond the number of
+/// those that ended normally: all that it may have in flight. Each may have opened a connection to
+/// an upstream, whose accept queue others need too.
 const RESETS_MAX: u32 = STREAMS_MAX;
 
-/// Bytes that a client may send on a stream before they are taken.
+/// The number of bytes that a client may send on a stream before they are processed.
 const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
 
 /// Bytes of a response that may wait for a client's window in addition to those that the stream
@@ -48,20 +48,20 @@ pub(crate) struct Multiplexed {
     id: ConnId,
     server: Server,
     outbox: Outbox,
-    /// By slot; a slot's memory serves one request after another.
+    /// By slot; the memory of a slot is reused for later requests.
     streams: Vec<Stream>,
-    /// Slots with something to say, perhaps.
+    /// Slots that may have output.
     stirred: Vec<u32>,
-    /// Slots that wait until queued bytes have left.
+    /// Slots that wait until queued bytes have been sent.
     crowded: Vec<u32>,
     /// The bytes held for all streams.
     held: Held,
     /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
-    /// The bytes of bodies that the client had taken when its time began, while it leaves too much
-    /// unread.
+    /// The number of bytes of bodies that the client had received when its deadline started, if it
+    /// leaves too much unread.
     behind_at: Option<u64>,
-    /// Memory of responses' heads.
+    /// Buffer for the heads of responses.
     block: Block,
     deadline: Deadline,
     state: State,
@@ -110,19 +110,19 @@ impl Multiplexed {
         connection
     }
 
-    /// The client of a slot with a request under way.
+    /// Returns the client of a slot with a request in flight.
     pub(crate) fn client_mut(&mut self, slot: u32) -> Option<&mut Client> {
         let stream = self.streams.get_mut(slot as usize)?;
         stream.id.is_some().then_some(&mut stream.client)
     }
 
-    /// Connections to targets that serve its requests.
+    /// The connections to targets that serve its requests.
     pub(crate) fn origins(&self) -> impl Iterator<Item = ConnId> {
         let streams = self.streams.iter().filter(|stream| stream.id.is_some());
         streams.filter_map(|stream| stream.client.exchange.origin)
     }
 
-    /// Bytes have come.
+    /// Handles received bytes.
     pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if self.state == State::Open {
             self.read(core, bytes);
@@ -142,13 +142,13 @@ impl Multiplexed {
     fn read<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) {
         let mut input = bytes;
         loop {
-            // One receive may ask for more than there is room for.
+            // One receive may begin more requests than there is room for.
             let is_behind = self.is_behind(&core.limits);
             self.was_full |= is_behind;
             let event = match self.server.next(&mut input, self.outbox.queue()) {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
-                // GOAWAY says why; it is queued.
+                // GOAWAY states the reason; it is queued.
                 Err(_) => return self.end(core),
             };
             let id = match event {
@@ -156,7 +156,8 @@ impl Multiplexed {
                 | Event::Body { stream, .. }
                 | Event::End { stream }
                 | Event::Reset { stream, .. } => stream,
-                // Trailers are not passed on. A client that goes away waits for its responses.
+                // Trailers are not passed on. A client that sends GOAWAY still waits for its
+                // responses.
                 Event::Informational { .. }
                 | Event::Trailers { .. }
                 | Event::Settings
@@ -201,15 +202,15 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// A send is done.
+    /// Handles a finished send.
     pub(crate) fn sent<I: Io>(&mut self, core: &mut Core<I>, bytes: Vec<u8>) -> Fate {
         self.outbox.sent(bytes);
         self.stirred.append(&mut self.crowded);
         self.settle(core)
     }
 
-    /// The client sends no more. It still receives the responses to its requests, as far as its
-    /// windows allow.
+    /// Handles the end of the client's bytes. It still receives the responses to its requests, as
+    /// far as its windows allow.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.is_finished = true;
         if self.state == State::Lingering {
@@ -218,7 +219,7 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// The connection's own deadline came out of the queue.
+    /// Handles the connection's own deadline.
     pub(crate) fn due<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let client_ref = ClientRef::from(self.id);
         if !self
@@ -245,7 +246,7 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// The gateway stops: asks the client to begin no further request here.
+    /// Asks the client to begin no further request here, because the gateway is stopping.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         if self.state == State::Open {
             self.server.announce_end(self.outbox.queue());
@@ -256,7 +257,7 @@ impl Multiplexed {
         }
     }
 
-    /// A deadline of a stream came out of the queue.
+    /// Handles a deadline of a stream.
     pub(crate) fn stream_due<I: Io>(&mut self, slot: u32, core: &mut Core<I>) -> Fate {
         let stream = self.streams.get_mut(slot as usize);
         if let Some(idle) = stream.filter(|stream| stream.id.is_none()) {
@@ -277,12 +278,12 @@ impl Multiplexed {
         self.with_stream(slot, core, Client::due)
     }
 
-    /// Reports whether a request is under way.
+    /// Reports whether a request is in flight.
     fn is_busy(&self) -> bool {
         self.streams.iter().any(|stream| stream.id.is_some())
     }
 
-    /// From now on the client has its time for the next request, or to take the rest of its
+    /// Restarts the time that the client has for the next request, or for receiving the rest of its
     /// responses.
     fn stir<I: Io>(&mut self, core: &mut Core<I>) {
         self.wait(core.idle_ns(), core);
@@ -306,7 +307,7 @@ impl Multiplexed {
                 continue;
             }
             self.outbox.flush(&mut core.io, self.id, false);
-            // No event reports a send that is done at once.
+            // No event reports a send that finishes at once.
             if self.outbox.pending_bytes() > 0 || self.crowded.is_empty() {
                 break;
             }
@@ -330,13 +331,13 @@ impl Multiplexed {
                 self.wait(LINGER_NS, core);
                 Fate::Keep
             }
-            // Bytes that wait for windows would wait for ever, because no window update can arrive.
+            // Bytes that wait for windows would wait forever, because no window update can arrive.
             State::Open if self.is_finished && !self.is_busy() => Fate::Close,
             State::Open | State::Lingering => Fate::Keep,
         }
     }
 
-    /// Puts the output of a stream into frames, and counts the bytes that remain.
+    /// Converts the output of a stream to frames, and counts the bytes that remain.
     fn speak<I: Io>(&mut self, slot: u32, core: &mut Core<I>) {
         self.frame(slot, core);
         if let Some(stream) = self.streams.get_mut(slot as usize) {
@@ -378,8 +379,8 @@ impl Multiplexed {
         }
     }
 
-    /// The last bytes are queued: nothing more is done for the client, which has its time to read
-    /// that.
+    /// Queues the last bytes: nothing more is done for the client, which has a limited time to read
+    /// them.
     fn end<I: Io>(&mut self, core: &mut Core<I>) {
         self.state = State::Closing;
         self.give_up_all(core);
@@ -395,7 +396,7 @@ impl Multiplexed {
     }
 }
 
-/// The slot of a stream, made when it is first used.
+/// Returns the slot of a stream; creates it when it is first used.
 fn slot_of<'s, I: Io>(
     streams: &'s mut Vec<Stream>,
     conn: ConnId,

@@ -1,4 +1,4 @@
-//! One stream: a request on its way in, and its response on its way out.
+//! One stream: an incoming request and its outgoing response.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{
@@ -16,27 +16,27 @@ use crate::proxy::exchange::Core;
 #[derive(Debug)]
 pub(super) struct Stream {
     client_ref: ClientRef,
-    /// None while no request is here.
+    /// None while there is no request.
     pub(super) id: Option<StreamId>,
     pub(super) client: Client,
     /// Reads the response to the client.
     decoder: Decoder,
-    /// The head while it is unknown whether a body follows; otherwise spare memory.
+    /// The head while it is unknown whether a body follows; otherwise a spare buffer.
     head: Vec<u8>,
     body: Option<Body>,
-    /// The fate of the connection that the client last returned.
+    /// The fate that the client last returned.
     pub(super) fate: Fate,
-    /// The response's last byte was given to the connection.
+    /// The response's last byte was passed to the connection.
     pub(super) has_response_ended: bool,
-    /// The client is held back.
+    /// The client is paused.
     pub(super) is_held: bool,
-    /// The request waits in `head`, and the client has been given none of it.
+    /// The request waits in `head`, and nothing of it has been passed to the client.
     pub(super) is_put_off: bool,
     /// The bytes held here at the connection's last count.
     pub(super) held: Held,
 }
 
-/// Buffers of a slot that are reused for the next request.
+/// Larger buffers of a slot are not kept for the next request.
 const KEEP_BYTES: usize = 64 * 1024;
 
 impl Stream {
@@ -71,7 +71,8 @@ impl Stream {
         let exchange = &mut self.client.exchange;
         let waited = exchange.crowd(waits, core.now_ns);
         if waits {
-            // Bytes that are due could complete the response before anything checks that it waits.
+            // Bytes that arrive later could complete the response before anything checks that it is
+            // paused.
             exchange.hold_off(core);
         }
         if waited && !waits && self.fate == Fate::Keep {
@@ -81,8 +82,8 @@ impl Stream {
         }
     }
 
-    /// Makes the next part of a request wait if the end of the request would make the gateway
-    /// itself respond, because the client leaves too much unread.
+    /// Makes the next part of a request wait if the end of the request would cause a response by
+    /// the gateway itself and the client leaves too much unread.
     pub(super) fn brake<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         if self.body.is_none() {
@@ -93,7 +94,7 @@ impl Stream {
         }
     }
 
-    /// A head was read. Where the request is put off, the client is given it by [`Self::take_up`].
+    /// Handles a head. If the request is deferred, the client gets it from [`Self::take_up`].
     pub(super) fn begin<I: Io>(
         &mut self,
         id: StreamId,
@@ -178,7 +179,7 @@ impl Stream {
         }
     }
 
-    /// Puts the response to the client into frames; reports whether there was anything.
+    /// Converts the response to the client to frames; reports whether there was any.
     pub(super) fn speak(
         &mut self,
         id: StreamId,
@@ -193,7 +194,7 @@ impl Stream {
         }
         let mut said = std::mem::take(self.client.exchange.outbox.queue());
         let mut input = said.as_slice();
-        // The gateway can read its own output, so the loop ends with the bytes.
+        // The gateway can read its own output, so the loop ends only when no bytes are left.
         while let Ok(Some(part)) = self.decoder.next(&mut input) {
             match part {
                 Part::Informational(status) => {
@@ -225,7 +226,8 @@ impl Stream {
         true
     }
 
-    /// The response is complete. A client that has read its request whole can have another one.
+    /// Handles the end of the response. If the client has read its request completely, it can be
+    /// reused.
     pub(super) fn end<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         let may_go_on = exchange.phase == Phase::Idle && self.fate == Fate::Keep;

@@ -1,4 +1,4 @@
-//! Heads of HTTP/2 as HTTP/1.1, and back.
+//! Converts HTTP/2 heads to HTTP/1.1, and back.
 
 use gatebench_net::http2::Head;
 
@@ -44,8 +44,8 @@ pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> 
     head.field("expect").map(|_| Body::Chunked)
 }
 
-/// Writes a target. An invalid target becomes a text that the HTTP/1.1 reader refuses, because it
-/// could otherwise end the line and the request.
+/// Writes a target. An invalid target is replaced by a text that the HTTP/1.1 reader refuses,
+/// because it could otherwise end the line and the request.
 fn write_target(out: &mut Vec<u8>, target: &[u8]) {
     let is_fine = |byte: &u8| byte.is_ascii_graphic();
     if !target.is_empty() && target.iter().all(is_fine) {
@@ -62,7 +62,7 @@ fn write_target(out: &mut Vec<u8>, target: &[u8]) {
     }
 }
 
-/// Crumbs of a cookie are one field in HTTP/1.1 (RFC 9113 8.2.3).
+/// Joins the parts of a cookie, which form one field in HTTP/1.1 (RFC 9113 8.2.3).
 fn write_cookies(out: &mut Vec<u8>, head: &Head<'_>) {
     let crumbs = head.fields().filter(|field| field.name == "cookie");
     out.extend_from_slice(b"Cookie: ");
@@ -82,7 +82,7 @@ fn write_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Reports whether a field of a response means something in HTTP/2 (RFC 9113 8.2.2).
+/// Reports whether a field of a response is allowed in HTTP/2 (RFC 9113 8.2.2).
 pub(super) fn is_passed_on(name: &str) -> bool {
     const OF_CONNECTIONS: [&str; 5] = [
         "connection",

@@ -4,7 +4,7 @@ use super::{data, field, good, head, mark, refused, refused_late, request, vecto
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS, PADDED, STREAM, block, frame};
 use crate::vector::{Expect, Seen, Vector};
 
-/// A body as the frames that carry it.
+/// A body and the frames that carry it.
 struct Layout {
     name: &'static str,
     body: &'static str,
@@ -37,7 +37,7 @@ fn layouts() -> [Layout; 6] {
     ]
 }
 
-/// Values of Content-Length: nothing means no such field.
+/// Values of Content-Length; `None` means that there is no such field.
 const LENGTHS: &[Option<&str>] = &[
     None,
     Some("0"),
@@ -80,7 +80,7 @@ pub fn lengths() -> Vec<Vector> {
             let expect = match (length, said) {
                 (None, _) => Expect::passed(layout.body),
                 (_, Some(said)) if said == layout.body.len() => Expect::passed(layout.body),
-                // The head says that the request is whole.
+                // The head announces that the request is complete.
                 (_, Some(0)) => Expect::Late(vec![Seen::vector(""), Seen::after()]),
                 (Some("5,5"), _) if layout.body.len() == 5 => Expect::either(layout.body),
                 _ => refused(),
@@ -107,7 +107,7 @@ pub fn lengths() -> Vec<Vector> {
     vectors
 }
 
-/// Fields behind the body (RFC 9113 8.1). They end a body of unknown length.
+/// Trailer fields (RFC 9113 8.1). They end a body of unknown length.
 pub fn trailers() -> Vec<Vector> {
     let begun = [head(&[good(), vec![mark()]].concat(), 0), data(b"hello", 0)].concat();
     let mut vectors = Vec::new();

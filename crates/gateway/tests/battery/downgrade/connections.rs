@@ -1,5 +1,5 @@
-//! Frames and header blocks as such: unusual encodings that must be read like the plain ones, and
-//! mistakes that end the connection (RFC 9113 4 to 6, RFC 7541).
+//! Frames and header blocks themselves: unusual encodings that must be read like the usual ones,
+//! and mistakes that end the connection (RFC 9113 4 to 6, RFC 7541).
 
 use super::{after, data, good, head, mark, refused, refused_late, request, vector};
 use crate::frames::{
@@ -193,7 +193,7 @@ fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Frames that come instead of the rest of a header block.
+/// Frames that arrive instead of the rest of a header block.
 fn interruptions() -> [(&'static str, Vec<u8>); 6] {
     let block = good_block();
     [
@@ -221,7 +221,7 @@ pub fn frames_out_of_order() -> Vec<Vector> {
         vector(name, &frames, Expect::refused())
     });
     let mut vectors: Vec<Vector> = wrong.chain(interrupted).collect();
-    // Streams are opened in their order, and once.
+    // Streams are opened in ascending order, and only once.
     let lower = [after(5), good_request()].concat();
     vectors.push(vector(
         "a stream below the last",
@@ -254,7 +254,7 @@ pub fn frames_out_of_order() -> Vec<Vector> {
     vectors
 }
 
-/// Bytes from bits written as digits; the last byte is padded with ones.
+/// Converts bits written as digits to bytes; the last byte is padded with ones.
 fn bits(digits: &str) -> Vec<u8> {
     let mut digits = digits.replace(' ', "");
     while !digits.len().is_multiple_of(8) {

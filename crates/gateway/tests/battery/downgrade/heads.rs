@@ -1,12 +1,12 @@
-//! Heads: names, values, pseudo-header fields, and fields that speak of connections.
+//! Heads: names, values, pseudo-header fields, and connection-specific fields.
 
 use super::{Field, but, field, good, mark, refused, request, vector, with, without};
 use crate::vector::{Expect, Seen, Vector};
 
-/// Bytes that no name of HTTP/2 may hold (RFC 9113 8.2.1).
+/// Bytes that an HTTP/2 name may not contain (RFC 9113 8.2.1).
 const NOT_IN_NAMES: &[u8] = b"AZ\0\x01\t\n\r \"(),/:;<=>?@[\\]{}\x7f\x80\xff";
 
-/// Bytes that a name may hold in addition to letters (RFC 9110 5.6.2).
+/// Bytes that a name may contain in addition to letters (RFC 9110 5.6.2).
 const IN_NAMES: &[u8] = b"!#$%&'*+-.^`|~9";
 
 fn passed() -> Expect {
@@ -101,7 +101,7 @@ pub fn values() -> Vec<Vector> {
     vectors
 }
 
-/// Pseudo-header fields twice, late, unknown, missing and empty (RFC 9113 8.3).
+/// Pseudo-header fields that are duplicate, late, unknown, missing or empty (RFC 9113 8.3).
 pub fn pseudo_fields() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (name, value) in good() {
@@ -119,7 +119,7 @@ pub fn pseudo_fields() -> Vec<Vector> {
             &again,
             refused(),
         ));
-        // The scheme is not read here, because a request of HTTP/1.1 has none.
+        // The scheme is not checked here, because an HTTP/1.1 request has none.
         let expect = if text == ":scheme" {
             either()
         } else {
@@ -350,7 +350,7 @@ pub fn authorities() -> Vec<Vector> {
     vectors
 }
 
-/// Fields that HTTP/2 does not have (RFC 9113 8.2.2), and twins of those that frame bodies.
+/// Fields that HTTP/2 forbids (RFC 9113 8.2.2), and lookalikes of those that frame bodies.
 pub fn connection_fields() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (name, value, expect) in [

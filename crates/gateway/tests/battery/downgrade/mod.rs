@@ -1,5 +1,5 @@
-//! Streams of HTTP/2 that become requests of HTTP/1.1 (RFC 9113 8): heads that would have another
-//! meaning there.
+//! HTTP/2 streams that are converted to HTTP/1.1 requests (RFC 9113 8): heads that would have
+//! another meaning there.
 
 mod bodies;
 mod connections;
@@ -28,7 +28,7 @@ pub fn battery() -> Battery {
     Battery::of_one_route("HTTP/2 to HTTP/1.1", tables.concat(), frames::hear)
 }
 
-/// A field by its bytes.
+/// A field's name and value as bytes.
 type Field = (Vec<u8>, Vec<u8>);
 
 fn field(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Field {
@@ -51,7 +51,7 @@ fn with(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Vec<Field> {
     [good(), vec![field(name, value), mark()]].concat()
 }
 
-/// A good request whose pseudo-header field of that name has another value.
+/// A good request with another value of that pseudo-header field.
 fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
     let value = value.into();
     let mut fields = good();
@@ -98,7 +98,7 @@ fn after(stream: u32) -> Vec<u8> {
     )
 }
 
-/// A connection that carries these frames and the request behind them.
+/// A connection that carries these frames and then a further request.
 fn vector(name: impl Into<String>, frames: &[u8], expect: Expect) -> Vector {
     let bytes = [PREFACE, frames, &after(AFTER_STREAM)].concat();
     Vector::new(name, bytes, expect)
@@ -109,7 +109,7 @@ fn refused() -> Expect {
     Expect::declined()
 }
 
-/// The client gets an error for bytes after a request that was whole and passed on.
+/// The client gets an error for bytes after a request that was complete and passed on.
 fn refused_late(body: &str) -> Expect {
     Expect::Refused(vec![Seen::vector(body), Seen::after()])
 }

@@ -1,4 +1,4 @@
-//! Floods of connections, of bytes that come slowly, and of requests.
+//! Floods of connections, of slowly arriving bytes, and of requests.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -35,7 +35,7 @@ pub(super) const FLOODS: &[Flood] = &[
     flood("a target without end", long_target, Ends::Cut),
 ];
 
-/// Each connection sends a byte from time to time, until all have ended.
+/// Sends a byte on each connection from time to time, until all have ended.
 fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     let begun = Instant::now();
     let mut open = Vec::new();
@@ -47,7 +47,7 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
             stream
                 .set_nonblocking(true)
                 .map_err(|error| error.to_string())?;
-            // A word of the gateway's, or its end.
+            // Bytes from the gateway, or the end of the connection.
             let has_ended = stream.peek(&mut [0]).is_ok();
             if !has_ended && stream.write_all(&[byte]).is_ok() {
                 open.push(stream);
@@ -59,7 +59,7 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     Ok(End::Cut)
 }
 
-/// A number of connections that each begin with these bytes.
+/// Opens a number of connections and sends these bytes on each.
 fn begun(address: SocketAddr, count: usize, bytes: &[u8]) -> Result<Vec<TcpStream>, String> {
     let connection = |_: usize| -> Result<TcpStream, String> {
         let mut stream = open(address)?;
@@ -128,7 +128,7 @@ fn fleeting(address: SocketAddr) -> Result<End, String> {
     Ok(End::Served)
 }
 
-/// A request whose response is 204 or an error; the connection ends.
+/// Sends a request whose response is 204 or an error, after which the connection ends.
 fn asked(address: SocketAddr, request: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let (said, has_ended) = poured(&mut stream, request);

@@ -11,11 +11,11 @@ use crate::frames::{
     request_fields, write_length,
 };
 
-/// Repetitions of an action that costs a frame or two.
+/// The number of repetitions of an action that costs a frame or two.
 const MANY: u32 = 10_000;
 
-/// Streams whose responses of 4 MiB have to wait: more than the gateway may hold, were they held
-/// whole.
+/// The number of streams whose responses of 4 MiB have to wait: more than the gateway may hold if
+/// it kept them completely.
 const WAITING: u32 = 50;
 
 const fn cut(name: &'static str, attack: fn(SocketAddr) -> Result<End, String>) -> Flood {
@@ -96,7 +96,8 @@ pub(super) const FLOODS: &[Flood] = &[
     ),
 ];
 
-/// Sends frames behind the preface. If the gateway does not close, it must respond to a PING.
+/// Sends frames after the preface. If the gateway does not close the connection, it must respond to
+/// a PING.
 fn sent(address: SocketAddr, frames: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let last = frame(PING, 0, 0, b"the last");
@@ -209,7 +210,7 @@ fn pong(address: SocketAddr) -> Result<End, String> {
 }
 
 fn settings(address: SocketAddr) -> Result<End, String> {
-    // As many settings as a frame holds.
+    // As many settings as fit into a frame.
     repeated(
         address,
         &frame(SETTINGS, 0, 0, &[0_u8, 3, 0, 0, 0, 1].repeat(100)),
@@ -242,7 +243,7 @@ fn go_away(address: SocketAddr) -> Result<End, String> {
     repeated(address, &frame(GOAWAY, 0, 0, &[0; 8]))
 }
 
-/// A stream with this number of these frames.
+/// Opens a stream and sends this number of these frames on it.
 fn on_one_stream(address: SocketAddr, frame: &[u8], count: usize) -> Result<End, String> {
     sent(
         address,
@@ -263,7 +264,7 @@ fn padding(address: SocketAddr) -> Result<End, String> {
     )
 }
 
-/// A header block of any length, in as few frames as it fits into.
+/// Splits a header block of any length into as few frames as possible.
 fn in_frames(block: &[u8]) -> Vec<u8> {
     let pieces: Vec<&[u8]> = block.chunks(16_384).collect();
     let last = pieces.len() - 1;
@@ -288,7 +289,7 @@ fn hpack_bomb(address: SocketAddr) -> Result<End, String> {
 
 fn many_fields(address: SocketAddr) -> Result<End, String> {
     let good = block(&request_fields("GET", "/"));
-    // Of the static table: accept-encoding.
+    // An entry of the static table: accept-encoding.
     sent(address, &in_frames(&[good, vec![0x90; 60_000]].concat()))
 }
 
@@ -334,7 +335,7 @@ fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, Strin
 
 fn responses_that_wait(address: SocketAddr) -> Result<End, String> {
     let mut stream = asking_with_window(address, 0)?;
-    // Longer than the gateway waits for anything.
+    // Longer than any of the gateway's timeouts.
     let long = Some(Duration::from_millis(1500));
     stream
         .set_read_timeout(long)

@@ -1,8 +1,8 @@
-//! Floods: input that costs a client little and could cost the gateway much. Each has to end in
+//! Floods: input that costs a client little and could cost the gateway much. Each must end within
 //! bounded time, processor time and memory, and another client must be served meanwhile.
 //!
-//! Budgets limit floods of HTTP/2, and the connection ends with GOAWAY. Slow clients have
-//! deadlines. Other floods are work that costs the client as much.
+//! Budgets limit HTTP/2 floods, and the connection ends with GOAWAY. Slow clients have deadlines.
+//! Other floods cost the client as much work as the gateway.
 
 mod http1;
 mod http2;
@@ -22,10 +22,10 @@ use crate::judge::{Tally, Verdict};
 use crate::origin::{Origin, echo};
 use crate::reader::Request;
 
-/// Processor time that one flood may cost the gateway, built without optimization.
+/// The processor time that one flood may cost the gateway, built without optimization.
 const CPU_MAX: Duration = Duration::from_secs(3);
 
-/// By how much its memory may grow at the peak.
+/// The largest permitted growth of its peak memory, in bytes.
 const MEMORY_MAX: u64 = 64 << 20;
 
 /// One flood and its expected result.
@@ -36,7 +36,7 @@ struct Flood {
     ends: Ends,
 }
 
-/// The end of a flood.
+/// The way in which a flood ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The gateway refused, or closed the connection.
@@ -45,7 +45,7 @@ enum End {
     Served,
 }
 
-/// The ends that a flood may have.
+/// The permitted ends of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Cut,
@@ -53,7 +53,7 @@ enum Ends {
     Either,
 }
 
-/// All floods, on one event loop after the other, so that a flood on one does not delay the
+/// Runs all floods, on one event loop after the other, so that a flood on one does not delay the
 /// neighbour on the other.
 pub fn run() -> Tally {
     let mut all = Tally::of("floods");
@@ -63,7 +63,7 @@ pub fn run() -> Tally {
     all
 }
 
-/// All floods, one after the other.
+/// Runs all floods in turn.
 fn lane(backend: Backend) -> Tally {
     let mock = json!({"status": 200, "content_type": "text/plain", "body": "mock"});
     let config = json!({
@@ -93,7 +93,7 @@ fn lane(backend: Backend) -> Tally {
     tally
 }
 
-/// Bytes of the response that is long.
+/// The size of the long response in bytes.
 const LARGE_BYTES: usize = 4 << 20;
 
 fn response(request: &Request) -> Vec<u8> {
@@ -120,7 +120,7 @@ fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
             neighbour.ask();
             neighbour
         });
-        // Also after a panic, because the scope would otherwise wait for ever.
+        // Also after a panic, because the scope would otherwise wait forever.
         let end = std::panic::catch_unwind(|| (flood.attack)(address));
         is_over.store(true, Ordering::Release);
         (end, asking.join().unwrap())
@@ -158,13 +158,13 @@ fn judge(flood: &Flood, end: End, cpu: Duration, grown_bytes: u64) -> Verdict {
     }
 }
 
-/// A connection for a flood.
+/// Opens a connection for a flood.
 fn open(address: SocketAddr) -> Result<TcpStream, String> {
     connect(address).ok_or_else(|| "no connection".into())
 }
 
-/// Sends bytes while reading responses, until the gateway closes or has been silent for long.
-/// Returns the received bytes, and whether the gateway closed.
+/// Sends bytes while reading responses, until the gateway closes the connection or has been silent
+/// for long. Returns the received bytes, and whether the gateway closed it.
 fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut reader = stream.try_clone().unwrap();
     std::thread::scope(|scope| {
@@ -173,13 +173,13 @@ fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
             let has_ended = client::rest(&mut reader, &mut said);
             (said, has_ended)
         });
-        // The gateway may close before it has received everything.
+        // The gateway may close the connection before it has received everything.
         let _ = stream.write_all(bytes);
         reading.join().unwrap()
     })
 }
 
-/// Reports whether each connection ends, in the time that a client has.
+/// Checks that each connection ends within the time that a client has.
 fn all_end(streams: Vec<TcpStream>) -> Result<End, String> {
     for (number, mut stream) in streams.into_iter().enumerate() {
         let mut said = Vec::new();

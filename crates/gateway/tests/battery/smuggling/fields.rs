@@ -3,7 +3,7 @@
 use super::{Fate, post, shown};
 use crate::vector::{HIDDEN, Vector};
 
-/// Bytes at the limits of the allowed ranges of names and values, and those that some parsers trim.
+/// Bytes at the limits of the allowed ranges of names and values, and bytes that some parsers trim.
 const ODD: [u8; 24] = [
     0x00, 0x01, 0x08, b'\t', b'\n', 0x0b, 0x0c, b'\r', 0x0e, 0x1b, 0x1f, b' ', b'"', b'\'', b',',
     b'-', b':', b';', b'_', 0x7f, 0x80, 0x85, 0xa0, 0xff,
@@ -12,7 +12,7 @@ const ODD: [u8; 24] = [
 /// The effect of a byte in a field line.
 type Rule = fn(u8) -> Fate;
 
-/// In a name: it makes another name, or none.
+/// In a name: the byte makes it another name, or no name.
 fn in_name(byte: u8) -> Fate {
     if byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte) {
         Fate::Passed
@@ -21,7 +21,7 @@ fn in_name(byte: u8) -> Fate {
     }
 }
 
-/// In a value (RFC 9110 5.5). Text beyond ASCII is obsolete there, and allowed.
+/// In a value (RFC 9110 5.5). Text beyond ASCII is obsolete there, but allowed.
 fn in_value(byte: u8) -> Fate {
     match byte {
         b'\t' | b' '..=b'~' => Fate::Passed,
@@ -58,7 +58,7 @@ const PLACES: [(&str, Rule); 10] = [
     ("NAME: VALUE@\nX: X", never),
 ];
 
-/// The same of fields that frame nothing.
+/// The same for fields that frame nothing.
 const INNER: [(&str, Rule); 2] = [("X@Y: a", within_name), ("X: a@b", in_value)];
 
 fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
@@ -123,7 +123,7 @@ const CODINGS: &[&str] = &[
     "\r\n chunked",
 ];
 
-/// Lines of which some reader takes the first and some the last.
+/// Lines of which some readers use the first and others the last.
 const CODING_LINES: &[&str] = &[
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
@@ -135,7 +135,7 @@ const CODING_LINES: &[&str] = &[
     "Transfer-Encoding: chunked\r\nX: y\r\ntransfer-encoding: CHUNKED",
 ];
 
-/// Each coding alone, and with a Content-Length before and behind it, in either version.
+/// Each coding alone, and with a Content-Length before and after it, in both versions.
 pub fn transfer_encodings() -> Vec<Vector> {
     // Both framings end at the same place, so only the verdict distinguishes them.
     let body = b"5\r\nhello\r\n0\r\n\r\n";
@@ -155,7 +155,7 @@ pub fn transfer_encodings() -> Vec<Vector> {
             let fate = if passes { Fate::Passed } else { Fate::Refused };
             let name = shown(lines.as_bytes());
             let vector = post(&name, lines.as_bytes(), body, fate.with(b"hello"));
-            // In HTTP/1.0 there is no such field (RFC 9112 6.1).
+            // HTTP/1.0 does not define this field (RFC 9112 6.1).
             let old = String::from_utf8(vector.bytes.clone()).unwrap();
             let old = old.replacen("HTTP/1.1", "HTTP/1.0", 1);
             let expect = Fate::Refused.with(b"");
@@ -252,7 +252,7 @@ pub fn content_lengths() -> Vec<Vector> {
     vectors
 }
 
-/// The length that all elements of both lists say, if they do (RFC 9110 8.6).
+/// The length on which all elements of both lists agree, if they do (RFC 9110 8.6).
 fn agreed(values: [&str; 2]) -> Option<usize> {
     let elements = values.iter().flat_map(|value| value.split(','));
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
@@ -265,7 +265,8 @@ fn agreed(values: [&str; 2]) -> Option<usize> {
         .then(|| lengths[0])
 }
 
-/// Lookalikes that CGI and its kin read as the field itself, and names that are no lookalikes.
+/// Lookalikes that CGI and similar interfaces treat as the field itself, and names that are not
+/// lookalikes.
 const TWINS: &[&str] = &[
     "Content_Length: 60",
     "content_length: 0",
@@ -277,7 +278,7 @@ const TWINS: &[&str] = &[
     "Connection_: close\r\nContent_Length: 1",
 ];
 
-/// Fields that do not frame the body and must not begin to.
+/// Fields that do not frame the body and must not be treated as if they did.
 const HARMLESS: &[&str] = &[
     "Connection: Content-Length",
     "Connection: content-length, close-not",

@@ -1,14 +1,14 @@
-//! Lines of a head: how they end, request lines, hosts and targets.
+//! Lines of a head: line endings, request lines, hosts and targets.
 
 use super::{Fate, shown};
 use crate::vector::{AFTER, Expect, Seen, Vector};
 
-/// Bytes that some readers take for the end of a line, or trim.
+/// Bytes that some readers treat as the end of a line, or trim.
 const ENDS: [&str; 11] = [
     "\n", "\r", "\r\r\n", "\n\r", "\n\n", "\r\n\n", "\u{85}", "\u{2028}", "\x0b", "\x0c", "\\r\\n",
 ];
 
-/// Bytes before a request line, and whether that is still one (RFC 9112 2.2).
+/// Bytes before a request line, and whether it is then still valid (RFC 9112 2.2).
 const PREFIXES: &[(&str, Fate)] = &[
     ("\r\n", Fate::Passed),
     ("\r\n\r\n", Fate::Either),
@@ -37,7 +37,7 @@ pub fn ends() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for at in [0, 1, 3, 4] {
         for end in ENDS {
-            // An empty line that ends well, and a body that begins with LF.
+            // A valid empty line, and a body that begins with LF.
             if at == 4 && end == "\r\n\n" {
                 continue;
             }
@@ -58,7 +58,7 @@ pub fn ends() -> Vec<Vector> {
     vectors
 }
 
-/// Bytes that some readers take for the space in a request line.
+/// Bytes that some readers treat as the space in a request line.
 const SPACES: [&str; 11] = [
     " ", "  ", "\t", "\x0b", "\x0c", "\u{a0}", "", "%20", "\r", "\r\n ", "\0",
 ];
@@ -248,7 +248,7 @@ pub fn hosts() -> Vec<Vector> {
     }
     for (lines, fate) in HOST_LINES {
         vectors.push(begun("GET /v HTTP/1.1", lines, fate.with(b"")));
-        // The host of a target in the absolute form does not do instead (RFC 9112 3.2.2).
+        // The host in an absolute-form target does not replace the field (RFC 9112 3.2.2).
         vectors.push(begun("GET http://g/v HTTP/1.1", lines, fate.with(b"")));
     }
     vectors
@@ -266,8 +266,8 @@ enum Way {
     Refused,
 }
 
-/// Targets (RFC 9112 3.2, RFC 3986). Those that servers resolve to other paths than they look like
-/// are refused, since routes are chosen by how they look.
+/// Targets (RFC 9112 3.2, RFC 3986). Targets that servers resolve to another path than the one
+/// written are refused, because the written path selects the route.
 const TARGETS: &[(&str, Way)] = &[
     ("/", Way::As("/")),
     ("/v", Way::As("/v")),

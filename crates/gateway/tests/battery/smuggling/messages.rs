@@ -1,5 +1,5 @@
-//! Whole messages: methods with bodies, several behind one another, other protocols, and requests
-//! that end too early.
+//! Whole messages: methods with bodies, pipelined requests, other protocols, and requests that end
+//! too early.
 
 use super::post;
 use crate::vector::{AFTER, Expect, HIDDEN, Seen, Vector};
@@ -91,7 +91,7 @@ pub fn pipelines() -> Vec<Vector> {
     vectors
 }
 
-/// Bytes that are not a request of HTTP/1.1.
+/// Bytes that are not an HTTP/1.1 request.
 pub fn strangers() -> Vec<Vector> {
     let texts: [(&str, &[u8]); 12] = [
         ("HTTP/0.9", b"GET /v\r\n\r\n"),
@@ -131,7 +131,7 @@ pub fn strangers() -> Vec<Vector> {
         .collect()
 }
 
-/// Requests whose end never comes. Nothing behind them may be taken for a request.
+/// Requests that never end. Nothing after them may be read as a request.
 pub fn unfinished() -> Vec<Vector> {
     let refused = |name: &str, bytes: String| Vector::new(name, bytes, Expect::refused());
     let lengths = [

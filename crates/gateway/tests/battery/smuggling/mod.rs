@@ -1,4 +1,4 @@
-//! Requests of HTTP/1.1 of which two readers could find different ends (RFC 9112 11.2).
+//! HTTP/1.1 requests whose end two readers could find at different places (RFC 9112 11.2).
 
 mod chunks;
 mod fields;
@@ -46,7 +46,7 @@ enum Fate {
 }
 
 impl Fate {
-    /// For a vector with that body.
+    /// The expectation for a vector with that body.
     fn with(self, body: &[u8]) -> Expect {
         match self {
             Self::Passed => Expect::passed(body),
@@ -56,7 +56,7 @@ impl Fate {
     }
 }
 
-/// Names of invisible bytes in a table.
+/// Shows invisible bytes in a table by name.
 fn shown(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }

@@ -96,7 +96,7 @@ pub fn in_queries() -> Vec<Vector> {
         let target = format!("/query{query}");
         let mut vector = get(format!("the query {query:?}"), &target, b"", fate);
         if fate == Either {
-            // The gateway may forward decoded text decoded.
+            // The gateway may forward encoded text in decoded form.
             let seen = Seen {
                 target: None,
                 body: Vec::new(),

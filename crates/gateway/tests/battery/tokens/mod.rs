@@ -57,7 +57,7 @@ pub fn battery() -> Battery {
     }
 }
 
-/// True if a request is let in.
+/// Whether a request is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     In,

@@ -224,7 +224,7 @@ pub fn headers() -> Vec<Vector> {
     vectors
 }
 
-/// Texts of tokens that are taken apart, changed and put together again.
+/// Texts of tokens that are split, changed and joined again.
 pub fn texts() -> Vec<Vector> {
     let token = good();
     let parts: Vec<&str> = token.split('.').collect();
@@ -298,7 +298,7 @@ pub fn texts() -> Vec<Vector> {
         .collect()
 }
 
-/// The same signature with a bit set that belongs to no byte (RFC 4648 3.5).
+/// The same signature with a set bit that belongs to no byte (RFC 4648 3.5).
 fn trailing_bits(signature: &str) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (all, last) = signature.split_at(signature.len() - 1);
@@ -306,7 +306,7 @@ fn trailing_bits(signature: &str) -> String {
     format!("{all}{}", char::from(ALPHABET[at.unwrap() | 1]))
 }
 
-/// Ways to carry a good token.
+/// Ways to send a valid token.
 pub fn lines() -> Vec<Vector> {
     let token = good();
     let bad = signed(OTHER_SECRET.as_bytes(), HEADER, CLAIMS);
@@ -366,7 +366,7 @@ pub fn lines() -> Vec<Vector> {
     vectors
 }
 
-/// Two keys that tokens name.
+/// Two keys that tokens refer to by name.
 pub fn named_keys() -> Vec<Vector> {
     let of = |secret: &str, kid: &str, fate: Fate| {
         let header = format!(r#"{{"alg":"HS256"{kid}}}"#);
@@ -396,7 +396,7 @@ pub fn named_keys() -> Vec<Vector> {
     ]
 }
 
-/// A public key, which everybody has: it must not do as a secret (RFC 8725 2.1).
+/// A public key, which everybody has: it must not be accepted as a secret (RFC 8725 2.1).
 pub fn public_keys(rsa: &Rsa) -> Vec<Vector> {
     let header = r#"{"alg":"RS256"}"#;
     let (good, text) = (rsa.signed(header, CLAIMS), unsigned(header, CLAIMS));
@@ -464,7 +464,7 @@ pub fn public_keys(rsa: &Rsa) -> Vec<Vector> {
     ]
 }
 
-/// The number one in as many bytes as a signature has: its own signature under any key.
+/// The number one in as many bytes as a signature: it is its own signature under any key.
 fn one() -> [u8; 256] {
     let mut one = [0; 256];
     one[255] = 1;

@@ -1,4 +1,4 @@
-//! A client of HTTP/2 whose frames a test chooses.
+//! An HTTP/2 client whose frames a test chooses.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatebench_net::http2::{Block, Client, Event, Limits, Settings, StreamId};
 
-/// A response, or that the stream was reset.
+/// A response, or the reset of its stream.
 #[derive(Clone, Debug, Default)]
 pub struct Response {
     pub status: u16,
@@ -17,7 +17,7 @@ pub struct Response {
     pub is_reset: bool,
 }
 
-/// A connection of HTTP/2 whose frames a test chooses.
+/// An HTTP/2 connection whose frames a test chooses.
 pub struct Connection {
     pub socket: TcpStream,
     pub client: Client,

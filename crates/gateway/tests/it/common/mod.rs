@@ -72,7 +72,7 @@ pub fn upstream(kind: Kind, backend: Backend) -> Server<()> {
     upstream_over(kind, backend, None)
 }
 
-/// An upstream that shows that certificate.
+/// An upstream with that certificate.
 pub fn upstream_with_tls(kind: Kind, backend: Backend, certificate: &str, key: &str) -> Server<()> {
     let read = |path: &str| Pem::read(std::path::Path::new(path)).unwrap();
     let identity = Identity {
@@ -95,7 +95,7 @@ fn upstream_over(kind: Kind, backend: Backend, tls: Option<ServerSettings>) -> S
     })
 }
 
-/// A gateway with these routes before one upstream, named `origin`.
+/// A gateway with these routes in front of one upstream, named `origin`.
 pub fn gateway(backend: Backend, targets: &[SocketAddr], routes: Value) -> Server<Totals> {
     gateway_with(backend, targets, routes, json!({}))
 }
@@ -129,7 +129,7 @@ pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     })
 }
 
-/// Serves while `act` runs, and until a graceful stop that it began has ended.
+/// Serves while `act` runs, and until the graceful stop that it began has ended.
 pub fn while_serving(
     backend: Backend,
     config: &GatewayConfig,
@@ -146,7 +146,7 @@ pub fn while_serving(
             })
         });
         let address = receiver.recv().unwrap();
-        // Also if an assertion fails, because the scope would otherwise wait for ever.
+        // Also if an assertion fails, because the scope would otherwise wait forever.
         let outcome =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&gateway, address)));
         stop.store(true, Ordering::Relaxed);
@@ -158,7 +158,7 @@ pub fn while_serving(
     })
 }
 
-/// One route for everything.
+/// One route for all paths.
 pub fn all() -> Value {
     json!([{"name": "all", "path": "/", "upstream": "origin"}])
 }
@@ -179,7 +179,7 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
     address
 }
 
-/// An origin that notes the start line of every request, and responds with 200.
+/// An origin that records the start line of every request, and responds with 200.
 pub fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
@@ -311,7 +311,7 @@ impl Client {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: example\r\n\r\n"))
     }
 
-    /// A head of either kind; empty when the peer has closed.
+    /// Reads a head of a request or a response; empty if the peer has closed the connection.
     pub fn head(&mut self) -> String {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

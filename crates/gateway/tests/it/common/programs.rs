@@ -1,4 +1,4 @@
-//! Programs that tests compare with.
+//! Programs with which tests compare results.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

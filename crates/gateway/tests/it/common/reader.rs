@@ -1,4 +1,4 @@
-//! A client of HTTP/2 by hand whose streams may send nothing until a test opens their windows.
+//! A handwritten HTTP/2 client whose streams may receive nothing until a test opens their windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -19,7 +19,7 @@ const END_HEADERS: u8 = 4;
 /// The longest payload of a frame.
 const FRAME_BYTES: usize = 16_384;
 
-/// The time that a test waits for expected bytes.
+/// The time for which a test waits for expected bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection, and the bytes received on its streams.
@@ -30,7 +30,7 @@ pub struct Reader {
     allowed: BTreeMap<u32, usize>,
     /// Bytes of each body that has begun.
     pub bodies: BTreeMap<u32, usize>,
-    /// Streams whose response is whole.
+    /// Streams whose response is complete.
     pub whole: BTreeSet<u32>,
     /// Streams that the gateway has reset.
     pub reset: BTreeSet<u32>,
@@ -58,7 +58,7 @@ impl Reader {
             go_away: None,
             is_closed: false,
         };
-        // Nothing on a stream, and 1 GiB on the connection.
+        // No bytes on a stream, and 1 GiB on the connection.
         reader.frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
         reader.widen(0, 1 << 30);
         reader
@@ -69,7 +69,7 @@ impl Reader {
         self.socket.write_all(&bytes).unwrap();
     }
 
-    /// Allows a stream, or with 0 the connection, to send that many more bytes.
+    /// Allows a stream, or with 0 the connection, to send this number of further bytes.
     pub fn widen(&mut self, stream: u32, bytes: u32) {
         *self.allowed.entry(stream).or_default() += bytes as usize;
         self.frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
@@ -80,7 +80,7 @@ impl Reader {
         self.get_all(stream, 1, path);
     }
 
-    /// Begins a request whose body, of one byte, follows; `has_length` adds a content-length.
+    /// Begins a request whose body of one byte follows; `has_length` adds a content-length.
     pub fn post(&mut self, stream: u32, path: &str, has_length: bool) {
         // POST instead of GET.
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
@@ -103,7 +103,7 @@ impl Reader {
         self.frame(HEADERS, END_HEADERS, stream, &block);
     }
 
-    /// Sends a part of a body, which is its end where `is_last`.
+    /// Sends a part of a body; it is the last one if `is_last`.
     pub fn send(&mut self, stream: u32, body: &[u8], is_last: bool) {
         let (last, parts) = match body.chunks(FRAME_BYTES).collect::<Vec<_>>() {
             mut parts if is_last => (parts.pop(), parts),
@@ -122,8 +122,9 @@ impl Reader {
         self.frame(DATA, END_STREAM, stream, b"x");
     }
 
-    /// Sends requests on this many new streams from the given one on. One write sends all of them:
-    /// a pause between them could let the first responses use up the room for the last requests.
+    /// Sends requests on this number of new streams, beginning with the given one. One write sends
+    /// all of them: a pause between them could let the first responses use up the room for the last
+    /// requests.
     pub fn get_all(&mut self, first: u32, count: u32, path: &str) {
         // GET and http of the static table; `:authority` and `:path` by name.
         let mut block = vec![0x82, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
@@ -134,7 +135,7 @@ impl Reader {
         self.socket.write_all(&frames).unwrap();
     }
 
-    /// Reads available bytes, and reports whether there were any.
+    /// Reads available bytes; reports whether there were any.
     pub fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         match self.socket.read(&mut bytes) {
@@ -199,7 +200,7 @@ impl Reader {
         }
     }
 
-    /// Reads until nothing has come for a second.
+    /// Reads until nothing has arrived for a second.
     pub fn until_silent(&mut self) {
         let mut silences = 0;
         while silences < 10 {
@@ -207,7 +208,8 @@ impl Reader {
         }
     }
 
-    /// Reads each response that has begun by this many bytes at a time, until that many are whole.
+    /// Reads this number of bytes at a time from each response that has begun, until `count`
+    /// responses are complete.
     pub fn read_slowly(&mut self, count: usize, bytes: u32) {
         let begun = Instant::now();
         while self.whole.len() < count {

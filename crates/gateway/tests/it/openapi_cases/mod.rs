@@ -95,7 +95,7 @@ fn instances() -> Vec<String> {
     values.iter().map(Value::to_string).chain(texts).collect()
 }
 
-/// A document with an operation for each schema, and cases for each with every instance.
+/// A document with an operation for each schema, and for each operation a case with every instance.
 pub fn bodies(version: &str, are_responses: bool) -> (Value, Vec<Value>) {
     let mut paths = Map::new();
     let mut cases = Vec::new();
@@ -137,7 +137,7 @@ pub fn bodies(version: &str, are_responses: bool) -> (Value, Vec<Value>) {
     (document, cases)
 }
 
-/// Formats in schemas and in parameters, with values that have them and values that do not.
+/// Formats in schemas and in parameters, with values that match them and values that do not.
 pub fn formats(version: &str) -> (Value, Vec<Value>) {
     let (int32, int64) = (
         json!({"type": "integer", "format": "int32"}),
@@ -240,7 +240,7 @@ pub fn formats(version: &str) -> (Value, Vec<Value>) {
     (document, cases)
 }
 
-/// Parameters of every place and style, with texts that fit and that do not.
+/// Parameters of every place and style, with texts that match and that do not.
 pub fn parameters(version: &str) -> (Value, Vec<Value>) {
     let schemas = [
         json!({"type": "integer", "minimum": 5, "maximum": 25}),

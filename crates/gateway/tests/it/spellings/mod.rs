@@ -123,7 +123,7 @@ pub const OPERATORS: [(&str, Operator); 21] = [
     }),
 ];
 
-/// Puts another text in the place of a slash of the path, of those from the `first` on.
+/// Replaces a slash of the path, from number `first` on, with another text.
 fn at_slash(random: &mut Random, path: &str, first: usize, text: &str) -> String {
     let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
     let from = path_start(path, &slashes) + first;
@@ -134,16 +134,16 @@ fn at_slash(random: &mut Random, path: &str, first: usize, text: &str) -> String
     [&path[..at], text, &path[at + 1..]].concat()
 }
 
-/// The number of the slash that the path begins with.
+/// The index of the slash with which the path begins.
 fn path_start(path: &str, slashes: &[usize]) -> usize {
     match path.starts_with('/') {
         true => 0,
-        // Behind those of `http://`.
+        // After those of `http://`.
         false => 2.min(slashes.len()),
     }
 }
 
-/// Puts a text behind a segment of the path.
+/// Inserts a text after a segment of the path.
 fn after_segment(random: &mut Random, path: &str, text: &str) -> String {
     let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
     let from = path_start(path, &slashes) + 1;
@@ -195,7 +195,7 @@ pub fn generated(count: usize) -> Vec<String> {
 }
 
 /// Reports whether any server could read a target as `/admin` or as a path below it. All readings
-/// are tried at once: each step that servers take is both taken and left out.
+/// are tried at once: each step that some servers take is both taken and omitted.
 pub fn may_be_protected(target: &str) -> bool {
     let path = without_origin(target);
     let path = &path[..path.find(['?', '#']).unwrap_or(path.len())];
@@ -255,7 +255,7 @@ fn is_protected(text: &[u8], turns: bool, strips: bool, merges: bool, trims: boo
     path.first() == Some(&"admin")
 }
 
-/// Percent-encodings decoded once, and the ASCII hidden in UTF-8 of two bytes.
+/// Percent-encodings decoded once, and the ASCII hidden in two-byte UTF-8.
 fn decoded(text: &[u8]) -> Vec<u8> {
     let digit = |at: usize| char::from(*text.get(at)?).to_digit(16);
     let mut out = Vec::new();

@@ -6,16 +6,16 @@ use super::{HpackError, huffman, integer};
 use crate::http2::fields::{FieldKind, Fields};
 use crate::http2::settings::TABLE_BYTES_INITIAL;
 
-/// Turns header blocks into fields. One per direction of a connection.
+/// Converts header blocks to fields; one for each direction of a connection.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     table: DynamicTable,
     /// The largest table that the peer may set.
     table_limit: u32,
-    /// The limit fell below the table's size: the next block must begin with an update.
+    /// The limit has fallen below the table's size, so the next block must begin with an update.
     update_due: bool,
-    /// The block that was decoded last, if decoding it again gives the same result because it
-    /// changed no table. Otherwise empty, which is not a valid block.
+    /// The last decoded block, if decoding it again gives the same result because it changed no
+    /// table. Otherwise empty, which is not a valid block.
     repeatable: Vec<u8>,
 }
 
@@ -36,10 +36,10 @@ impl Decoder {
         self.repeatable.clear();
     }
 
-    /// Decodes a whole block into `fields`, which must be the same each time and stays within its
-    /// own limits.
+    /// Decodes a complete block into `fields`, which must be the same object each time and enforces
+    /// its own limits.
     ///
-    /// Responses are often the same to the last bit. `fields` then holds their fields already.
+    /// Successive responses are often identical. `fields` then already contains their fields.
     pub(crate) fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
         if block == self.repeatable && !block.is_empty() {
             return Ok(());
@@ -81,8 +81,8 @@ impl Decoder {
         Ok(changes_table)
     }
 
-    /// The updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3); whether
-    /// there were any.
+    /// Reads the updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3);
+    /// returns whether there were any.
     #[inline]
     fn update_sizes(&mut self, rest: &mut &[u8]) -> Result<bool, HpackError> {
         let mut were_any = false;
@@ -104,7 +104,7 @@ impl Decoder {
         Ok(were_any)
     }
 
-    /// A field from a table (RFC 7541 6.1).
+    /// Reads a field from a table (RFC 7541 6.1).
     #[inline]
     fn indexed(&self, rest: &mut &[u8], fields: &mut Fields) -> Result<(), HpackError> {
         let index = integer::read(rest, 7)?;
@@ -113,8 +113,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// A field whose value, and perhaps name, are spelt out (RFC 7541 6.2). Returns where in
-    /// `fields` it begins and its name ends.
+    /// Reads a field whose value, and perhaps name, are literals (RFC 7541 6.2). Returns the
+    /// positions in `fields` at which it begins and at which its name ends.
     #[inline]
     fn literal(
         &self,
@@ -131,7 +131,7 @@ impl Decoder {
             let (name, _, kind) = self.entry(index)?;
             fields.open().extend_from_slice(name);
             match kind {
-                // The value may have been wrong, not the name.
+                // The value may have been invalid, not the name.
                 FieldKind::Malformed(_) => FieldKind::of_name(name),
                 kind => kind,
             }
@@ -164,7 +164,7 @@ impl Decoder {
     }
 }
 
-/// A string (RFC 7541 5.2), appended to `out`.
+/// Reads a string (RFC 7541 5.2) and appends it to `out`.
 #[inline]
 fn read_string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     let is_huffman = rest.first().is_some_and(|byte| byte & 0x80 != 0);

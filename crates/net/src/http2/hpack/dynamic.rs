@@ -7,7 +7,7 @@ use crate::http2::fields::FieldKind;
 /// The size of an entry in addition to its bytes (RFC 7541 4.1).
 pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 32;
 
-/// Fields that earlier blocks left, the newest first.
+/// Fields from earlier blocks, the newest first.
 #[derive(Debug)]
 pub(crate) struct DynamicTable {
     /// The bytes of the entries, oldest first, after those of evicted entries.
@@ -41,7 +41,7 @@ impl DynamicTable {
         }
     }
 
-    /// The bytes it may hold, in the measure of RFC 7541 4.1.
+    /// The size that it may have, computed as in RFC 7541 4.1.
     pub(crate) fn size_max(&self) -> usize {
         self.size_max
     }
@@ -98,8 +98,8 @@ impl DynamicTable {
         }
     }
 
-    /// Moves the entries over the bytes of evicted ones. This happens once per `size_max` bytes
-    /// inserted, so it costs less than one more copy of each byte.
+    /// Moves the entries over the bytes of evicted ones. This happens once per `size_max` inserted
+    /// bytes, so it costs less than one more copy of each byte.
     fn compact(&mut self) {
         let evicted = self
             .entries

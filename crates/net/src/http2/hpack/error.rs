@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// A header block cannot be decoded. The tables of both ends may differ from here on, so the
-/// connection is of no further use (RFC 9113 4.3).
+/// A header block cannot be decoded. From now on, the tables of both ends may differ, so the
+/// connection can no longer be used (RFC 9113 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HpackError {
     /// The block ends within a field (RFC 7541 5).
@@ -18,18 +18,17 @@ pub enum HpackError {
         /// The index that was sent.
         index: u32,
     },
-    /// A Huffman code that is EOS, is cut, or has padding other than up to seven ones (RFC 7541
-    /// 5.2).
+    /// A Huffman code that is EOS, is truncated, or has padding other than up to seven ones (RFC
+    /// 7541 5.2).
     #[error("a string in a header block is not a valid Huffman code")]
     Huffman,
-    /// The fields are too many bytes for decoding to continue only to keep the table in step (RFC
-    /// 7541 7.3).
+    /// The fields are too large to continue decoding just to keep the table in step (RFC 7541 7.3).
     #[error("the fields of a header block exceed {limit} bytes")]
     ListTooLarge {
-        /// The bytes up to which it is decoded.
+        /// The size up to which the fields are decoded.
         limit: usize,
     },
-    /// A dynamic table larger than was allowed (RFC 7541 6.3).
+    /// A dynamic table larger than allowed (RFC 7541 6.3).
     #[error("a header block sets the table to {bytes} bytes, but {limit} are allowed")]
     TableSize {
         /// The size that was sent.

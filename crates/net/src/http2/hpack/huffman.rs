@@ -1,7 +1,8 @@
 //! The Huffman code (RFC 7541 5.2 and Appendix B).
 //!
-//! The code is canonical: sorted by length and then by symbol, each code is the one before plus
-//! one. So the lengths alone define it, and every table here is computed from them at compile time.
+//! The code is canonical: in the order of length and then symbol, each code is the previous one
+//! plus one. So the lengths alone define it, and every table here is computed from them at compile
+//! time.
 
 use super::HpackError;
 
@@ -9,7 +10,7 @@ const SYMBOLS: usize = 257;
 const EOS: u16 = 256;
 const LENGTH_MAX: usize = 30;
 
-/// Bits of the code of each byte, and of EOS.
+/// The length in bits of the code of each byte, and of EOS.
 #[rustfmt::skip]
 const LENGTHS: [u8; SYMBOLS] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -31,12 +32,13 @@ const LENGTHS: [u8; SYMBOLS] = [
     30,
 ];
 
-/// The canonical code: symbols in order of their codes, and per length where its codes begin.
+/// The canonical code: symbols in the order of their codes, and for each length where its codes
+/// begin.
 struct Canonical {
     sorted: [u16; SYMBOLS],
     codes: [u32; SYMBOLS],
-    /// Per length: the first code, the place of its symbol in `sorted`, and the code after the
-    /// last.
+    /// For each length: the first code, the position of its symbol in `sorted`, and the code after
+    /// the last.
     first_code: [u32; LENGTH_MAX + 1],
     first_place: [u16; LENGTH_MAX + 1],
     end_code: [u32; LENGTH_MAX + 1],
@@ -78,16 +80,16 @@ const fn canonical() -> Canonical {
     table
 }
 
-/// Bits looked up at once: nearly always they hold the codes of two bytes that are usual in a
-/// field.
+/// The number of bits looked up at once: nearly always they contain the codes of two bytes that are
+/// common in fields.
 const LOOKUP_BITS: usize = 12;
 
-/// The one or two symbols that the next bits begin with; `None` if the first code is longer.
+/// The one or two symbols with which the next bits begin; `None` if the first code is longer.
 #[derive(Clone, Copy)]
 struct Lookup {
     symbols: [u8; 2],
     symbol_count: u8,
-    /// Bits of all their codes.
+    /// The total length of their codes in bits.
     length: u8,
 }
 
@@ -99,7 +101,7 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
         symbol_count: 0,
         length: 0,
     }; 1 << LOOKUP_BITS];
-    // First with one symbol each, then with the symbol that the bits behind it encode.
+    // First with one symbol each, then with the symbol that the following bits encode.
     let mut symbol = 0;
     while symbol < EOS as usize {
         let length = LENGTHS[symbol] as usize;
@@ -136,9 +138,9 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
 pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     let mut bits = Bits { next: 0, count: 0 };
     let mut at = out.len();
-    // The shortest code has five bits. All room is reserved first, which costs less than reserving
-    // it with each symbol. Two more bytes are needed, because each step writes two bytes even if
-    // only one counts.
+    // The shortest code has five bits. All memory is reserved first, which costs less than
+    // reserving it with each symbol. Two more bytes are needed, because each step writes two bytes
+    // even if only one counts.
     out.resize(at + input.len() * 8 / 5 + 2, 0);
     loop {
         bits.fill(&mut input);
@@ -169,14 +171,14 @@ pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackErr
 
 /// Bits that are still to be decoded.
 struct Bits {
-    /// From the highest on.
+    /// The bits, starting at the highest.
     next: u64,
-    /// The number of them that count. The bits behind are those that come next, or zeros.
+    /// The number of bits that count. The bits after them are those that follow, or zeros.
     count: u32,
 }
 
 impl Bits {
-    /// Adds bytes off the front of `input`: to 56 bits or more, while there are as many.
+    /// Moves bytes from the front of `input` until there are at least 56 bits, or no more bytes.
     #[inline]
     fn fill(&mut self, input: &mut &[u8]) {
         if let Some((word, _)) = input.split_first_chunk::<8>() {
@@ -206,7 +208,7 @@ impl Bits {
         LOOKUPS[(self.next >> (64 - LOOKUP_BITS)) as usize]
     }
 
-    /// Decodes one code, if all its bits are there.
+    /// Decodes one code, if all its bits are available.
     #[inline]
     fn decode_one(&mut self) -> Result<Option<u8>, HpackError> {
         let lookup = self.look_up();
@@ -240,7 +242,7 @@ fn decode_long(bits: u64) -> Result<(u8, u32), HpackError> {
     Err(HpackError::Huffman)
 }
 
-/// Bytes of the encoded `input`.
+/// The size of the encoded `input` in bytes.
 pub(crate) fn encoded_len(input: &[u8]) -> usize {
     let bits: usize = input
         .iter()

@@ -2,12 +2,12 @@
 
 use super::HpackError;
 
-/// Reads an integer whose first byte shares its high bits with something else; `prefix_bits` is 4
+/// Reads an integer whose first byte shares its high bits with another value; `prefix_bits` is 4
 /// to 7.
 #[inline(always)]
 pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackError> {
-    // Here and in the decoder `else` and not `ok_or`: that goes through memory in pieces, and the
-    // processor waits for it.
+    // Here and in the decoder, `else` is used instead of `ok_or`, because the latter goes through
+    // memory in pieces and the processor waits for it.
     let Some((&first, rest)) = input.split_first() else {
         return Err(HpackError::Truncated);
     };

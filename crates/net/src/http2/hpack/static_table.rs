@@ -66,7 +66,7 @@ pub(crate) const ENTRIES: [(&str, &str); 62] = [
     ("www-authenticate", ""),
 ];
 
-/// The part of a field that the table has: the whole, the name alone, or nothing.
+/// The part of a field that is in the table: the whole field, only the name, or nothing.
 pub(crate) enum Found {
     Field(usize),
     Name(usize),

@@ -1,4 +1,4 @@
-//! The examples of RFC 7541 Appendix C, the Huffman code, and wrong blocks.
+//! The examples of RFC 7541 Appendix C, the Huffman code, and invalid blocks.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -21,8 +21,8 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Fields, HpackError> {
     Ok(fields)
 }
 
-/// Decodes a block and compares the fields of a message with it, line by line, pseudo-header fields
-/// first; then compares the size of the table.
+/// Decodes a block and compares the fields with the expected lines, pseudo-header fields first;
+/// then compares the size of the table.
 fn example(decoder: &mut Decoder, hex: &str, expected: &[&str], table_bytes: usize) {
     let fields = decode(decoder, &unhex(hex)).unwrap();
     let head = Head::new(&fields, fields.check_response().unwrap_or(0));
@@ -109,7 +109,7 @@ fn representations_of_appendix_c_2() {
     example(decoder, "82", &[":method: GET"], 55);
 }
 
-/// The three requests of C.3 and C.4 say the same.
+/// The three requests of C.3 and C.4 have the same fields.
 fn requests(blocks: [&str; 3]) {
     let decoder = &mut Decoder::new();
     let first = [
@@ -145,7 +145,8 @@ fn requests_of_appendix_c_3_and_c_4() {
     ]);
 }
 
-/// The three responses of C.5 and C.6 have the same fields; their table of 256 bytes must evict.
+/// The three responses of C.5 and C.6 have the same fields; their table of 256 bytes must evict
+/// entries.
 fn responses(blocks: [&str; 3]) {
     let decoder = &mut Decoder::new();
     decoder.table().set_size_max(256);
@@ -245,7 +246,7 @@ fn a_field_larger_than_the_table_empties_it() {
     assert_eq!(decoder.table().size(), 0);
 }
 
-/// A block that says the same again is not decoded again; after a change of the table it is.
+/// A block that repeats the previous one is not decoded again, unless the table has changed.
 #[test]
 fn equal_blocks_may_mean_different_fields() {
     let mut decoder = Decoder::new();
@@ -296,8 +297,8 @@ fn fields_beyond_the_limit_are_dropped_but_enter_the_table() {
 fn an_endlessly_repeated_field_is_not_decoded_to_its_end() {
     let mut decoder = Decoder::new();
     let mut fields = Fields::new(40);
-    // A field that takes 34 bytes of the list: the second is beyond the limit, the twentieth beyond
-    // all patience.
+    // A field that takes 34 bytes of the list: the second exceeds the limit, the twentieth the
+    // bound of decoding.
     let named = |count: usize| [&unhex("4001 6101 62")[..], &vec![0xbe; count]].concat();
     decoder.decode(&named(17), &mut fields).unwrap();
     assert!(fields.is_too_large());
@@ -328,7 +329,7 @@ proptest! {
         prop_assert_eq!(decoded, bytes);
     }
 
-    /// There is one code for each string.
+    /// There is exactly one code for each string.
     #[test]
     fn decoded_huffman_text_encodes_to_itself(bytes in any::<Vec<u8>>()) {
         let (mut decoded, mut encoded) = (Vec::new(), Vec::new());

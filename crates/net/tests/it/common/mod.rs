@@ -1,10 +1,10 @@
-//! Helpers for the tests of several protocols.
+//! Helpers shared by the tests of several protocols.
 
 use std::io::{ErrorKind, Read};
 
 use gatebench_net::{Event, Io};
 
-/// Receives once. After a signal a read with a timeout is not restarted (signal(7)).
+/// Receives once. A read with a timeout is not restarted after a signal (signal(7)).
 pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
     loop {
         match stream.read(buffer) {

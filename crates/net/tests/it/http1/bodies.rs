@@ -52,7 +52,7 @@ fn malformed_chunks() {
         // 2.2: CRLF.
         ("1\na\r\n", ChunkSize),
         ("1\ra\r\n", ChunkSize),
-        // 7.1.1: the extension that one reader ends at LF and another at CRLF.
+        // 7.1.1: an extension that ends at LF for one reader and at CRLF for another.
         ("2;\nxx\r\n4c\r\n0\r\n\r\n", ChunkExtension),
         ("2;a\0\r\n", ChunkExtension),
         // The size is wrong.

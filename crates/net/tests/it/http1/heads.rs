@@ -81,7 +81,7 @@ fn start_lines() {
         ("\r\n\r\n\r\nGET / HTTP/1.1\r\n", None),
         ("\nGET / HTTP/1.1\r\n", Some(StartLine)),
         ("\rGET / HTTP/1.1\r\n", Some(StartLine)),
-        // RFC 9112 3: single spaces, nothing missing.
+        // RFC 9112 3: single spaces, and nothing missing.
         ("GET  / HTTP/1.1\r\n", Some(StartLine)),
         ("GET /  HTTP/1.1\r\n", Some(StartLine)),
         ("GET / HTTP/1.1 \r\n", Some(BareCarriageReturn)),
@@ -116,7 +116,7 @@ fn status_lines() {
     let cases: &[(&str, Option<ProtocolError>)] = &[
         ("HTTP/1.1 200 OK\r\n", None),
         ("HTTP/1.1 200 \r\n", None),
-        // RFC 9112 4: the reason may be empty; servers leave the space out too.
+        // RFC 9112 4: the reason may be empty; some servers omit the space too.
         ("HTTP/1.1 200\r\n", None),
         ("HTTP/1.1 200 caf\u{e9}\r\n", None),
         ("HTTP/1.1 099 x\r\n", Some(Status)),

@@ -1,4 +1,4 @@
-//! The connection's life: idle, reusable, closed early, used again.
+//! The life of a connection: idle, reusable, closed early, reused.
 
 use super::transcript::Transcript;
 use gatebench_net::http1::ProtocolError::*;

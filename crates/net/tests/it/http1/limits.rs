@@ -1,4 +1,4 @@
-//! Every bound, at it and one beyond it.
+//! Every limit: input that just meets it and input that exceeds it by one.
 
 use super::transcript::{Said, requests, responses};
 use gatebench_net::http1::Limits;

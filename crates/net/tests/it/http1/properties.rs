@@ -97,7 +97,7 @@ fn message() -> impl Strategy<Value = Message> {
         .prop_map(|(fields, body)| Message { fields, body })
 }
 
-/// Bytes made of the pieces that decide something, so that deep states are reached.
+/// Bytes composed of the pieces that matter to a decoder, so that deep states are reached.
 fn fragments() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&'static [u8]> = vec![
         b"GET / HTTP/1.1\r\n",
@@ -132,7 +132,7 @@ fn fragments() -> impl Strategy<Value = Vec<u8>> {
     vec(fragment, 0..14).prop_map(|pieces| pieces.concat())
 }
 
-/// The bytes in pieces, cut wherever the indices say.
+/// Splits the bytes at the given indices.
 fn split<'b>(bytes: &'b [u8], cuts: &[Index]) -> Vec<&'b [u8]> {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     ends.push(bytes.len());
@@ -228,7 +228,7 @@ proptest! {
         }
     }
 
-    /// The decoder itself asserts that it keeps no more of a cut head than the limit.
+    /// The decoder itself asserts that it keeps no more of a partial head than the limit.
     #[test]
     fn arbitrary_bytes_neither_panic_nor_pile_up(
         bytes in prop_oneof![vec(any::<u8>(), 0..400), fragments()],

@@ -1,4 +1,4 @@
-//! One response from a stream that blocks.
+//! Reads one response from a blocking stream.
 
 use std::io::{self, Read};
 
@@ -12,7 +12,7 @@ fn body(head: &str, body: &[u8]) -> io::Result<String> {
     response.read_to_string(&mut text).map(|_| text)
 }
 
-/// Gives one byte at each read, and is interrupted before each.
+/// Returns one byte per read, and is interrupted before each.
 struct Slow<'b> {
     bytes: &'b [u8],
     is_interrupted: bool,

@@ -1,4 +1,4 @@
-//! RFC 9112 6.3 for requests, with the shapes known from request smuggling.
+//! RFC 9112 6.3 for requests, with the patterns known from request smuggling.
 
 use super::transcript::requests;
 use gatebench_net::http1::Framing::{Chunked, Length, None as NoBody};
@@ -68,7 +68,7 @@ fn length_of_a_request_body() {
         // 6.3 item 4, RFC 9110 5.6.1: chunked is case-insensitive.
         ("Transfer-Encoding: chunked\r\n", Ok(Chunked)),
         ("transfer-encoding:\tCHUNKED \r\n", Ok(Chunked)),
-        // 6.1: a coding the server does not know is 501.
+        // 6.1: a coding unknown to the server gets 501.
         (
             "Transfer-Encoding: gzip, chunked\r\n",
             Err(EncodingUnsupported),
@@ -163,7 +163,7 @@ fn http_1_0_has_no_transfer_encoding() {
 
 #[test]
 fn a_body_on_any_method_is_framed_by_its_fields() {
-    // RFC 9110 9.3.1: content in GET has no meaning, but it is there.
+    // RFC 9110 9.3.1: content in GET has no meaning, but it must be read.
     let bytes = b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nGETGET / HTTP/1.1\r\nHost: b\r\n\r\n";
     let transcript = requests(Limits::default(), bytes);
     assert_eq!(transcript.bodies(), [b"GET".to_vec(), Vec::new()]);

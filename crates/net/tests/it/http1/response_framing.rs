@@ -100,7 +100,7 @@ fn the_response_to_head_has_no_body() {
 
 #[test]
 fn informational_responses_are_skipped() {
-    // RFC 9110 15.2; their length fields mean nothing.
+    // RFC 9110 15.2: the length fields of informational responses mean nothing.
     let bytes = response("1.1", 100, "")
         + &response(
             "1.1",
@@ -119,7 +119,7 @@ fn informational_responses_are_skipped() {
         [Said::Body(b"ok".to_vec()), Said::End]
     );
     assert_eq!(transcript.error, None);
-    // The final response is the one to HEAD.
+    // The final response is the response to HEAD.
     let length = "Content-Length: 2\r\n";
     let to_head = response_to_head(response("1.1", 100, "") + &response("1.1", 200, length));
     assert_eq!(to_head.heads().next().unwrap().framing, NoBody);
@@ -138,7 +138,8 @@ fn switching_protocols_is_an_error() {
 
 #[test]
 fn persistence() {
-    // RFC 9112 9.3: close wins; 1.1 persists; 1.0 with keep-alive persists; else not.
+    // RFC 9112 9.3: close takes precedence; 1.1 persists; 1.0 persists with keep-alive; otherwise
+    // not.
     let cases = [
         ("1.1", "", true),
         ("1.1", "Connection: close\r\n", false),

@@ -1,4 +1,4 @@
-//! The events of a decoder, as owned values that tests compare.
+//! The events of a decoder as owned values that tests can compare.
 
 use gatebench_net::http1::{Decoder, Event, Framing, Head, Limits, ProtocolError};
 
@@ -52,7 +52,7 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    /// Feeds `pieces` one after another until an error.
+    /// Feeds `pieces` one after another until an error occurs.
     pub(super) fn of<'p>(
         decoder: &mut Decoder,
         pieces: impl IntoIterator<Item = &'p [u8]>,
@@ -119,12 +119,14 @@ impl Transcript {
     }
 }
 
-/// The transcript of a server's decoder for `bytes`, the same in one piece and byte by byte.
+/// The transcript of a server's decoder for `bytes`; asserts that it is the same in one piece and
+/// byte by byte.
 pub(super) fn requests(limits: Limits, bytes: impl AsRef<[u8]>) -> Transcript {
     both_ways(|| Decoder::requests(limits), bytes.as_ref())
 }
 
-/// The transcript of a client's decoder for `bytes`, the same in one piece and byte by byte.
+/// The transcript of a client's decoder for `bytes`; asserts that it is the same in one piece and
+/// byte by byte.
 pub(super) fn responses(limits: Limits, bytes: impl AsRef<[u8]>) -> Transcript {
     both_ways(|| Decoder::responses(limits), bytes.as_ref())
 }

@@ -1,4 +1,4 @@
-//! Bytes written, exactly.
+//! The exact bytes of written messages.
 
 use gatebench_net::http1::{
     BodyLength, write_chunk, write_last_chunk, write_request_head, write_response_head,

@@ -6,14 +6,14 @@ use gatebench_net::http2::{
     Block, Client, ErrorCode, FrameType, HpackError, Limits, ProtocolError, Server, Settings,
 };
 
-/// A server that has the client's preface.
+/// A server that has received the client's preface.
 fn server() -> End<Server> {
     let mut server = End::server(Settings::default(), Limits::default());
     server.feed(&client_preface());
     server
 }
 
-/// A client that has the server's settings and has sent a request on stream 1.
+/// A client that has received the server's settings and has sent a request on stream 1.
 fn client() -> End<Client> {
     let mut client = End::client(Settings::default(), Limits::default());
     client.feed(&settings(&[]));
@@ -281,7 +281,7 @@ fn the_connection_window_is_enforced() {
         server.feed(&frame(DATA, 0, 1, &[0; 65_535]));
         assert_eq!(server.error, None);
     }
-    // The announced length of a frame counts before the frame has arrived.
+    // The announced length of a frame is checked before the frame has arrived.
     let announced = &frame(DATA, 0, 1, &[0; 65_536])[..9];
     server.feed(announced);
     assert_eq!(error_of(&server), ProtocolError::WindowExceeded);

@@ -1,10 +1,10 @@
-//! Client and server talk to each other.
+//! Conversations between a client and a server.
 
 use super::transcript::{End, Said, carry};
 use super::wire::{GOAWAY, last_frame, reset, window_update};
 use gatebench_net::http2::{Block, Client, ErrorCode, Limits, Server, Settings, StreamId};
 
-/// Both ends, which have exchanged their settings.
+/// Both ends after the exchange of their settings.
 fn pair(settings: Settings, limits: Limits) -> (End<Client>, End<Server>) {
     let mut client = End::client(settings, limits);
     let mut server = End::server(settings, limits);
@@ -259,7 +259,7 @@ fn a_client_can_give_up() {
         .connection
         .reset(stream, ErrorCode::CANCEL, &mut client.out);
     let at_server = server.streams[0];
-    // The response crosses the reset on its way.
+    // The response and the reset cross in transit.
     server.connection.respond(
         at_server,
         &Block::response(200),

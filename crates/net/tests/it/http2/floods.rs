@@ -1,4 +1,4 @@
-//! Bounds on frames that do no work.
+//! Limits on frames that do no work.
 
 use super::transcript::{End, Said};
 use super::wire::*;
@@ -24,7 +24,7 @@ fn server() -> End<Server> {
     server
 }
 
-/// `frames(n)` may come `limit` times, and no more.
+/// Asserts that `frames(n)` may occur `limit` times, and no more.
 #[track_caller]
 fn assert_bounded(flood: Flood, limit: u32, mut frames: impl FnMut(u32) -> Vec<u8>) {
     let mut server = server();
@@ -59,7 +59,7 @@ fn frames_without_work() {
     }
 }
 
-/// A stream that the server has reset may still be spoken to, for as long as that took to be known.
+/// A client may still send on a stream that the server has reset until it receives the reset.
 #[test]
 fn headers_of_a_stream_that_was_reset() {
     let trailers = frame(HEADERS, END_HEADERS | END_STREAM, 3, OK);

@@ -1,4 +1,4 @@
-//! Both ends of HTTP/2 against programs that others wrote: nginx, curl and h2load.
+//! Both ends of HTTP/2 against independent programs: nginx, curl and h2load.
 //! `scripts/install-test-deps` installs them.
 
 use std::fs;
@@ -17,7 +17,7 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::run;
 use tempfile::TempDir;
 
-/// Nothing here takes nearly as long.
+/// Nothing in these tests takes nearly as long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// nginx as one process on a Unix socket, which no other program can have taken.
@@ -31,7 +31,7 @@ impl Nginx {
         Self::start_for(1000)
     }
 
-    /// After `requests` requests on a connection it sends GOAWAY.
+    /// Starts nginx so that it sends GOAWAY after `requests` requests on a connection.
     fn start_for(requests: u32) -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().display();
@@ -95,7 +95,7 @@ fn path_with_daemons() -> String {
     format!("{path}:/usr/local/sbin:/usr/sbin:/sbin")
 }
 
-/// More than any window but our own, and than any frame.
+/// Larger than any window but our own, and than any frame.
 fn large() -> Vec<u8> {
     (0..1_000_000_u32).map(|at| (at / 3) as u8).collect()
 }
@@ -114,7 +114,7 @@ struct Connection {
     stream: UnixStream,
     client: Client,
     out: Vec<u8>,
-    /// By the index of the request, which is that of its stream's number.
+    /// By the index of the request, which corresponds to its stream number.
     responses: Vec<Response>,
     gone: Option<ErrorCode>,
 }
@@ -139,7 +139,7 @@ impl Connection {
         self.responses.push(Response::default());
     }
 
-    /// Sends pending bytes and receives once; returns `false` at the socket's end.
+    /// Sends pending bytes and receives once; returns `false` at the end of the socket.
     fn turn(&mut self) -> bool {
         self.stream.write_all(&self.out).unwrap();
         self.out.clear();
@@ -234,7 +234,7 @@ fn long_bodies_pass_both_ways() {
     for _ in 0..3 {
         connection.request(&get("/large"), b"");
     }
-    // nginx takes the body and drops it.
+    // nginx accepts the body and discards it.
     let post = Block::request("POST", "http", "localhost", "/small");
     connection.request(&post, &large());
     connection.request(&Block::request("HEAD", "http", "localhost", "/large"), b"");
@@ -265,7 +265,7 @@ fn nginx_announces_its_end() {
     assert!(!responses[5].complete && !responses[6].complete);
 }
 
-/// The example's server, for as long as `body` runs.
+/// Runs the example's server while `body` runs.
 fn with_server(body: impl FnOnce(SocketAddr)) {
     let stop = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
@@ -276,7 +276,7 @@ fn with_server(body: impl FnOnce(SocketAddr)) {
             on_listening: |address| sender.send(address).unwrap(),
         };
         scope.spawn(|| run(None, serve).unwrap().unwrap());
-        /// Also where `body` panics, for the scope waits for the server.
+        /// Stops it even if `body` panics, because the scope waits for the server.
         struct Stop<'s>(&'s AtomicBool);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {

@@ -58,7 +58,7 @@ fn body(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| at as u8).collect()
 }
 
-/// Sends requests as far as streams allow and responds to them, until all exchanges are complete.
+/// Sends as many requests as streams allow and responds to them, until all exchanges are complete.
 fn converse(
     client: &mut End<Client>,
     server: &mut End<Server>,
@@ -102,7 +102,7 @@ fn converse(
     assert_eq!(server.connection.oldest_unsent(), None);
 }
 
-/// Every message of an end arrived with its field and its body.
+/// Asserts that every message at an end arrived with its field and its body.
 fn assert_complete(said: &[Said], exchanges: &[Exchange], bytes: impl Fn(&Exchange) -> usize) {
     for (at, exchange) in exchanges.iter().enumerate() {
         let number = 2 * at as u32 + 1;
@@ -124,7 +124,7 @@ fn assert_complete(said: &[Said], exchanges: &[Exchange], bytes: impl Fn(&Exchan
     }
 }
 
-/// Everything that one end reports and writes for `bytes`, which are cut by `cut`.
+/// Everything that one end reports and writes for `bytes`, which are split by `cut`.
 fn outcome<C: Connection>(
     mut end: End<C>,
     bytes: &[u8],
@@ -135,7 +135,7 @@ fn outcome<C: Connection>(
     Vec<u8>,
 ) {
     deliver(bytes, &mut end, cut);
-    // Pieces of bodies that other streams' events came between are one body all the same.
+    // Pieces of a body that are separated by events of other streams are still one body.
     (end.said, end.error, end.out)
 }
 
@@ -264,7 +264,7 @@ proptest! {
         client.feed(&bytes);
     }
 
-    /// Frames with right headers and arbitrary contents come further than arbitrary bytes.
+    /// Frames with valid headers and arbitrary contents get further than arbitrary bytes.
     #[test]
     fn arbitrary_frames_never_panic(
         frames in vec((0_u8..11, any::<u8>(), 0_u32..8, vec(any::<u8>(), 0..20)), 1..40),

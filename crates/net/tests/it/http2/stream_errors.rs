@@ -1,4 +1,4 @@
-//! Errors that end one stream and leave the connection alone, and frames that are ignored.
+//! Errors that end one stream and do not affect the connection, and frames that are ignored.
 
 use super::transcript::{End, Said};
 use super::wire::*;
@@ -6,7 +6,7 @@ use gatebench_net::http2::{
     Block, Client, ErrorCode, Limits, Malformed, Server, Settings, StreamError,
 };
 
-/// A server that has the client's preface, with little room for fields and bodies.
+/// A server that has received the client's preface, with low limits for fields and bodies.
 fn server() -> End<Server> {
     let limits = Limits {
         list_bytes: 400,
@@ -42,7 +42,7 @@ fn client(method: &str) -> End<Client> {
     client
 }
 
-/// The end still lives, and wrote RST_STREAM of stream 1 last.
+/// Asserts that the end is still alive, and that the last frame it wrote is RST_STREAM of stream 1.
 #[track_caller]
 fn assert_reset<C>(end: &End<C>, code: ErrorCode) {
     assert_eq!(end.error, None);
@@ -288,7 +288,7 @@ fn the_window_of_a_stream_is_kept_and_topped_up() {
     };
     let mut server = End::server(settings, Limits::default());
     server.feed(&[client_preface(), post(1)].concat());
-    // Until it acknowledges ours, the client counts with the window that all begin with.
+    // Until it acknowledges our settings, the client uses the initial window.
     server.feed(&frame(DATA, 0, 1, &[0; 11]));
     assert_eq!(server.said.last(), Some(&Said::Body(1, vec![0; 11])));
     server.feed(&frame(SETTINGS, ACK, 0, b""));
@@ -306,7 +306,7 @@ fn padding_takes_from_the_window_and_is_no_body() {
         server.said.last(),
         Some(&Said::Body(1, b"data".repeat(192)))
     );
-    // 193 frames of 260 bytes are the first that use half of the window.
+    // Only 193 frames of 260 bytes use half of the window.
     assert!(server.out.is_empty());
     server.feed(&frame(DATA, PADDED, 1, &padded));
     assert_eq!(last_frame(&server.out).0, WINDOW_UPDATE);
@@ -326,7 +326,7 @@ fn a_change_of_the_initial_window_changes_open_streams() {
         &mut server.out,
     );
     assert_eq!(last_frame(&server.out), (DATA, 1, b"12345".to_vec()));
-    // The window is below zero and must first become positive again.
+    // The window is below zero and must become positive first.
     server.feed(&settings(&[(4, 2)]));
     server.feed(&window_update(1, 3));
     assert_eq!(server.connection.unsent_bytes(stream), 3);

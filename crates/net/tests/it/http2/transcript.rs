@@ -1,4 +1,4 @@
-//! The events of an end, as owned values that tests compare.
+//! The events of an end as owned values that tests can compare.
 
 use gatebench_net::http2::{
     Client, ErrorCode, Event, Head, Limits, ProtocolError, Server, Settings, StreamError, StreamId,
@@ -79,7 +79,7 @@ impl Said {
     }
 }
 
-/// One end, all its events, and the bytes that it wrote and that are not taken yet.
+/// One end with all its events, and the bytes that it wrote and that are not taken yet.
 #[derive(Debug)]
 pub(super) struct End<C> {
     pub(super) connection: C,
@@ -144,7 +144,7 @@ impl<C: Connection> End<C> {
         }
     }
 
-    /// Feeds bytes until they are used up or there is an error, which then stays.
+    /// Feeds bytes until they are consumed or an error occurs, which then persists.
     pub(super) fn feed(&mut self, mut input: &[u8]) {
         if self.error.is_some() {
             return;
@@ -186,7 +186,7 @@ impl<C: Connection> End<C> {
     }
 }
 
-/// Carries bytes between the ends, in pieces that `cut` chooses, until neither writes.
+/// Moves bytes between the ends, in pieces chosen by `cut`, until neither writes.
 pub(super) fn carry(
     client: &mut End<Client>,
     server: &mut End<Server>,

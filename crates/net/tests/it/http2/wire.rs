@@ -1,4 +1,4 @@
-//! Frames as a peer may write them, right or wrong.
+//! Frames that a peer may write, valid or invalid.
 
 use gatebench_net::http2::ErrorCode;
 
@@ -68,12 +68,12 @@ pub(super) fn literal(name: &str, value: &str) -> Vec<u8> {
     bytes
 }
 
-/// The first bytes of a client.
+/// The first bytes sent by a client.
 pub(super) fn client_preface() -> Vec<u8> {
     [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings(&[])].concat()
 }
 
-/// The last frame of `bytes`, all of which are whole frames: type, stream and payload.
+/// The last frame of `bytes`, which consist of complete frames: type, stream and payload.
 pub(super) fn last_frame(mut bytes: &[u8]) -> (u8, u32, Vec<u8>) {
     let mut last = None;
     while !bytes.is_empty() {

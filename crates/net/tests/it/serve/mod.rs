@@ -12,14 +12,14 @@ use gatebench_net::{ConnMap, Event, Io, IoTask, Outbox};
 /// The response to a request without a body.
 pub const GREETING: &[u8] = b"hello over HTTP/2\n";
 
-/// Of longer bodies only the beginning is sent back.
+/// Only the beginning of longer bodies is sent back.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The server, which runs until it is stopped.
 pub struct Serve<'s, F> {
-    /// The address to listen on; port 0 takes a free one.
+    /// The address to listen on; port 0 chooses a free one.
     pub address: SocketAddr,
-    /// Set from outside to end it.
+    /// Set from outside to stop it.
     pub stop: &'s AtomicBool,
     /// Receives the listening addresses.
     pub on_listening: F,

@@ -26,14 +26,14 @@ impl Authority {
         self.sign(Self::params(names))
     }
 
-    /// A certificate that is an authority's, and not a server's.
+    /// A certificate of an authority, which a server must not use.
     pub(super) fn shown(&self, names: &[&str]) -> Identity {
         let mut params = Self::params(names);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         self.sign(params)
     }
 
-    /// A certificate that was good for the year 2001 only.
+    /// A certificate that was valid only in the year 2001.
     pub(super) fn issue_expired(&self, names: &[&str]) -> Identity {
         let mut params = Self::params(names);
         params.not_before = date_time_ymd(2001, 1, 1);

@@ -1,4 +1,4 @@
-//! Agreements and refusals of two sides.
+//! Handshakes that succeed or fail, depending on the settings of both sides.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Errors of settings name the culprit.
+//! Errors of settings name their cause.
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;

@@ -1,4 +1,4 @@
-//! TLS over real sockets: our server against our client, and our client against OpenSSL's server.
+//! TLS over real sockets: our server with our client, and our client with OpenSSL's server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use gatebench_net::{Backend, ConnId, Event, Io, IoTask, Outbox, SMALL_BYTES, Tls
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
-/// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+/// epoll, and io_uring if this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
 fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];
@@ -271,7 +271,7 @@ impl OpenSsl {
             .spawn()
             .expect("openssl starts; scripts/install-test-deps installs it");
         let output = BufReader::new(child.stdout.take().unwrap());
-        // `ACCEPT 127.0.0.1:40123`, once it listens and has read its files.
+        // The line `ACCEPT 127.0.0.1:40123`, printed once it listens and has read its files.
         let port = output.lines().map(Result::unwrap).find_map(|line| {
             let address: SocketAddr = line.strip_prefix("ACCEPT ")?.parse().ok()?;
             Some(address.port())
@@ -288,7 +288,8 @@ impl Drop for OpenSsl {
     }
 }
 
-/// One request to OpenSSL's server over our loop; the response, and whether a session was resumed.
+/// Sends one request to OpenSSL's server over our loop; returns the response, and whether a session
+/// was resumed.
 struct Ask<'a> {
     port: u16,
     context: &'a ClientContext,

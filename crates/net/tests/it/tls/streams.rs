@@ -1,4 +1,4 @@
-//! Ends, cuts and garbage.
+//! Ends of streams, truncated streams and garbage.
 
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn a_clean_close_differs_from_a_cut() {
         assert_eq!(pair.client.end_of_stream(), Ok(()));
         assert_eq!(pair.server.end_of_stream(), Err(SessionError::Truncated));
 
-        // The other direction is still open under TLS 1.3; both end cleanly.
+        // The other direction is still open under TLS 1.3; both directions end cleanly.
         pair.client.close(&mut pair.to_server);
         assert_eq!(pair.talk(), (Ok(()), Ok(())));
         assert_eq!(pair.server.end_of_stream(), Ok(()));
@@ -115,7 +115,7 @@ proptest! {
         let (client, server) = contexts(|client, _| (client.min, client.max) = (version, version));
         let mut pair = Pair::new(&client, &server);
         let mut said = Vec::new();
-        // The handshake in pieces too, with data right behind it.
+        // The handshake in pieces too, with data directly after it.
         for (at, length) in lengths.iter().enumerate() {
             let plain: Vec<u8> = (0..*length).map(|n| (n + at) as u8).collect();
             said.extend_from_slice(&plain);

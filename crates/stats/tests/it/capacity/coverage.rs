@@ -4,7 +4,8 @@ use super::*;
 use gatebench_stats::capacity::SUSTAINED_PROBABILITY;
 use gatebench_stats::simulate::Noise;
 
-/// A gateway whose steps hold by a logistic law, and a machine that disturbs some of them.
+/// A gateway whose steps hold according to a logistic law, and a machine that disturbs some of
+/// them.
 #[derive(Clone, Copy)]
 struct Truth {
     /// Width of the law, as a share of the rate.
@@ -15,16 +16,17 @@ struct Truth {
     disturbed: f64,
 }
 
-/// Reports whether the intervals contain the truth, for the sustained rate and for the half, and
-/// the number of steps.
+/// Whether the intervals contain the truth, for the sustained rate and for the half rate, and the
+/// number of steps.
 struct Covered {
-    /// None if the search came to no sustained rate.
+    /// None if the search found no sustained rate.
     sustained: Option<bool>,
     half: bool,
     steps: usize,
 }
 
-/// The disturbed attempts of a step before one counts: two at most, independent of their outcome.
+/// The number of disturbed attempts of a step before one counts: at most two, independent of their
+/// outcome.
 pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
     (0..2).take_while(|_| noise.uniform() < share).count()
 }
@@ -58,7 +60,7 @@ impl Truth {
         let mut steps = 0;
         let repeats = search(plan, |rate, repeat| {
             let probability = 1.0 / (1.0 + ((rate.ln() - middles[repeat]) / self.steps).exp());
-            // A disturbed step is repeated, twice at most.
+            // A disturbed step is repeated at most twice.
             steps += 1 + disturbed(self.disturbed, &mut noise);
             noise.uniform() < probability
         });
@@ -94,8 +96,8 @@ impl Truth {
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
-/// Shares of runs: with a sustained rate, of those the intervals that hold it, and the intervals
-/// that hold the half.
+/// Shares of runs: those with a sustained rate, the share of their intervals that contain it, and
+/// the intervals that contain the half rate.
 struct Coverage {
     answered: f64,
     sustained: f64,

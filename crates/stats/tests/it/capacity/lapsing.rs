@@ -1,11 +1,11 @@
-//! Gateways whose steps miss at every rate, now and then.
+//! Gateways whose steps occasionally miss at every rate.
 
 use super::*;
 use gatebench_stats::simulate::Noise;
 
 const MIDDLE: f64 = 20_000.0;
 
-/// Where the first repeat of a run also measures, as shares of saturation.
+/// The rates at which the first repeat of a run also measures, as shares of saturation.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
 /// A gateway.
@@ -22,9 +22,9 @@ struct Law {
 enum Said {
     /// There is no sustained rate.
     Refused,
-    /// There is a sustained rate, unless more steps miss at any rate than are known to.
+    /// There is a sustained rate, unless more steps miss at any rate than is known.
     Doubted,
-    /// There is one.
+    /// There is a sustained rate.
     Sustained,
 }
 

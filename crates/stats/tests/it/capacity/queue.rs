@@ -1,4 +1,5 @@
-//! The search as `gatebench capacity` does it, on a queue that is simulated request by request.
+//! The search as performed by `gatebench capacity`, on a queue that is simulated request by
+//! request.
 
 use super::coverage::disturbed;
 use super::*;
@@ -9,24 +10,24 @@ use gatebench_stats::simulate::Noise;
 /// is as hard as a faster server with shorter phases.
 const SERVICE_PER_SECOND: f64 = 2_000.0;
 
-/// The time that 99 of 100 requests must keep: twelve service times, as 600 µs at 20,000
+/// The time that 99 of 100 requests must meet: twelve service times, like 600 µs at 20,000
 /// requests/s.
 const SLO_S: f64 = 12.0 / SERVICE_PER_SECOND;
 
-/// A step as the command makes it by default, and its warm-up.
+/// The default length of a step of the command, and its warm-up.
 const STEP_S: f64 = 4.0;
 const WARM_UP_S: f64 = 1.0;
 
 /// Share of the steps that are disturbed, independent of their outcome.
 const DISTURBED: f64 = 0.3;
 
-/// Requests that come as a Poisson process and take exponential times, one after the other: their
-/// 99th percentile of the response times after the warm-up, in seconds.
+/// Requests that arrive as a Poisson process and take exponential times, one after the other: the
+/// 99th percentile of their response times after the warm-up, in seconds.
 fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) -> f64 {
     let arrivals = ((WARM_UP_S + measure_s) * rate) as usize;
     let discarded = (WARM_UP_S * rate) as usize;
     let mut times = Vec::with_capacity(arrivals);
-    // D. V. Lindley 1952: each arrival waits for the work that is left at that time.
+    // D. V. Lindley 1952: each arrival waits for the work that remains at that time.
     let mut waits = 0.0_f64;
     for arrival in 0..arrivals {
         let response = waits + noise.exponential() / service_per_second;
@@ -39,7 +40,7 @@ fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) 
     *times.select_nth_unstable_by(index, f64::total_cmp).1
 }
 
-/// The rate at which the 99th percentile is the objective in the long run: response times of an
+/// The rate at which the 99th percentile equals the objective in the long run: response times of an
 /// M/M/1 queue are exponential with rate μ − λ.
 fn long_run_knee() -> f64 {
     SERVICE_PER_SECOND - 100_f64.ln() / SLO_S
@@ -54,7 +55,7 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
 }
 
 /// The rates at which a step holds with 95 % and with 50 %, over processes: from a number of steps
-/// at each of a row of rates, each by another process.
+/// at each of a series of rates, each step by another process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();
@@ -82,8 +83,8 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
     rates
 }
 
-/// Prints and returns in how many of `runs` the intervals contain the sustained rate, where there
-/// is one or none is said to be, and the half.
+/// Prints and returns in how many of `runs` the intervals contain the sustained rate (or there is
+/// correctly none), and the half rate.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);

@@ -4,7 +4,7 @@ use gatebench_stats::change_points::watch;
 
 const NIGHTS: usize = 60;
 
-/// Series that may be in one history.
+/// The number of series in one history.
 const SERIES: f64 = 20.0;
 
 /// Noise of deviation 1 for this number of nights.
@@ -30,7 +30,7 @@ const MODELS: [(&str, Nights); 4] = [
     }),
 ];
 
-/// The number of unchanged series, of `runs`, that have an alarm on any night.
+/// The number of unchanged series, among `runs`, that have an alarm on any night.
 fn false_alarms(model: Nights, runs: usize) -> usize {
     let mut noise = Noise::seeded(31);
     let alarms = |_: &usize| {
@@ -40,8 +40,8 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
     (0..runs).filter(alarms).count()
 }
 
-/// Nights until a step of this many deviations after 20 nights is reported, the shortest first, if
-/// this many series share the false alarms; the missed ones last.
+/// The number of nights until a step of this many deviations after 20 nights is reported, in
+/// ascending order, if this number of series share the false alarms; missed steps come last.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)
@@ -61,7 +61,7 @@ fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usiz
 fn unchanged_series_alarm_in_five_per_cent_over_all_nights() {
     for (name, model) in MODELS {
         let wrong = false_alarms(model, 40);
-        // With a true share of 5 %, more than 5 of 40 come up once in seventy times.
+        // With a true share of 5 %, more than 5 of 40 occur once in seventy times.
         assert!(wrong <= 5, "{name}: {wrong} of 40");
     }
 }

@@ -1,14 +1,14 @@
-//! Leaks that do not last for the whole time.
+//! Leaks that do not last the whole time.
 use super::*;
 
 const HOURS: f64 = 24.0;
 const BOUND_PER_HOUR: f64 = 4.0;
 
-/// MiB grown until an hour.
+/// The number of MiB grown until a given hour.
 type Grown<'a> = &'a dyn Fn(f64) -> f64;
 
-/// Verdicts of this number of days of growing memory: leak, no leak, growing lately, and
-/// undetermined for another reason.
+/// The verdicts on several days of growing memory: leak, no leak, growing lately, and undetermined
+/// for another reason.
 fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     let (mut noise, mut found) = (Noise::seeded(22), [0; 4]);
     for seed in 0..runs {
@@ -91,7 +91,7 @@ fn memory_without_a_leak_hardly_ever_grows_lately() {
 
 #[test]
 fn a_narrow_range_does_not_excuse_growth_at_the_end() {
-    // Seventeen minutes in which 1.7 MiB would be allowed.
+    // Seventeen minutes, in which growth of 1.7 MiB would be allowed.
     let grown = |from_second: f64, per_hour: f64| {
         let mut found = settling(17.0);
         for sample in &mut found {

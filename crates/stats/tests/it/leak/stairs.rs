@@ -1,4 +1,4 @@
-//! Memory that is allocated in steps larger than the leak in the same time.
+//! Memory that is allocated in steps larger than the leak during the test.
 use super::*;
 use gatebench_stats::leak::Growth;
 
@@ -7,11 +7,11 @@ pub(super) const ARENA: f64 = 64.0;
 
 const BOUND_PER_HOUR: f64 = 4.0;
 
-/// Readings of a run, independent of its length.
+/// The number of readings of a run, independent of its length.
 const READINGS: usize = 240;
 
 /// A staircase: the leak fills an arena before the next one is allocated. `filled` is the share of
-/// the first arena that is full in the beginning. Pages that come and go move it by up to `noise`
+/// the first arena that is full at the beginning. Pages that come and go move it by up to `noise`
 /// MiB.
 fn staircase(hours: f64, leak: f64, filled: f64, noise: f64, seed: u64) -> Vec<Sample> {
     let mut random = Noise::seeded(seed ^ 0x57a1);
@@ -59,10 +59,10 @@ fn a_leak_whose_step_has_not_yet_come_is_never_no_leak() {
                 else {
                     panic!("{case}")
                 };
-                // Noise may make a series look as if it remembered more than it does.
+                // Noise may make a series appear more correlated than it is.
                 let is_named = because == Because::Steps;
                 assert!(is_named || noise > 0.0, "{case}");
-                // An arena at 4 MiB/h comes within 16 hours; the windows take a sixtieth.
+                // An arena at 4 MiB/h is filled within 16 hours; the windows take a sixtieth.
                 let needed = needed / 3_600.0;
                 assert!(needed > 15.9 && (needed < 18.0 || !is_named), "{case}");
                 let of_step = 0.999 * ARENA / hours;
@@ -89,7 +89,8 @@ fn no_staircase_that_leaks_more_than_the_bound_is_no_leak() {
 
 #[test]
 fn a_step_that_is_seen_counts_even_if_the_rule_has_none() {
-    // Two of three arenas come, and the third has not yet: 6 MiB/h, of which the steps show 5.3.
+    // Two of three arenas have been allocated, and the third has not: 6 MiB/h, of which the steps
+    // show 5.3.
     let rule = Rule {
         bound_per_hour: 5.6,
         ..RULE

@@ -1,4 +1,4 @@
-//! A run of one gateway, as the tests write it.
+//! A run of one gateway for tests.
 
 use gatebench_model::Trial;
 use gatebench_store::{
