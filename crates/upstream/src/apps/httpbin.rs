@@ -1,4 +1,4 @@
-//! The httpbin origin: the part of it that scenarios use.
+//! The part of httpbin that scenarios use.
 
 use super::{anything, gzip, sized, unknown_path};
 use crate::Kind;
@@ -67,7 +67,7 @@ fn with_status(status: &str) -> Response {
     }
 }
 
-/// That many lines of JSON, each with its number.
+/// The requested number of lines of JSON, each with its number.
 fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let Ok(count) = count.parse::<u64>() else {
         return Response::error(400, "upstream: not a number of lines\n");
