@@ -66,7 +66,7 @@ pub(crate) trait Conversation<I, O> {
     fn gone(&mut self, env: &mut Env<'_, I, O>) -> Option<Speaker>;
 }
 
-/// What happens to a connection after an event.
+/// The consequence of an event for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Keep,
