@@ -130,7 +130,7 @@ struct Fit {
 }
 
 impl Fit {
-    /// The least squares of (row · coefficients − 1); `None` if they are not unique or one is
+    /// The least-squares solution of (row · coefficients − 1); `None` if they are not unique or one is
     /// negative.
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Columns of length 1 keep the equations well conditioned.
