@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::folder::Folder;
 
-/// Bytes of the body of POST requests.
+/// Size of the body of POST requests in bytes.
 pub const BODY_BYTES: usize = 350;
 
 /// A separate folder, which is removed with this value.

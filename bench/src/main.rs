@@ -1,8 +1,9 @@
 //! The benchmarks of the project: `cargo xtask bench NAME`. They run the product, next to external
-//! load generators and other gateways: interleaved, pinned, as ratios with their spread.
+//! load generators and other gateways: interleaved, pinned, and reported as ratios with their
+//! spread.
 //!
-//! The speed of a shared machine changes from minute to minute. So every figure is the ratio of
-//! runs in the same round. Rounds are repeated, and the median ratio is printed with its range.
+//! The speed of a shared machine changes from minute to minute. Every figure is therefore the ratio
+//! of runs in the same round. Rounds are repeated, and the median ratio is printed with its range.
 
 mod accuracy;
 mod client;
@@ -29,10 +30,10 @@ use clap::{Parser, Subcommand};
 use self::programs::Programs;
 use self::settings::Settings;
 
-/// Core of the load generators.
+/// The core of the load generators.
 const CLIENT_CORE: &str = "0";
 const SERVER_CORE: &str = "1";
-/// Both cores by their numbers.
+/// The numbers of both cores.
 const CORES: [usize; 2] = [0, 1];
 
 /// The benchmarks of the project. Each builds its programs in release mode; do not use the machine

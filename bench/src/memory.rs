@@ -1,4 +1,4 @@
-//! Memory of the engine at full rate over minutes.
+//! Memory of the load generator at full rate over several minutes.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,16 +11,17 @@ use super::settings::Settings;
 use super::tools::ours::OURS;
 use super::tools::{Job, Work};
 
-/// Interval of the readings of memory.
+/// The interval between readings of memory.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// The first samples are skipped, because histograms are touched for the first time in them.
+/// The number of first samples that are skipped, because histograms are touched for the first time
+/// in them.
 const UNSETTLED: usize = 3;
 
-/// Memory that may be touched late: the histogram of a route grows by a page when a response takes
-/// longer than any before.
+/// Memory that may be touched late: the histogram of a route grows by a page if a response takes
+/// longer than all before.
 const LATE_KIB_PER_ROUTE: u64 = 4;
-/// The same for everything that does not belong to a route.
+/// The same for all memory that does not belong to a route.
 const LATE_KIB: u64 = 1024;
 
 /// Runs one long closed load and prints the client's anonymous memory at intervals. Growth is an
@@ -57,7 +58,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     judge(&samples, settings.routes)
 }
 
-/// Prints the course of memory; growth is an error.
+/// Prints the development of memory; growth is an error.
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {

@@ -1,8 +1,8 @@
-//! Cost of a second worker of the engine: compares two workers of one process with two processes,
-//! which share nothing, and with one worker alone.
+//! The cost of a second worker of the load generator: compares two workers of one process with two
+//! processes, which share nothing, and with one worker alone.
 //!
-//! The upstream has a worker on each of the two cores, so the rates say little, because both cores
-//! are always busy. The cost of sharing shows in the CPU per request.
+//! The upstream has a worker on each of the two cores, so both cores are always busy and the rates
+//! say little. The cost of sharing shows in the CPU time per request.
 
 use std::thread;
 

@@ -20,7 +20,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// `gatebench upstream KIND`, with further arguments.
+    /// Starts `gatebench upstream KIND` with further arguments.
     pub fn upstream(programs: &Programs, words: &[&str]) -> Result<Self, String> {
         Self::upstream_on(SERVER_CORE, programs, words)
     }
@@ -93,7 +93,7 @@ impl Server {
         Ok(server)
     }
 
-    /// CPU time of the server's processes so far, microseconds.
+    /// CPU time of the server's processes so far, in microseconds.
     pub fn cpu_us(&self) -> f64 {
         sample(self.child.id()).cpu_ns as f64 / 1e3
     }
@@ -106,7 +106,7 @@ pub fn sample(pid: u32) -> Sample {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // nginx's worker ends when its master is asked to stop, not when it is killed.
+        // nginx's worker ends if its master is asked to stop, but not if the master is killed.
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
         let _ = self.child.wait();

@@ -7,7 +7,7 @@ use clap::Args;
 /// Settings common to the benchmarks.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct Settings {
-    /// The measured rounds, after one that warms up
+    /// Number of measured rounds, after one warm-up round
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = positive::<usize>)]
     pub rounds: usize,
     /// The length of a measured run
@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The same settings with the rounds of `--quick`, if that was given.
+    /// The same settings, with the rounds of `--quick` if that was given.
     pub fn settled(self) -> Self {
         let (rounds, seconds) = match self.quick {
             true => (2, 1),

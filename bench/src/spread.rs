@@ -1,8 +1,8 @@
-//! Summaries of the values of several rounds.
+//! Summarises the values of several rounds.
 
 use gatebench_stats::{Estimate, student};
 
-/// The median with the range, and for ratios Student's interval.
+/// The median with the range and, for ratios, Student's interval.
 #[derive(Clone, Debug)]
 pub struct Spread {
     pub median: f64,

@@ -1,5 +1,5 @@
-//! Finds libxml2 and libxslt by pkg-config and compiles the shim against their own headers, so that
-//! no layout of theirs is repeated in Rust.
+//! Finds libxml2 and libxslt with pkg-config and compiles the shim against their own headers, so
+//! that Rust does not repeat their layouts.
 
 const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
 
@@ -40,7 +40,7 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_PLAIN_MEMORY").is_some() {
         shim.define("SHIM_PLAIN_MEMORY", None);
     }
-    // xmlLastError and a few others are marked as old where their successors are still too new.
+    // xmlLastError and a few others are deprecated, but their successors are still too new.
     shim.std("c11")
         .warnings(true)
         .extra_warnings(true)

@@ -1,14 +1,14 @@
-//! The first bytes of an input direct the test; the rest is the input of a peer.
+//! The first bytes of an input control the test; the rest is the input from a peer.
 
-/// The length of an input's directions, in bytes.
+/// The number of bytes of an input that contain the directions.
 pub const BYTES: usize = 5;
 
 /// The directions in the first bytes of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions {
-    /// One bit for each choice that a target has.
+    /// One bit for each choice of a target.
     pub flags: u8,
-    /// Lengths of the pieces of the bytes, in a cycle.
+    /// Lengths of the pieces, used cyclically.
     lengths: [u8; BYTES - 1],
 }
 
@@ -20,12 +20,12 @@ impl Directions {
         Some((Self { flags, lengths }, rest))
     }
 
-    /// Reports whether the choice with that number is taken.
+    /// Reports whether the choice with that number is set.
     pub fn flag(&self, number: u8) -> bool {
         self.flags >> number & 1 == 1
     }
 
-    /// The bytes in pieces, none of them empty.
+    /// Splits the bytes into pieces, none of them empty.
     pub fn cut<'b>(&self, mut bytes: &'b [u8]) -> Vec<&'b [u8]> {
         let mut pieces = Vec::new();
         let mut lengths = self.lengths.iter().cycle();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cuts::Directions;
 
-/// A text as a configuration: mistakes point into it.
+/// Reads a text as a configuration: mistakes point into it.
 pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -28,7 +28,7 @@ thread_local! {
     static POLICIES: RefCell<Policies> = RefCell::new(policies());
 }
 
-/// Bytes as a request: a route that requires a secret is reached only with it.
+/// Reads bytes as a request: a route that requires a secret is reached only with the secret.
 pub fn requests(data: &[u8]) {
     let outcome = POLICIES.with_borrow_mut(|policies| policies.pass(data));
     if outcome == Outcome::None || outcome == Outcome::Answered {
@@ -58,8 +58,8 @@ thread_local! {
     ]);
 }
 
-/// Bytes as a target: the route is that of the forwarded target, and that of the path that
-/// upstreams read in it.
+/// Reads bytes as a target: the route must be that of the forwarded target, and that of the path
+/// that upstreams read in it.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;
@@ -81,8 +81,8 @@ pub fn paths(data: &[u8]) {
     });
 }
 
-/// The segments of a path as an upstream reads it that decodes until nothing changes, takes a
-/// backslash for a slash, and leaves out parameters and empty segments.
+/// The segments of a path as read by an upstream that decodes until nothing changes, treats a
+/// backslash as a slash, and drops parameters and empty segments.
 fn resolved(path: &str) -> Vec<String> {
     let mut text = path.as_bytes().to_vec();
     loop {
@@ -114,7 +114,7 @@ fn resolved(path: &str) -> Vec<String> {
     segments
 }
 
-/// A request of that head, with that body.
+/// Passes a request with that head and that body.
 fn pass(head: &str, body: &[u8]) -> Outcome {
     let length = body.len();
     let mut request = format!("{head}Host: h\r\nContent-Length: {length}\r\n\r\n").into_bytes();
@@ -122,8 +122,8 @@ fn pass(head: &str, body: &[u8]) -> Outcome {
     POLICIES.with_borrow_mut(|policies| policies.pass(&request))
 }
 
-/// Bytes as JSON to be edited: JSON without duplicate members passes, is JSON afterwards, and has
-/// been edited.
+/// Reads bytes as JSON to be edited: JSON without duplicate members passes, is JSON afterwards, and
+/// has been edited.
 pub fn json(data: &[u8]) {
     let outcome = pass(
         "POST /json HTTP/1.1\r\nContent-Type: application/json\r\n",
@@ -144,7 +144,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Bytes as a token: only a signed token is accepted.
+/// Reads bytes as a token: only a signed token is accepted.
 pub fn tokens(data: &[u8]) {
     let mut request = b"GET /jwt HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ".to_vec();
     request.extend_from_slice(data);
@@ -152,7 +152,7 @@ pub fn tokens(data: &[u8]) {
     requests(&request);
 }
 
-/// Lines as a path, a query, a cookie and a body that are compared with a contract.
+/// Reads lines as a path, a query, a cookie and a body that are checked against a contract.
 pub fn contract(data: &[u8]) {
     let mut parts = data.splitn(4, |&byte| byte == b'\n');
     let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
@@ -173,7 +173,7 @@ pub fn contract(data: &[u8]) {
     }
 }
 
-/// A text as an OpenAPI document: mistakes have a message.
+/// Reads a text as an OpenAPI document: mistakes have a message.
 pub fn documents(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -192,7 +192,8 @@ pub fn documents(data: &[u8]) {
     }
 }
 
-/// Bytes as the replies of a Redis: whole or in pieces, the result is the same.
+/// Reads bytes as the replies of a Redis: the result is the same whether they arrive whole or in
+/// pieces.
 pub fn redis(data: &[u8]) {
     let Some((directions, said)) = Directions::take(data) else {
         return;
@@ -205,7 +206,7 @@ fn policies() -> Policies {
     Policies::new(&config).expect("the configuration is right")
 }
 
-/// A route for each policy that reads the content of a request.
+/// A configuration with a route for each policy that reads the content of a request.
 pub const CONFIGURATION: &str = r#"
 listen: ["127.0.0.1:0"]
 upstreams:

@@ -1,13 +1,13 @@
-//! Bodies that are gzip.
+//! Bodies compressed with gzip.
 
 use gatebench_engine::gzip::decoded;
 
-/// Far above the decoded length of the fuzzer's inputs; the rest is cut off.
+/// A limit far above the decoded length of the fuzzer's inputs; anything beyond is cut off.
 const KEPT_MAX_BYTES: usize = 1 << 20;
 
-/// The decoder keeps at most the allowed bytes. The text is the same for any allowed number and for
-/// any part of the body. Either text may be longer, because at damage the decoder drops the text of
-/// its window.
+/// Checks that the decoder keeps at most the allowed bytes, and that the text is the same for any
+/// limit and for any part of the body. Either text may be longer, because at damage the decoder
+/// drops the text of its window.
 pub fn bodies(data: &[u8]) {
     let Some(([low, high], body)) = data.split_first_chunk() else {
         return;

@@ -1,17 +1,17 @@
-//! HPACK: header blocks as a server gets them, whole and cut into CONTINUATION frames.
+//! HPACK: header blocks as received by a server, whole and split into CONTINUATION frames.
 
 use gatebench_net::http2::{Block, Event, Limits, ProtocolError, Server, Settings};
 
 use crate::cuts::Directions;
 
-/// A block of more bytes than this is not tried: it would fill several frames.
+/// The size above which a block is not tried, because it would fill several frames.
 const BLOCK_BYTES_MAX: usize = 16_000;
 
 /// Decoded fields: names and values.
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// The bytes are blocks, one stream after the other on one connection, so that they share its
-/// dynamic table. Then they are fields, which have to come back as they were encoded.
+/// Reads the bytes first as blocks, one stream after the other on one connection, so that they
+/// share its dynamic table, and then as fields, which must be the same after encoding and decoding.
 pub fn blocks(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -43,7 +43,7 @@ fn read(blocks: &[&[u8]], first: usize) -> (Vec<String>, Option<ProtocolError>) 
     (said, None)
 }
 
-/// Fields that are names and values in turn, each a length and its bytes.
+/// Reads fields as names and values in turn, each a length followed by its bytes.
 fn come_back(mut bytes: &[u8], huffman: bool) {
     let mut take = || {
         let (length, rest) = bytes.split_first()?;
@@ -88,7 +88,7 @@ fn greeted() -> Server {
     server
 }
 
-/// HEADERS with END_STREAM, and a CONTINUATION where the block is longer than `first`.
+/// HEADERS with END_STREAM, and a CONTINUATION if the block is longer than `first`.
 fn frames(stream: u32, block: &[u8], first: usize) -> Vec<u8> {
     const HEADERS: u8 = 1;
     const CONTINUATION: u8 = 9;

@@ -1,10 +1,10 @@
-//! HTTP/1.1: any split of the bytes gives the same events.
+//! HTTP/1.1: however the bytes are split, the events are the same.
 
 use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 
 use crate::cuts::Directions;
 
-/// Bounds small enough that inputs reach them.
+/// Limits small enough that inputs reach them.
 const TIGHT: Limits = Limits {
     head_bytes: 96,
     fields: 4,
@@ -32,8 +32,8 @@ struct Told {
     keeps_alive: bool,
 }
 
-/// Bytes as the input of a client. The first choice makes its request a HEAD, the second tightens
-/// the limits.
+/// Reads bytes as the input of a client. The first choice makes its request a HEAD request, the
+/// second tightens the limits.
 pub fn responses(data: &[u8]) {
     differ(data, |directions| {
         let mut decoder = Decoder::responses(limits(directions));
@@ -42,13 +42,13 @@ pub fn responses(data: &[u8]) {
     });
 }
 
-/// Bytes as the input of a server.
+/// Reads bytes as the input of a server.
 pub fn requests(data: &[u8]) {
     differ(data, |directions| Decoder::requests(limits(directions)));
 }
 
-/// A chunked body after a valid head, so that the fuzzer need not find one. The decoded body never
-/// has more bytes than came.
+/// Reads bytes as a chunked body after a valid head, so that the fuzzer need not find one. The
+/// decoded body is never larger than the bytes received.
 pub fn chunked(data: &[u8]) {
     let Some((directions, body)) = Directions::take(data) else {
         return;

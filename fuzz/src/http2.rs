@@ -1,4 +1,4 @@
-//! HTTP/2: with any split of the bytes, a connection reports and sends the same, and it sends no
+//! HTTP/2: however the bytes are split, a connection reports and sends the same, and it sends no
 //! more than the requests allow.
 
 use gatebench_net::http2::{
@@ -7,7 +7,7 @@ use gatebench_net::http2::{
 
 use crate::cuts::Directions;
 
-/// Bounds small enough that inputs reach them.
+/// Limits small enough that inputs reach them.
 const TIGHT: Limits = Limits {
     streams: 4,
     block_bytes: 256,
@@ -19,12 +19,12 @@ const TIGHT: Limits = Limits {
     resets: 3,
 };
 
-/// The most bytes that a connection sends for one received byte: a frame of 9 bytes leads to a
-/// frame of at most 17, and an opened window leads to the bytes that it held back.
+/// The largest number of bytes that a connection sends for each received byte: a frame of 9 bytes
+/// leads to a frame of at most 17, and a larger window leads to the bytes that it held back.
 const ANSWER_FACTOR: usize = 3;
 
-/// A client with requests under way. Choices: 0 the server's settings have come already, 1 limits
-/// are tight, 2 requests have bodies longer than a window.
+/// A client with requests in flight. Choices: 0 the server's settings have already arrived, 1
+/// limits are tight, 2 requests have bodies longer than a window.
 pub fn client(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -35,8 +35,8 @@ pub fn client(data: &[u8]) {
     assert!(whole.out.len() <= whole.asked + ANSWER_FACTOR * bytes.len() + 100);
 }
 
-/// A server. Choices: 0 the preface and settings have come already, 1 limits are tight, 2 requests
-/// get responses as they end.
+/// A server. Choices: 0 the preface and settings have already arrived, 1 limits are tight, 2
+/// requests get responses as they end.
 pub fn server(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -48,12 +48,12 @@ pub fn server(data: &[u8]) {
 /// The events and the output of a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
-    /// Events, pieces of one body together.
+    /// The events, with the pieces of one body joined.
     said: Vec<String>,
     /// The error that ended it.
     error: Option<ProtocolError>,
     out: Vec<u8>,
-    /// Bytes that requests could make it send.
+    /// The number of bytes that requests could cause it to send.
     asked: usize,
 }
 

@@ -7,7 +7,7 @@ use crate::model::mistakes_of;
 /// The name of the input.
 const FILE: &str = "any";
 
-/// A text as a configuration, an archive or a script.
+/// Imports a text as a configuration, an archive or a script.
 pub fn text(kind: TextKind, data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -24,8 +24,8 @@ pub fn text(kind: TextKind, data: &[u8]) {
     }
 }
 
-/// A text as a gateway's own configuration, in the language that it is recognized as. Lines that
-/// are not listed as changed are those of the user.
+/// Imports a text as a gateway's own configuration, in the recognised language. Lines that are not
+/// listed as changed must be those of the user.
 pub fn own_config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -42,7 +42,7 @@ pub fn own_config(data: &[u8]) {
     }
 }
 
-/// Bytes as an access log, plain or compressed.
+/// Imports bytes as an access log, plain or compressed.
 pub fn access_log(data: &[u8]) {
     let options = Options::new(FILE, "mine");
     let mut log = AccessLog::new(&options);

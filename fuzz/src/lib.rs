@@ -1,6 +1,6 @@
-//! The properties that the fuzz targets check for any bytes. Each function takes an input of the
-//! fuzzer and panics if a property does not hold. [`seeds::all`] returns the inputs that the fuzzer
-//! begins from.
+//! The properties that the fuzz targets check for arbitrary bytes. Each function takes an input of
+//! the fuzzer and panics if a property does not hold. [`seeds::all`] returns the inputs with which
+//! the fuzzer begins.
 
 pub mod cuts;
 pub mod gateway;

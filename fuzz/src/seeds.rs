@@ -1,4 +1,4 @@
-//! The inputs that the fuzzer begins from: valid messages, and the pieces that change the result.
+//! The inputs with which the fuzzer begins: valid messages, and pieces that change the result.
 
 use std::io::Write;
 
@@ -115,7 +115,7 @@ const XML_BODIES: &[&str] = &[
     "<s:Body><s:Fault><faultcode>s:Client</faultcode><faultstring>b</faultstring></s:Fault></s:Body>",
 ];
 
-/// Each with several directions in front.
+/// Each input with several directions in front of it.
 fn directed(inputs: &[&[u8]]) -> Vec<Vec<u8>> {
     let starts: [[u8; cuts::BYTES]; 5] = [
         [0, 255, 255, 255, 255],
@@ -244,7 +244,7 @@ fn member(plain: &[u8], level: u32) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// Bodies of one and several members, stored and deflated; the number of kept bytes is in front.
+/// Bodies of one and several members, stored and deflated; the number of bytes to keep is in front.
 fn gzipped() -> Vec<Vec<u8>> {
     let text = member(
         b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",

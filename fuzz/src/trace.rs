@@ -2,7 +2,8 @@
 
 use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
 
-/// A value that is read is the value that is written, except for the case of its digits.
+/// Checks that a value that is read equals the value that is written, except for the case of its
+/// digits.
 pub fn values(data: &[u8]) {
     if let Some(times) = Times::parse(data) {
         let mut written = [0; TIMES_BYTES];

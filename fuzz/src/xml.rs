@@ -1,5 +1,5 @@
-//! The input of the SOAP/XML policies: bodies, definitions, and bodies in gzip. They return a
-//! result for any input, the result is XML again, and the same input gets the same result.
+//! The input of the SOAP/XML policies: bodies, definitions, and gzip bodies. They return a result
+//! for any input, the result is XML again, and the same input leads to the same result.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,7 +19,8 @@ const ACTION: &str = "http://tempuri.org/Add";
 pub(crate) const ENVELOPE: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\">\
 <soap:Body><Subtract xmlns=\"http://tempuri.org/\"><intA>5</intA><intB>0</intB></Subtract></soap:Body></soap:Envelope>";
 
-/// Small enough that no input is slow. The time is so long that speed decides nothing.
+/// Limits that are small enough that no input is slow. The time limit is so long that speed does
+/// not matter.
 fn limits() -> Limits {
     Limits {
         document_bytes: 1 << 20,
@@ -61,10 +62,10 @@ fn request(policy: &SoapPolicy, encoding: Option<&str>, body: &[u8]) -> Result<P
     })
 }
 
-/// Beyond this size a document is checked before it is parsed.
+/// Documents above this size are checked before they are parsed.
 const LARGE_BYTES: usize = 16 << 10;
 
-/// A body, on its way there and back.
+/// Processes a body as a request and as a response.
 pub fn bodies(data: &[u8]) {
     let Some(policy) = &*CHAIN else {
         panic!("the chain does not compile");
@@ -102,7 +103,7 @@ pub fn bodies(data: &[u8]) {
     }
 }
 
-/// The content of an envelope, in either version.
+/// Processes the content of an envelope, in either version.
 pub fn envelopes(data: &[u8]) {
     let inside = String::from_utf8_lossy(data);
     for namespace in [
@@ -114,7 +115,7 @@ pub fn envelopes(data: &[u8]) {
     }
 }
 
-/// A WSDL or schema, and a message that it validates.
+/// Compiles a WSDL or schema, and validates a message with it.
 pub fn definitions(data: &[u8]) {
     let text = String::from_utf8_lossy(data).into_owned();
     let compiled = policy(Options {
@@ -133,7 +134,7 @@ pub fn definitions(data: &[u8]) {
     }
 }
 
-/// A stylesheet, and its result.
+/// Compiles a stylesheet, and applies it.
 pub fn stylesheets(data: &[u8]) {
     let limits = limits();
     let Ok(style) = Stylesheet::parse(data, None, &NoFiles, &limits) else {
@@ -145,13 +146,13 @@ pub fn stylesheets(data: &[u8]) {
     let _budget = gatebench_xml::Budget::begin(&limits);
     if let Ok(result) = style.apply(&mut input, &Parameters::default(), &limits) {
         let mut out = Vec::new();
-        // A result may have no such form; then this is an error.
+        // A result may not be representable in that form; then this is an error.
         let _ = style.write(&result, &mut out, &limits);
         let _ = result.write_canonical(&mut out, &limits);
     }
 }
 
-/// A body in gzip, or one that is only declared as gzip.
+/// Processes a gzip body, or one that is only declared as gzip.
 pub fn packed(data: &[u8]) {
     if let Some(policy) = &*CHAIN {
         let first = request(policy, Some("gzip"), data);

@@ -1,5 +1,5 @@
--- SOAP and XML by libxml2 and libxslt, called from LuaJIT by FFI. Definitions are compiled when the
--- master starts and shared with its workers; a document is parsed once for each chain. nginx
+-- SOAP and XML with libxml2 and libxslt, called from LuaJIT by FFI. Definitions are compiled when
+-- the master starts and shared with its workers; a document is parsed once for each chain. nginx
 -- refuses to start with settings that this script does not support.
 local ffi = require "ffi"
 
@@ -218,7 +218,7 @@ function soap.compile(settings)
     return chain
 end
 
--- Processing. A step returns the side at fault, the step and the reason; or nothing.
+-- Processing: a step returns the side at fault, the step and the reason; or nothing.
 
 local function transform(state, style, step)
     local result = xslt.xsltApplyStylesheet(style, state.doc, nil)

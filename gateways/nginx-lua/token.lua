@@ -1,4 +1,4 @@
--- Signed tokens (RFC 7519), verified by the OpenSSL that nginx itself is linked with.
+-- Signed tokens (RFC 7519), verified with the OpenSSL to which nginx itself is linked.
 local ffi = require "ffi"
 local cjson = require "cjson.safe"
 

@@ -1,4 +1,4 @@
-//! The rules of the house hold for this repository, and each rule bites.
+//! Tests that this repository follows the rules of the house, and that each rule finds violations.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

@@ -7,7 +7,7 @@ use gatebench_upstream::fault_server::{self, Arrivals, Truth, truth};
 /// One pathology under one load.
 pub struct Case {
     pub name: &'static str,
-    /// Returns path and query for a load of this many seconds.
+    /// Returns path and query for a load of this number of seconds.
     target: fn(u64) -> String,
     rate_per_second: f64,
     /// True if requests wait for a connection because the upstream stalls: then the tail of the
@@ -24,7 +24,7 @@ pub struct Job {
     pub seconds: u64,
     /// The length of gatebench's warm-up [default: one second].
     pub warm_up_seconds: u64,
-    /// The most connections [default: the tool's own].
+    /// The largest number of connections [default: the tool's own].
     pub connections: Option<u32>,
 }
 
@@ -100,7 +100,7 @@ impl Job {
         Arrivals::of(self.rate_per_second, self.seconds as f64)
     }
 
-    /// Requests of gatebench's warm-up.
+    /// The number of requests in gatebench's warm-up.
     pub fn warm_up(&self) -> u64 {
         (self.rate_per_second * self.warm_up_seconds as f64) as u64
     }
@@ -140,7 +140,8 @@ mod tests {
                 let truth = case.job(quick).truth().unwrap();
                 for q in [0.5, 0.9, 0.99] {
                     let at = truth.quantile_ns(q) as f64;
-                    // At the end of equal times, the next request or a little noise decides.
+                    // At the boundary between different times, the next request or a little noise
+                    // decides.
                     let steps = [0.0005, 0.02_f64.min((1.0 - q) / 2.0)];
                     for (step, width_max) in steps.into_iter().zip([0.1, 0.7]) {
                         let (below, above) =

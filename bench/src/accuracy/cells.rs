@@ -1,4 +1,5 @@
-//! Cells in addition to the cases: one connection, evenness, and a cap on connections.
+//! Cells in addition to the cases: one connection, evenness of arrivals, and a limit on
+//! connections.
 
 use std::process::Command;
 
@@ -17,7 +18,7 @@ use crate::table::{Table, ms, ms_or_dash};
 /// The cells' names.
 pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
 
-/// The largest excess of the median at one connection over that of a client that spins.
+/// The largest permitted ratio of the median on one connection to that of a client that polls.
 const ONE_CONNECTION_MAX: f64 = 1.05;
 /// The largest share of uniform arrivals that may arrive back to back.
 const BACK_TO_BACK_MAX: f64 = 0.15;
@@ -37,7 +38,7 @@ pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// Runs the engine in turn with a client that spins on one socket and does nothing else.
+/// Runs the load generator in turn with a client that polls one socket and does nothing else.
 fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
     let (pairs, seconds) = if bench.options.quick { (3, 1) } else { (7, 3) };
     let server = Server::upstream(bench.programs, &["ping"])?;
@@ -131,7 +132,7 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     } else {
         Vec::new()
     };
-    // wrk holds no rate, and the correction of oha changes no request.
+    // wrk cannot hold a rate, and the correction in oha changes no request.
     for it in external.iter().filter(|it| !it.name.contains(',')) {
         it.run(&origin, &job)?;
         share(it.name)?;

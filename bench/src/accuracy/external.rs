@@ -76,7 +76,7 @@ pub fn table(external: &[External]) -> Table {
     Table::new(2, ours.into_iter().chain(external.iter().map(|it| it.name)))
 }
 
-/// Runs every external load generator on a case and adds the figures of all.
+/// Runs every external load generator on a case and adds their figures to a table.
 pub fn compare(
     bench: &Bench<'_>,
     case: &Case,

@@ -8,26 +8,27 @@ use super::case::{Case, Job};
 use super::tool::{Said, Times};
 use crate::table::{Table, ms, ms_or_dash};
 
-/// A quantile is right if it differs from the truth by at most this share ...
+/// A quantile is correct if it differs from the truth by at most this share ...
 const TOLERANCE_SHARE: f64 = 0.02;
 /// ... or this many nanoseconds, whichever is larger.
 const TOLERANCE_NS: f64 = 100_000.0;
 /// A lateness of requests or responses above this shows that the machine stalled.
 const STOOD_STILL_NS: f64 = 1_000_000.0;
-/// A longer wait for a core shows that the engine did not have its core to itself.
+/// A longer wait for a core, as a share of the time, shows that the engine did not have its core to
+/// itself.
 const WAITED_SHARE: f64 = 0.01;
 
 /// The verdict on a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Right,
-    /// The machine stalled, and all figures of the engine agree with the truth or the ledger; with
-    /// the evidence.
+    /// The machine stalled, and all figures of the engine agree with the truth or the ledger.
+    /// Contains the evidence.
     ByLedger(String),
-    /// The cell is wrong; with the wrong figures.
+    /// The cell is wrong. Contains the wrong figures.
     Wrong(Vec<String>),
     /// The machine stalled, and the ledger, which does not contain the engine's wait for a core,
-    /// has lower figures; with the quantiles that cannot be judged, and the evidence.
+    /// has lower figures. Contains the quantiles that cannot be judged, and the evidence.
     Noisy(String),
 }
 
@@ -158,8 +159,8 @@ pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     })
 }
 
-/// Returns every quantile of this many requests that is not near the one of this number in
-/// [`QUANTILES`].
+/// Returns every quantile of this number of requests that is not near the true one with the same
+/// index in [`QUANTILES`].
 pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
     let mut off = Vec::new();
     for (number, (name, q, pick)) in QUANTILES[..4].iter().enumerate() {
@@ -236,8 +237,8 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
     })
 }
 
-/// Compares due times with arrivals. A request that left in time and arrived late shows that the
-/// upstream had no core.
+/// Compares due times with arrivals. If a request was sent in time but arrived late, the upstream
+/// had no core.
 fn lag(account: &Account) -> Quantiles {
     let at_rate = account.at_rate.clone().unwrap_or_default();
     at_rate.lag_ns

@@ -1,13 +1,13 @@
-//! The accuracy of the engine. It sends at a fixed rate, with default flags, to an upstream whose
-//! true latency distribution is known by construction, and its quantiles are compared with the
-//! truth.
+//! The accuracy of the load generator. It sends at a fixed rate, with default flags, to an upstream
+//! whose true latency distribution is known by construction, and its quantiles are compared with
+//! the truth.
 //!
-//! The figures of a tool are compared with two truths. *Truth* is computed before the run, from the
-//! case and the schedule. *Ledger* is the record of the upstream: the time from the due time of the
-//! n-th arrival, counted from the first, until its response left. The engine must print the truth,
-//! unless there is evidence that the machine stalled. Then requests left and responses arrived
-//! later than planned. The ledger contains this delay, and the engine must print the figures of the
-//! ledger.
+//! The figures of a tool are compared with two references. *Truth* is computed before the run, from
+//! the case and the schedule. *Ledger* is the record of the upstream: the time from the due time of
+//! the n-th arrival, counted from the first, until its response was sent. The load generator must
+//! print the truth, unless there is evidence that the machine stalled. In that case requests were
+//! sent and responses arrived later than planned. The ledger contains this delay, and the load
+//! generator must print the figures of the ledger.
 
 mod case;
 mod cells;
@@ -27,7 +27,7 @@ use self::judge::Verdict;
 use crate::programs::Programs;
 use crate::table::Table;
 
-/// The number of attempts at a case in which the machine stalls.
+/// The number of attempts at a case if the machine stalls.
 const TRIES: usize = 3;
 
 /// The options of the command.

@@ -24,7 +24,7 @@ impl Origin {
         format!("http://{}{target}", self.0.address)
     }
 
-    /// Restarts the number, time and ledger for this load, after a warm-up of this many requests.
+    /// Resets number, time and ledger for this load, with a warm-up of this number of requests.
     pub fn begin(&self, job: &Job, warm_up: u64) -> Result<(), String> {
         let rate_per_second = job.rate_per_second;
         self.ask(&format!(

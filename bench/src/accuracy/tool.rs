@@ -8,7 +8,7 @@ use super::case::{Job, WARM_UP_SECONDS};
 use crate::CLIENT_CORE;
 use crate::programs::Programs;
 
-/// Response times in nanoseconds as a tool prints them; absent if it prints none.
+/// Response times in nanoseconds that a tool prints; absent if it prints none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     pub p50: Option<f64>,
@@ -29,9 +29,9 @@ pub struct Said {
     pub failed: u64,
     /// Arrivals that were never sent.
     pub dropped: u64,
-    /// The most arrivals that waited for a connection at the same time.
+    /// The largest number of arrivals that waited for a connection at the same time.
     pub queued_max: u64,
-    /// The share of the time in which the engine was ready but had no core.
+    /// The share of the time during which the engine was ready but had no core.
     pub waited_share: f64,
 }
 

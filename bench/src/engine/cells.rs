@@ -14,11 +14,12 @@ pub struct Cell {
     pub work: Work,
     pub tools: Vec<&'static Tool>,
     pub goals: Vec<Goal>,
-    /// The least length of a run, so that opening many connections does not take most of it.
+    /// The minimum length of a run in seconds, so that opening many connections does not take most
+    /// of it.
     pub seconds_min: u32,
 }
 
-/// The requirement for the engine: a peer's CPU per request is at least this many times ours.
+/// The requirement for the engine: a peer's CPU time per request is at least this multiple of ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     pub peer: &'static str,

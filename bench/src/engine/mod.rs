@@ -20,7 +20,7 @@ use super::settings::Settings;
 use super::tools::{Job, Method, Protocol};
 use super::{CLIENT_CORE, SERVER_CORE};
 
-/// Descriptors that a tool needs in addition to its connections.
+/// The number of descriptors that a tool needs in addition to its connections.
 const SPARE_DESCRIPTORS: u64 = 100;
 
 /// Prints the names of the cells.

@@ -33,7 +33,7 @@ pub struct Row {
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub run: Run,
-    /// CPU time of the upstream as a share of the run's time.
+    /// CPU time of the upstream as a share of the run's duration.
     pub upstream_busy: f64,
     /// Share of the two cores that neither the tool nor the upstream used.
     pub foreign: f64,
@@ -83,7 +83,7 @@ pub fn measure(
     Measured { rows, absent }
 }
 
-/// The tools' numbers, beginning with another one in each round.
+/// The indices of the tools, beginning with another one in each round.
 fn order(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (place + round) % count)
 }
@@ -103,8 +103,8 @@ fn sample(tool: &Tool, job: &Job<'_>, server: &Server) -> Result<Sample, String>
     })
 }
 
-/// Busy and stolen time of both cores so far, seconds. Interrupts are excluded, because no process
-/// is charged for them.
+/// Busy and stolen time of both cores so far, in seconds. Interrupts are excluded, because no
+/// process is charged for them.
 fn busy_seconds(machine: &MachineSample) -> f64 {
     let charged_ns = machine.busy_ns(&CORES) + machine.steal_ns(&CORES);
     let interrupts_ns = machine.irq_ns(&CORES) + machine.softirq_ns(&CORES);

@@ -7,24 +7,24 @@ use crate::client;
 use crate::folder::Folder;
 use crate::tools::{Job, Tool};
 
-/// Calls per request.
+/// The number of calls per request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Syscalls {
     pub all: f64,
-    /// The calls of `io_uring_enter` among them.
+    /// The number of `io_uring_enter` calls among them.
     pub io_uring_enter: f64,
 }
 
-/// The counted events.
+/// The program that counts system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// perf, at the kernel's tracepoints, which hardly slows the tool.
+    /// perf, with the kernel's tracepoints, which hardly slows the tool.
     Perf,
     /// strace, which stops the tool at every call and therefore makes its batches larger.
     Strace,
 }
 
-/// Fewer calls than this belong to the start of the tool.
+/// The smallest number of requests; with fewer, the calls belong mostly to the start of the tool.
 const REQUESTS_MIN: u64 = 1000;
 
 /// The file that the counter writes.
@@ -106,7 +106,7 @@ fn read_perf(text: &str) -> Option<(u64, u64)> {
         lines.next()?[0].parse().ok()
     };
     let (all, enter) = EVENTS.split_once(',')?;
-    // A kernel without io_uring has no such event.
+    // A kernel without io_uring does not have this event.
     Some((of(all)?, of(enter).unwrap_or(0)))
 }
 

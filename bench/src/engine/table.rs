@@ -7,9 +7,9 @@ use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 use crate::tools::ours::OURS;
 
-/// Above this CPU use the upstream limits the rate, not the tool.
+/// Above this CPU use of the upstream, the upstream limits the rate, not the tool.
 const UPSTREAM_BUSY_MAX: f64 = 0.9;
-/// Above this share other processes disturbed the run.
+/// Above this share, other processes disturbed the run.
 const FOREIGN_MAX: f64 = 0.05;
 
 const HEAD: [&str; 7] = [
@@ -142,7 +142,7 @@ fn notes(cell: &Cell, measured: &Measured) -> Vec<String> {
     notes
 }
 
-/// A goal is met if the whole interval meets it, and missed if no part of it does.
+/// A goal is met if the whole interval meets it, and missed if no part of the interval does.
 fn goal_note(goal: Goal, measured: &Measured) -> Option<String> {
     let row = measured.rows.iter().find(|row| row.name == goal.peer)?;
     let ratio = paired(row, &measured.rows[0], Run::cpu_us_per_request)?;

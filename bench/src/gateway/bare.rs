@@ -59,8 +59,8 @@ impl<'a> Bare<'a> {
         (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
     }
 
-    /// Returns the CPU µs of one message in each scenario with a chain: the least of several
-    /// trials.
+    /// Returns the CPU time of one message in µs for each scenario with a chain: the minimum of
+    /// several trials.
     pub fn measure(
         &self,
         ran: &Ran,
@@ -91,7 +91,7 @@ impl<'a> Bare<'a> {
     }
 }
 
-/// Returns the least figure that this many runs of a command print.
+/// Returns the minimum of the figures printed by this number of runs of a command.
 fn least(words: &[String], trials: usize) -> Result<f64, String> {
     let mut least = f64::INFINITY;
     for _ in 0..trials {
@@ -115,7 +115,7 @@ fn between(scenario: &Value, folder: &Path) -> String {
 struct Chain {
     folder: PathBuf,
     message: String,
-    /// Each step is a name with its arguments, as bare.c reads them, except `saxon`.
+    /// Each step is a name with its arguments in the form that bare.c reads, except `saxon`.
     steps: Vec<Vec<String>>,
 }
 
@@ -201,7 +201,7 @@ impl Chain {
     }
 }
 
-/// The steps of one direction, in their order.
+/// The steps of one direction in order.
 fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let xslt = match chain["xslt_library"] == "saxon" {

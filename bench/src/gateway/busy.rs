@@ -1,8 +1,8 @@
-//! Keeps the core of engine and upstream busy while bare work is measured.
+//! Keeps the core of load generator and upstream busy while bare work is measured.
 //!
 //! Cores share a cache and the path to memory, and some are two threads of one core. The same work
-//! costs more next to a busy neighbour than next to an idle one, most of all if it allocates much.
-//! A gateway is never measured next to an idle neighbour, so neither is its bare work.
+//! costs more next to a busy neighbour than next to an idle one, especially if it allocates much. A
+//! gateway is never measured next to an idle neighbour, so its bare work is not either.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use crate::CLIENT_CORE;
 use crate::programs::Programs;
 use crate::server::Server;
 
-/// The CPU time of the upstream that shows that the load runs.
+/// The CPU time of the upstream that shows that the load is running.
 const UNDER_WAY_US: f64 = 50_000.0;
 
-/// The longest wait for it.
+/// The longest wait for the load to start.
 const START_MAX: Duration = Duration::from_secs(10);
 
-/// A running engine and upstream on their core. Dropping it ends both.
+/// A running load generator and upstream on their core. Dropping it ends both.
 pub struct Busy {
     load: Child,
     upstream: Server,

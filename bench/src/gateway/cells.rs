@@ -9,15 +9,16 @@ pub struct Cell {
     pub plain: &'static str,
     pub scenarios: &'static [&'static str],
     pub peers: Peers,
-    /// Trials of each scenario in a round. The trial with the least CPU counts, because
-    /// disturbances only add to it. There is more than one if the effect is small compared to the
-    /// noise.
+    /// The number of trials of each scenario in a round. The trial with the least CPU time counts,
+    /// because disturbances only add to it. There is more than one if the effect is small compared
+    /// with the noise.
     pub trials: usize,
-    /// The compared figure: ours over the peer's CPU, or the cost of a chain over its bare work.
+    /// The figure that is compared: our CPU time relative to the peer's, or the cost of a chain
+    /// relative to its bare work.
     pub asked: Asked,
 }
 
-/// The figure with which ours is compared.
+/// The gateways with which ours is compared.
 pub enum Peers {
     Named(&'static [&'static str]),
     /// Every installed gateway whose folder has a policy of these scenarios.
@@ -27,9 +28,9 @@ pub enum Peers {
 /// The highest permitted ratio.
 #[derive(Clone, Copy)]
 pub enum Asked {
-    /// Ours over each peer's.
+    /// Our CPU time relative to each peer's.
     OfPeers(f64),
-    /// The cost of a chain over its bare work.
+    /// The cost of a chain relative to its bare work.
     OfBareWork(f64),
 }
 
@@ -45,7 +46,7 @@ impl std::fmt::Display for Asked {
     }
 }
 
-/// Ours, in all cells.
+/// The name of our gateway, which is in all cells.
 pub const OURS: &str = "reference";
 
 pub const CELLS: &[Cell] = &[

@@ -19,7 +19,8 @@ const EVERY_MINUTE: Variant = Variant {
 /// The permitted growth per hour: more than a huge page in fifteen minutes.
 const GROWTH: &str = "12MiB";
 
-/// Runs the soak for this many minutes. It is an error if the soak finds a fault or cannot decide.
+/// Runs the soak for this number of minutes. It is an error if the soak finds a fault or cannot
+/// decide.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;
     link_definitions(folder.at())?;

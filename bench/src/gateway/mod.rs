@@ -4,7 +4,7 @@
 //!
 //! Every round is a run of `gatebench run` with one block: each scenario with each gateway in
 //! random order, with fresh processes that prove their policies before and after the load. The
-//! gateway has core 1, engine and upstream have core 0.
+//! gateway has core 1; load generator and upstream have core 0.
 
 mod bare;
 mod busy;
@@ -28,11 +28,11 @@ use super::folder::Folder;
 use super::programs::Programs;
 use super::settings::Settings;
 
-/// The results of one cell, by rounds.
+/// The results of one cell by round.
 pub struct Measured {
     pub chosen: Chosen,
     pub costs: Vec<Costs>,
-    /// CPU µs of the bare work of each scenario that has any, by rounds.
+    /// CPU time in µs of the bare work of each scenario that has any, by round.
     pub bare: Vec<Vec<(String, f64)>>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Values of the named columns of a trial's series, row by row; rows without one of them are
+/// Values of the named columns of a trial's series, row by row; rows that lack one of them are
 /// omitted.
 pub fn columns<const N: usize>(trial: &Path, names: [&str; N]) -> Result<Vec<[u64; N]>, String> {
     let path = trial.join("series.csv");

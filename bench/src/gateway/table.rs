@@ -33,17 +33,17 @@ pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     out
 }
 
-/// A column, with the number of its gateway.
+/// A column, with the index of its gateway.
 enum Column {
     Cost(usize),
-    /// Ours over a peer's.
+    /// Our CPU time relative to a peer's.
     Ratio(usize),
     Added,
     Bare,
     AddedOverBare,
 }
 
-/// With one peer, its cost has a column next to the ratio; with several, each has a ratio only. A
+/// With one peer, its cost has a column next to the ratio; with several, each has only a ratio. A
 /// gateway without any figure has no column.
 fn columns(cell: &Cell, measured: &Measured) -> Vec<Column> {
     let has_figures = |at: &usize| {
@@ -103,7 +103,7 @@ impl Column {
     }
 }
 
-/// The ratios of ours to a peer's, for the rounds with both figures.
+/// The ratios of our cost to a peer's, for the rounds with both figures.
 pub(super) fn over_peer(measured: &Measured, scenario: &str, gateway: &str) -> Vec<f64> {
     let ours = of_rounds(measured, scenario, OURS);
     quotients(&ours, &of_rounds(measured, scenario, gateway))
@@ -154,7 +154,7 @@ fn shown(spread: Option<Spread>) -> String {
     spread.map_or(NONE.into(), |spread| spread.to_string())
 }
 
-/// Returns each reason once, except that a gateway does not support a policy.
+/// Returns each reason once, except the reason that a gateway does not support a policy.
 fn missing(measured: &Measured) -> Vec<String> {
     let all = measured.costs.iter().flatten();
     let mut reasons: Vec<String> = all

@@ -11,10 +11,11 @@ use super::peers::Chosen;
 use super::word;
 use crate::programs::Programs;
 
-/// CPU µs per request of each scenario at each gateway, or the reason why there is no figure.
+/// CPU time per request in µs of each scenario with each gateway, or the reason why there is no
+/// figure.
 pub type Costs = BTreeMap<(String, String), Result<f64, String>>;
 
-/// A round.
+/// The results of one round.
 pub struct Ran {
     pub costs: Costs,
     /// The planned scenarios, with all their definitions.
@@ -71,7 +72,7 @@ fn costs(out: &Path) -> Result<Costs, String> {
     Ok(costs)
 }
 
-/// Returns the lesser of two costs, or the known one.
+/// Returns the smaller of two costs, or the only one that is known.
 fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64, String> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok(one.min(*other)),
@@ -81,7 +82,7 @@ fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64,
 }
 
 /// CPU time of the gateway's process tree per response in the same window. A trial that did not
-/// complete, or with a failed response, has no figure.
+/// complete, or that had a failed response, has no figure.
 pub fn cost(record: &Value) -> Result<f64, String> {
     let outcome = &record["outcome"];
     if outcome["kind"] != "completed" {

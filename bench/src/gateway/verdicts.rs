@@ -1,14 +1,14 @@
-//! Decides by the intervals of its ratios whether a cell meets its requirement.
+//! Decides from the intervals of its ratios whether a cell meets its requirement.
 
 use super::Measured;
 use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::spread::ratios;
 
-/// The fewest rounds that can decide, like the blocks of a run's verdicts.
+/// The smallest number of rounds that can decide, like the blocks of a run's verdicts.
 const ROUNDS_MIN: usize = 10;
 
-/// The verdict on ratios with a highest permitted value.
+/// The verdict on ratios that have a highest permitted value.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
     Held,
@@ -55,8 +55,8 @@ pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
     lines
 }
 
-/// Returns each required ratio: its name, its rounds, and its highest permitted value. Ours must
-/// always cost less than any other gateway.
+/// Returns each required ratio: its name, its rounds, and its highest permitted value. Our gateway
+/// must always cost less than any other.
 fn ratios_asked(cell: &Cell, measured: &Measured) -> Vec<(String, Vec<f64>, f64)> {
     let (of_peers, of_bare_work) = match cell.asked {
         Asked::OfPeers(most) => (most, None),

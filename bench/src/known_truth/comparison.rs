@@ -43,7 +43,7 @@ impl Truth {
 pub struct Outcome(pub Value);
 
 impl Outcome {
-    /// Runs it.
+    /// Runs a comparison.
     pub fn of(
         truth: Truth,
         number: usize,
@@ -55,7 +55,7 @@ impl Outcome {
             Truth::Slower => handicap.added_ns(programs)?,
         };
         let out = folder.join(format!("{number:04}-{}", truth.word()));
-        // Remove the directory of a stopped comparison.
+        // Removes the directory of a comparison that was stopped.
         if out.exists() {
             fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
         }
@@ -129,7 +129,7 @@ fn verdict(found: &Value) -> Result<Value, String> {
     let judged = deciding("candidate", "baseline");
     let own = deciding("baseline", "again");
     let (Some(judged), Some(own)) = (judged, own) else {
-        // The time ended before the tenth block, which is an ordinary outcome.
+        // The time was over before the tenth block, which is an ordinary outcome.
         let is_open = ab_test["decision"] == "open";
         let open = is_open.then(|| json!({"verdict": "too_few_blocks"}));
         return open.ok_or_else(|| "gatebench ab gave no verdict, and no reason".into());

@@ -9,20 +9,20 @@ use crate::SERVER_CORE;
 use crate::client;
 use crate::programs::Programs;
 
-/// The share by which the slowed gateway needs more CPU time.
+/// The share by which the CPU time of the slowed gateway is higher.
 const SHARE: f64 = 0.05;
 
 /// The slowed gateway's name.
 pub const NAME: &str = "handicapped";
 
-/// The responses of a bare loop, which take a tenth of a second.
+/// The number of responses of a bare loop, which take a tenth of a second.
 const RESPONSES: u64 = 500_000;
 
-/// Turns of the loop and system calls for each response, to measure the cost of one.
+/// The number of turns and of system calls per response with which the cost of one is measured.
 const TRIED_SPINS: f64 = 1_000.0;
 const TRIED_CALLS: f64 = 1.0;
 
-/// The extra work for each response; the same in all comparisons of a folder.
+/// The extra work for each response, which is the same in all comparisons of a folder.
 pub struct Handicap {
     /// The gateway's setting: turns of a loop and system calls.
     word: String,
@@ -34,8 +34,8 @@ pub struct Handicap {
 }
 
 impl Handicap {
-    /// The handicap of this folder, or a new one that fits the default scenario here: half of the
-    /// share in user code, half in system calls.
+    /// The handicap of this folder, or a new one fitted to the default scenario on this machine:
+    /// half of the share in user code, half in system calls.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
         let baseline = variant(root, folder, programs, (record::GATEWAY, ""))?;
         let file = folder.join("handicap");
@@ -56,13 +56,13 @@ impl Handicap {
         })
     }
 
-    /// Its cost for each response, in nanoseconds of processor time.
+    /// Its cost per response, in nanoseconds of processor time.
     pub fn added_ns(&self, programs: &Programs) -> Result<f64, String> {
         Ok(alone_ns(&self.word, programs)? - alone_ns("0,0", programs)?)
     }
 }
 
-/// The handicap whose cost is the share of a request's cost, half of it in each kind of work.
+/// The handicap that costs this share of a request's cost, half of it in each kind of work.
 fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String, String> {
     eprintln!("measuring the cost of a request, to fit the handicap");
     let needed_ns = record::cpu_per_request_ns(programs, folder, baseline)?;
@@ -76,7 +76,7 @@ fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
 }
 
-/// Processor time for each response of a bare loop with this handicap, by the system's account of
+/// Processor time per response of a bare loop with this handicap, as accounted by the system for
 /// the process.
 fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     let before = client::children_cpu_us();
@@ -93,8 +93,8 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     Ok((client::children_cpu_us() - before) * 1e3 / RESPONSES as f64)
 }
 
-/// Writes the folder of a gateway: the reference gateway's, with another name, the program that
-/// has faults, and these flags at its start.
+/// Writes a gateway folder: the reference gateway's with another name, the program that has faults,
+/// and these start arguments.
 fn variant(
     root: &Path,
     folder: &Path,

@@ -2,10 +2,10 @@
 //! with itself, and with itself slowed by a known amount of extra work, each time with fresh
 //! processes, on the default scenario. It counts every verdict.
 //!
-//! Each comparison is independent: no two share a block. Its result is appended to a file, so the
+//! Comparisons are independent: no two share a block. Each result is appended to a file, so the
 //! command resumes an earlier run and adds comparisons to it. The size of the extra work is
-//! measured apart from gatebench, as the processor time that the system accounts to a process that
-//! does nothing else.
+//! measured independently of gatebench, as the processor time that the system accounts to a process
+//! that does nothing else.
 //!
 //! Other cells (scenarios, metrics, sizes) are simulated, by replaying a recording of equal
 //! gateways with an added effect ([`replay`]).
@@ -25,7 +25,7 @@ pub use self::plan::Plan;
 use self::results::Results;
 use super::programs::Programs;
 
-/// Compares until each truth has the requested number, and prints the results.
+/// Runs comparisons until each truth has the requested number, and prints the results.
 pub fn run(plan: &Plan, root: &Path) -> Result<(), String> {
     let folder = plan.folder()?;
     let mut results = Results::open(&folder)?;

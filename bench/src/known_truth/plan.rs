@@ -8,13 +8,14 @@ use clap::Args;
 /// The options of the benchmark.
 #[derive(Args)]
 pub struct Plan {
-    /// Comparisons of each truth to reach, including earlier ones
+    /// Number of comparisons of each truth to reach, including earlier ones
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub comparisons: usize,
     /// The longest time of one comparison
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub minutes: u32,
-    /// Blocks to record of equal gateways, from which other cells are simulated; 0 records none
+    /// Number of blocks to record of equal gateways, from which other cells are simulated; 0
+    /// records none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub record: u32,
     /// The folder of all runs and results

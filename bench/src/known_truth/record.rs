@@ -14,7 +14,7 @@ pub const GATEWAY: &str = "reference";
 /// The recorded scenarios.
 const SCENARIOS: [&str; 3] = ["proxy-json", "api-key", "soap-5"];
 
-/// Blocks of the run that measures the cost of a request.
+/// The number of blocks in the run that measures the cost of a request.
 const PILOT_BLOCKS: &str = "10";
 
 /// The folder of the recording.
@@ -72,7 +72,8 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
 }
 
 fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
-    // The exit code is not 0 if trials are limited or verdicts open, so the folder decides.
+    // The exit code is not 0 if trials are limited or verdicts open, so the folder is checked
+    // instead.
     Command::new(&programs.gatebench)
         .args(words)
         .arg("--dir")

@@ -2,8 +2,8 @@
 //! blocks drawn from a recording of equal gateways, with an added effect.
 //!
 //! Blocks are drawn with replacement, and the three equal processes of a block in random order, so
-//! a simulated comparison has the noise of the recording and not its order. An effect is a factor
-//! of the candidate's value: the simulation covers its size, not its kind.
+//! a simulated comparison has the noise of the recording but not its order. An effect is a factor
+//! applied to the candidate's value: the simulation covers its size, not its kind.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,16 @@ use gatebench_stats::{Direction, MIN_BLOCKS, Pair, Sequential, Verdict};
 use super::record::{Key, Values};
 use super::results::rate;
 
-/// The defaults of `gatebench ab`: most blocks, the smallest effect that matters, the error rate.
+/// The defaults of `gatebench ab`: the largest number of blocks, the smallest effect that matters,
+/// the error rate.
 const BLOCKS_MAX: usize = 40;
 const SMALLEST_EFFECT: f64 = 0.02;
 const ALPHA: f64 = 0.05;
 
-/// Simulated comparisons for each cell.
+/// The number of simulated comparisons for each cell.
 const RUNS: usize = 2_000;
 
-/// Factors of the candidate's value.
+/// The factors applied to the candidate's value.
 const EFFECTS: [(&str, f64); 3] = [("none", 1.0), ("3 %", 1.03), ("5 %", 1.05)];
 
 /// The deciding metrics: name, phase, and direction.
@@ -93,7 +94,7 @@ fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     first.iter().filter_map(block).collect()
 }
 
-/// The number of comparisons that end with better, with worse, and with a baseline that differs
+/// The numbers of comparisons that end with better, with worse, and with a baseline that differs
 /// from itself.
 fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
     let mut random = Random::seeded(1);
@@ -128,7 +129,7 @@ fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Directio
     counts
 }
 
-/// The end of a comparison: better, worse, refused, or none of them.
+/// The end of a comparison: better, worse, refused, or none of these.
 fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
     let cut = |pair: &Pair, blocks: usize| Pair {
         baseline: pair.baseline[..blocks].to_vec(),

@@ -1,4 +1,4 @@
-//! The file of results, a line for each comparison, and their summary.
+//! The file of results, with one line per comparison, and their summary.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -54,7 +54,7 @@ impl Results {
         self.all.iter().filter(|it| it.is_of(truth)).count()
     }
 
-    /// Appends one more and syncs it to disk before the next one begins.
+    /// Appends a result and syncs it to disk before the next comparison begins.
     pub fn add(&mut self, outcome: Outcome) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("{}: {error}", self.file.display());
         let mut file = OpenOptions::new();
@@ -88,7 +88,7 @@ impl Results {
         let (worse, better) = (count("worse"), count("better"));
         let (no_change, refused) = (count("no_change"), count("refused"));
         let open = own.len() - worse - better - no_change - refused;
-        // Between equal gateways there is no difference to find, so either verdict is false.
+        // Equal gateways do not differ, so either verdict is false.
         let (found, wrong) = match truth {
             Truth::Same => ("–".to_owned(), worse + better),
             Truth::Slower => (rate(worse, own.len()), better),
@@ -110,7 +110,7 @@ impl Results {
     }
 }
 
-/// `97 % (83–99 %)`, by Wilson.
+/// Formats a share with Wilson's interval: `97 % (83–99 %)`.
 pub fn rate(found: usize, all: usize) -> String {
     let Some(interval) = wilson(found, all) else {
         return "–".into();

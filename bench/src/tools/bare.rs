@@ -1,4 +1,5 @@
-//! The client that parses nothing, which shows the distance of the engine from the kernel's limit.
+//! The client that parses nothing, which shows how far the load generator is from the kernel's
+//! limit.
 
 use super::{Job, Made, Method, Protocol, Tool};
 

@@ -1,4 +1,4 @@
-//! wrk, h2load and k6, by the command lines, scripts and parsers with which gatebench drives them.
+//! wrk, h2load and k6, with the command lines, scripts and parsers that gatebench uses for them.
 
 use std::path::Path;
 use std::time::Duration;

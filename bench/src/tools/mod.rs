@@ -1,7 +1,7 @@
-//! The compared load generators: the command line of each for a job, and its result.
+//! The load generators that are compared: the command line of each for a job, and its result.
 //!
-//! Output is read strictly. A run does not count if the tool reports an error, a response that is
-//! not 2xx, or another protocol than the job's.
+//! Output is parsed strictly. A run does not count if the tool reports an error, a response that is
+//! not 2xx, or a protocol other than the job's.
 
 pub mod ab;
 pub mod bare;
@@ -17,7 +17,7 @@ use super::programs::Programs;
 /// A load tool.
 pub struct Tool {
     pub name: &'static str,
-    /// Its command line for a job, or the reason why it cannot do the job.
+    /// Returns its command line for a job, or the reason why it cannot do the job.
     pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
     /// Reads its result from its output; an error if the run does not count.
     pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
@@ -112,7 +112,7 @@ fn version_in(text: &str) -> Option<String> {
     versions.find(|word| word.contains('.')).map(Into::into)
 }
 
-/// Words of a command line that contain no spaces themselves.
+/// Splits a command line whose arguments contain no spaces.
 fn split(line: &str) -> Vec<String> {
     line.split(' ').map(Into::into).collect()
 }

@@ -1,10 +1,10 @@
-//! The engine, as `gatebench load`.
+//! The load generator of gatebench, run as `gatebench load`.
 
 use serde_json::Value;
 
 use super::{Job, Made, Method, Protocol, Tool, split};
 
-/// The engine with the work of a real load: it records latency and checks the status.
+/// The load generator with the work of a real load: it records latency and checks the status.
 pub static OURS: Tool = Tool {
     name: "gatebench",
     words,
@@ -68,7 +68,7 @@ fn parse(output: &str, backend: &str) -> Result<Made, String> {
     if used != backend {
         return Err(format!("ran on {used}, not {backend}"));
     }
-    // Requests in flight at the end count, so the time for them counts too.
+    // Requests in flight at the end count, so the time until they end counts too.
     let nanoseconds = number("/window/measured_ns")? + number("/window/drained_ns")?;
     Ok(Made {
         requests: number("/completed")?,

@@ -2,19 +2,19 @@
 
 use serde::Serialize;
 
-/// How far a finding puts the document's figures in doubt.
+/// The degree to which a finding puts the document's figures in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It cannot be true.
+    /// The figures cannot be true.
     Impossible,
-    /// It may be true, but does not mean what a reader takes it for.
+    /// The figures may be true, but do not mean what a reader would assume.
     Misleading,
     /// A figure or a fact that a reader needs is missing.
     Missing,
 }
 
-/// The unit of a place's number.
+/// The unit in which places are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Numbering {
@@ -35,51 +35,51 @@ impl Numbering {
     }
 }
 
-/// A cell that a finding rests on.
+/// A cell on which a finding is based.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
     /// Line or item of its row, from 1.
     pub line: usize,
-    /// The label of its row, or `row 5` where the table has none.
+    /// The label of its row, or `row 5` if the table has no labels.
     pub row: String,
-    /// Its column, as it is headed.
+    /// The heading of its column.
     pub column: String,
-    /// Its text, as the document has it.
+    /// Its text in the document.
     pub written: String,
 }
 
-/// One thing that is wrong with a table.
+/// A problem in a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The rule that found it: a short name that stays the same.
+    /// The rule that found it, as a short name that never changes.
     pub rule: &'static str,
     pub severity: Severity,
     /// The heading above the table.
     pub table: String,
-    /// Line or item of the row, or of the first of several rows; of the headings where the whole
-    /// table is meant. From 1.
+    /// Line or item of the row, or of the first of several rows; that of the headings if the whole
+    /// table is concerned. From 1.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,
-    /// The row, where one is meant.
+    /// The row, if the finding concerns one.
     pub row: Option<String>,
-    /// The columns, as they are headed.
+    /// The headings of the columns.
     pub columns: Vec<String>,
-    /// Every cell that the finding rests on; empty only where something is missing from the table.
+    /// Every cell on which the finding is based; empty only if something is missing from the table.
     pub cells: Vec<Cell>,
-    /// The mistake, with its figures.
+    /// The problem with its figures.
     pub says: String,
 }
 
 /// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
-    /// Tables and printed results that were judged.
+    /// Number of tables and printed results that were judged.
     pub tables: usize,
-    /// Their rows.
+    /// Number of their rows.
     pub rows: usize,
-    /// Tables that have neither times nor rates, and say nothing about load.
+    /// Number of tables without times or rates, which do not concern a load.
     pub passed_over: usize,
-    /// In the order of the document.
+    /// The findings in the order of the document.
     pub findings: Vec<Finding>,
 }

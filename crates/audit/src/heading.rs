@@ -1,4 +1,4 @@
-//! The meaning of a column, by its heading.
+//! Derives the meaning of a column from its heading.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ pub(crate) enum Meaning {
     /// Requests per second.
     Rate,
     Mean,
-    /// Of times; `0.95` for p95.
+    /// A quantile of times; 0.95 for p95.
     Quantile(f64),
     Min,
     Max,
@@ -20,15 +20,15 @@ pub(crate) enum Meaning {
     /// Connections or virtual users.
     Users,
     Requests,
-    /// The number or the share of failed requests.
+    /// The number or share of failed requests.
     Errors,
     /// The length of the load.
     Duration,
     Memory,
-    /// CPU time of a request.
+    /// CPU time per request.
     CpuPerRequest,
     Cores,
-    /// The number of repetitions, or the distance between them.
+    /// The number of repetitions, or the difference between them.
     Repetition,
     Other,
 }
@@ -58,7 +58,8 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Meanings and the words of headings that have them, separated by commas. The first match decides.
+/// The meanings with the words that indicate them in headings, separated by commas. The first match
+/// decides.
 const WORDS: [(Meaning, &str); 14] = [
     (
         Meaning::Repetition,
@@ -109,7 +110,7 @@ pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
     (Meaning::Other, text)
 }
 
-/// `95` is 0.95, and `999` is what p999 means, 0.999.
+/// Converts digits to a share: `95` to 0.95, and `999`, as in p999, to 0.999.
 fn share(digits: &str) -> f64 {
     let text = match digits {
         "999" => "99.9".to_owned(),
@@ -117,7 +118,7 @@ fn share(digits: &str) -> f64 {
         other => other.replace('_', "."),
     };
     let percent: f64 = text.parse().unwrap_or(0.0);
-    // Without the rounding 99.9 / 100 is not 0.999.
+    // Without rounding, 99.9 / 100 is not 0.999.
     (percent * 1e4).round() / 1e6
 }
 
@@ -130,10 +131,10 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The words of a heading that do not name the measured thing.
+/// Words of a heading that do not name the measured thing.
 const FILLERS: &str = "ms us µs ns s sec percentile of the time latency duration req response";
 
-/// The words of a heading besides the statistic and its unit.
+/// The words of a heading other than the statistic and its unit.
 fn rest(text: &str, found: &str) -> String {
     let left = text.replacen(found, " ", 1);
     let words = left.split(|it: char| !it.is_alphanumeric() && it != '-');

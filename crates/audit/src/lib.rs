@@ -1,9 +1,10 @@
-//! Tests a published table of results for impossible figures, misleading figures and missing
+//! Examines a published table of results for impossible figures, misleading figures and missing
 //! information.
 //!
-//! Only the table is judged: nothing is run, and nothing outside of it is believed. A rule speaks
-//! where the figures contradict each other or arithmetic (Little's law, the order of percentiles,
-//! the bounds that percentiles set to a mean), and where they have the signature of an artefact.
+//! Only the table is judged: nothing is run, and nothing outside of it is taken into account. A
+//! rule reports figures that contradict each other or arithmetic (Little's law, the order of
+//! percentiles, the bounds that percentiles set for a mean), and figures that look like an
+//! artefact.
 
 mod finding;
 mod heading;
@@ -23,7 +24,7 @@ pub use read::Form;
 pub struct AuditError {
     /// Line, from 1.
     pub line: usize,
-    /// The mistake.
+    /// The description of the mistake.
     pub what: String,
 }
 
@@ -38,7 +39,7 @@ impl std::error::Error for AuditError {}
 /// Judges every table of a document.
 ///
 /// # Errors
-/// Text that is not in this form.
+/// The text does not have this format.
 pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     let (judged, other): (Vec<_>, Vec<_>) = read::tables(text, form)?
         .into_iter()
@@ -51,9 +52,9 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     })
 }
 
-/// Judges figures that are not in a document yet: the program's own, before anybody reads them.
-/// Cells are written as in a document, with headings and units. Their mean times are those of the
-/// requests sent, and their users are the limit of requests in flight.
+/// Judges figures that are not in a document yet: the program's own figures, before anybody reads
+/// them. Cells are written as in a document, with headings and units. Their mean times are those of
+/// the requests sent, and their users are the limit of requests in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
     let numbered = (1..).zip(rows).collect();
     let table = table::Table::of(title, headings, numbered);

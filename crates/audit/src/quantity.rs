@@ -1,4 +1,4 @@
-//! The content of a cell: a number with its unit and the step in which it was written.
+//! The content of a cell: a number with its unit and the precision with which it was written.
 
 use std::sync::LazyLock;
 
@@ -9,29 +9,29 @@ pub(crate) enum Unit {
     Seconds,
     PerSecond,
     Bytes,
-    /// A part of the whole, `1.0` being all.
+    /// A part of a whole, where `1.0` is the whole.
     Share,
-    /// A mere number.
+    /// A plain number without a unit.
     None,
 }
 
-/// A number in its base unit: seconds, per second, bytes, share.
+/// A number in its base unit: seconds, per second, bytes, or share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) value: f64,
     pub(crate) unit: Unit,
-    /// The least difference that it could have been written with.
+    /// The smallest difference that its notation can express.
     pub(crate) step: f64,
 }
 
 impl Quantity {
-    /// Reports whether two numbers differ by more than their writing explains.
+    /// Reports whether this number is above another by more than rounding explains.
     pub(crate) fn is_above(&self, other: &Self) -> bool {
         self.value - other.value > (self.step + other.step) / 2.0
     }
 }
 
-/// A number, then its unit. Thousands may be divided by commas.
+/// A number followed by its unit. Commas may separate thousands.
 static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"^[~≈]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\s\d(±–]*(?:\s+[^\s\d(±–]+)*)",
@@ -42,7 +42,7 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
 /// Base unit and factor of a unit's name.
 fn unit_of(name: &str) -> Option<(Unit, f64)> {
     let name = name.trim().trim_end_matches('.');
-    // `2.2 GB GB` says its unit twice.
+    // `2.2 GB GB` repeats its unit.
     let mut words = name.split_whitespace();
     let first = words.next().unwrap_or_default();
     let name = if words.clone().all(|word| word == first) {
@@ -69,7 +69,7 @@ fn unit_of(name: &str) -> Option<(Unit, f64)> {
     })
 }
 
-/// Units of memory. An `i` marks powers of 1024; `Gib` is taken for GiB.
+/// Units of memory. An `i` marks powers of 1024; `Gib` is read as GiB.
 fn sized(name: &str) -> Option<(Unit, f64)> {
     let factor = match name {
         "B" | "bytes" => 1.0,
@@ -101,7 +101,7 @@ fn rate_of(name: &str) -> Option<(Unit, f64)> {
     is_rate.then_some((Unit::PerSecond, factor))
 }
 
-/// Reads a cell. `default` is the unit of a bare number, as the column's heading says it.
+/// Reads a cell. `default` is the unit of a bare number, according to the column's heading.
 pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quantity> {
     let found = WRITTEN.captures(text.trim())?;
     let digits = found[1].replace(',', "");
@@ -119,7 +119,7 @@ pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quant
     })
 }
 
-/// One in the last place that was written.
+/// One unit in the last place.
 fn step_of(digits: &str) -> f64 {
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let places = mantissa.split_once('.').map_or(0, |(_, it)| it.len());

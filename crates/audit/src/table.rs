@@ -24,24 +24,24 @@ pub(crate) struct Column {
     /// The text in the document.
     pub(crate) heading: String,
     pub(crate) meaning: Meaning,
-    /// The measured thing, if the heading names it.
+    /// The measured thing, if the heading names one.
     pub(crate) family: String,
     unit: Option<(Unit, f64)>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Line of the document, from 1.
+    /// Line number in the document, from 1.
     pub(crate) line: usize,
-    /// The row's label, or `row 5` without one.
+    /// The row's label, or `row 5` if it has none.
     pub(crate) name: String,
-    /// By column, as in the document.
+    /// The texts by column, as in the document.
     written: Vec<String>,
-    /// By column; none where there is no number.
+    /// The numbers by column; none for a cell without a number.
     cells: Vec<Option<Quantity>>,
-    /// True if a cell says how far its value may be off.
+    /// True if a cell states how far its value may be off.
     pub(crate) has_spread: bool,
-    /// Users in the row's name, as in `150 VUs`.
+    /// The number of users in the row's name, as in `150 VUs`.
     named_users: Option<f64>,
 }
 
@@ -59,7 +59,7 @@ impl Column {
 }
 
 impl Table {
-    /// A table of cells as they were written, each row with its line.
+    /// A table of cells as written, each row with its line.
     pub(crate) fn of(title: &str, headings: &[String], rows: Vec<(usize, Vec<String>)>) -> Self {
         let mut columns: Vec<Column> = headings.iter().map(|it| Column::of(it)).collect();
         let measured = columns.iter().position(|it| it.meaning != Meaning::Other);
@@ -82,18 +82,18 @@ impl Table {
         }
     }
 
-    /// The same, with headings on this line.
+    /// The same table with headings on this line.
     pub(crate) fn headed_at(self, line: usize) -> Self {
         Self { line, ..self }
     }
 
-    /// The same, its rows numbered as items.
+    /// The same table with rows numbered as items.
     pub(crate) fn of_items(self) -> Self {
         let numbering = Numbering::Item;
         Self { numbering, ..self }
     }
 
-    /// The same, with means of a known kind.
+    /// The same table with a known kind of mean.
     pub(crate) fn with_mean(self, mean: Mean) -> Self {
         Self { mean, ..self }
     }
@@ -120,7 +120,7 @@ impl Table {
         self.columns.iter().any(|it| it.meaning == meaning)
     }
 
-    /// The columns of a meaning.
+    /// The columns with a meaning.
     pub(crate) fn columns_of(
         &self,
         wanted: impl Fn(Meaning) -> bool,
@@ -142,7 +142,7 @@ impl Table {
         ranked
     }
 
-    /// The things whose times are measured, each once, in the order of their columns.
+    /// The things whose times are measured, without duplicates, in the order of their columns.
     pub(crate) fn families(&self) -> Vec<&str> {
         let mut families: Vec<&str> = Vec::new();
         for column in self.columns.iter().filter(|it| it.meaning.is_time()) {
@@ -153,8 +153,8 @@ impl Table {
         families
     }
 
-    /// The figure of a row with this meaning, and its column. Of several the first that has a
-    /// number.
+    /// The figure of a row with this meaning, and its column. If there are several, the first that
+    /// has a number.
     pub(crate) fn figure(&self, row: &Row, wanted: Meaning) -> Option<(usize, Quantity)> {
         self.columns_of(|it| it == wanted)
             .find_map(|at| Some((at, row.figure(at)?)))

@@ -1,5 +1,5 @@
-//! Load tools, by the names in a table: the kind of mean that each prints, and the requests that it
-//! keeps in flight on a connection.
+//! Load tools, by their names in a table: the kind of mean that each prints, and the number of
+//! requests that it keeps in flight on a connection.
 //!
 //! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it prints)
 //! adds samples for every request that took at least twice a connection's average time per request,
@@ -11,18 +11,18 @@
 /// The kind of a mean time in a table or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mean {
-    /// Of the requests sent; a user has one in flight at a time.
+    /// The mean of the requests sent; a user has one in flight at a time.
     OfSent,
-    /// Of the requests sent and of samples that the tool adds for long ones.
+    /// The mean of the requests sent and of samples that the tool adds for slow ones.
     WithAdded,
-    /// Of the requests sent; a user may have several in flight at a time.
+    /// The mean of the requests sent; a user may have several in flight at a time.
     OfSeveral,
-    /// The table names no tool.
+    /// The kind is unknown, because the table names no tool.
     Unknown,
 }
 
 impl Mean {
-    /// The kind by the tools that a text names; of several, the most permissive.
+    /// The kind according to the tools that a text names; of several, the most permissive one.
     pub(crate) fn of_words(text: &str) -> Self {
         let text = text.to_lowercase();
         let is_part = |it: char| it.is_alphanumeric() || "./-_".contains(it);
@@ -42,8 +42,8 @@ impl Mean {
         }
     }
 
-    /// The reason for more requests in flight, by rate and mean, than users; none if the tool
-    /// allows none.
+    /// The reason for which requests in flight, computed from rate and mean, may exceed the number
+    /// of users; none if the tool does not allow that.
     pub(crate) fn why_above_users(self) -> Option<&'static str> {
         match self {
             Self::OfSent => None,

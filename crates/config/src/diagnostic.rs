@@ -1,4 +1,4 @@
-//! Mistakes in a file: where each one is, what is wrong, and what to write instead.
+//! Mistakes in a file: the place of each, a description, and the remedy.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,9 +11,9 @@ use serde::Serialize;
 /// A mistake whose line is not yet known.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// Bytes of the text.
+    /// The bytes of the text that contain it.
     pub span: Range<usize>,
-    /// The mistake, in a sentence.
+    /// The description of the mistake as a sentence.
     pub message: String,
     /// The remedy: a correct text or value.
     pub help: String,
@@ -33,17 +33,18 @@ impl Problem {
 /// One mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// The file as the user named it.
+    /// The file as named by the user.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// First byte of the culprit in the text.
+    /// Offset of the mistake's first byte in the text.
     pub offset: usize,
-    /// Bytes of the culprit, all on its line; 0 where something is missing at the end of a line.
+    /// Length of the mistake in bytes, all in one line; 0 if something is missing at the end of a
+    /// line.
     pub length: usize,
-    /// The mistake, in a sentence.
+    /// The description of the mistake as a sentence.
     pub message: String,
     /// The remedy: a correct text or value.
     pub help: String,
@@ -68,7 +69,8 @@ impl Diagnostic {
 }
 
 impl fmt::Display for Diagnostic {
-    /// One line, as compilers write it for editors: `FILE:LINE:COLUMN: MESSAGE; HELP`.
+    /// One line in the format in which compilers report mistakes to editors: `FILE:LINE:COLUMN:
+    /// MESSAGE; HELP`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -87,7 +89,7 @@ fn floor_char_boundary(text: &str, index: usize) -> usize {
     index
 }
 
-/// Every mistake of one file, in the order of its lines. Never empty.
+/// All mistakes of one file, in the order of their lines. Never empty.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
     file: String,
@@ -99,7 +101,7 @@ impl Diagnostics {
     /// The mistakes of a text. `problems` must not be empty.
     pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
-        // A value used again through an alias has its mistakes once.
+        // The mistakes of a value that an alias repeats are reported once.
         problems
             .dedup_by(|later, former| later.span == former.span && later.message == former.message);
         let all = problems
@@ -139,8 +141,8 @@ impl Diagnostics {
                 out.push('\n');
             }
             let source = NamedSource::new(&self.file, self.text.clone());
-            // Writing to a string fails only if a formatter says so; the one-line form is then
-            // still true.
+            // Writing to a string fails only if a formatter fails; the one-line form is still
+            // correct then.
             if handler
                 .render_report(&mut out, &Snippet { diagnostic, source })
                 .is_err()
@@ -165,7 +167,7 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// A diagnostic together with its text, as miette wants it.
+/// A diagnostic together with its text, in the form that miette needs.
 #[derive(Debug)]
 struct Snippet<'a> {
     diagnostic: &'a Diagnostic,

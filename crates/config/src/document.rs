@@ -1,7 +1,7 @@
-//! Turns users' files into types, and reports all mistakes of a file at once.
+//! Converts users' files to types, and reports all mistakes of a file at once.
 //!
 //! Text → [`Node`] with places → checked against the schema of the type → completed, and checked
-//! against the rules that a schema cannot express → the type. The types are the one source of
+//! against the rules that a schema cannot express → the type. The types are the single source of
 //! truth: the schema is generated from them.
 
 use std::io;
@@ -20,15 +20,15 @@ pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// A type that users write as a file.
 pub trait Document: DeserializeOwned {
-    /// The name of the kind of file in a sentence.
+    /// The name of the kind of file in sentences.
     const TITLE: &'static str;
     /// The name of the kind of file in `gatebench schema NAME`.
     const WORD: &'static str;
 
-    /// Values that are read from other files and stay out of the tree.
+    /// Values that are read from other files and are not part of the tree.
     type Attachments;
 
-    /// The JSON Schema that a file is checked against.
+    /// The JSON Schema against which a file is checked.
     fn schema() -> Value;
 
     /// The trees of the documents that a file describes. Most kinds of files describe one.
@@ -37,8 +37,8 @@ pub trait Document: DeserializeOwned {
         vec![root]
     }
 
-    /// Writes out the parts of the tree that the file only names, and adds the mistakes that a
-    /// schema cannot find. `text` is the text that `root` was read from.
+    /// Expands the parts of the tree that the file only names, and adds the mistakes that a schema
+    /// cannot find. `text` is the text from which `root` was read.
     fn complete(
         root: &mut Node,
         text: &str,
@@ -69,7 +69,7 @@ pub enum ReadError {
         /// The system's reason.
         source: io::Error,
     },
-    /// It was read, and has mistakes.
+    /// It was read but has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Diagnostics),
 }
@@ -77,7 +77,7 @@ pub enum ReadError {
 /// Reads a YAML file that describes one document.
 ///
 /// # Errors
-/// The file cannot be read, or has mistakes: then all of them.
+/// The file cannot be read, or has mistakes; then all of them are returned.
 pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -87,7 +87,7 @@ pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
 /// Reads a YAML file and returns the documents that it describes.
 ///
 /// # Errors
-/// As [`read`].
+/// The same as of [`read`].
 pub fn read_all<T: Document>(path: &Path) -> Result<Vec<T>, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -108,7 +108,7 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     move |path| std::fs::read(folder.join(path))
 }
 
-/// Reads YAML text of any kind as a tree. `file` is the name that mistakes are reported under.
+/// Reads YAML text of any kind as a tree. `file` is the file name in reports of mistakes.
 ///
 /// # Errors
 /// All mistakes of the text as YAML, each with its place and its remedy.
@@ -130,8 +130,8 @@ pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }
 
-/// Reads YAML text of one document. Files that it names are not found. `file` is the name that
-/// mistakes are reported under.
+/// Reads YAML text of one document. Files that it names are not found. `file` is the file name in
+/// reports of mistakes.
 ///
 /// # Errors
 /// All mistakes of the text, each with its place and its remedy.

@@ -1,4 +1,4 @@
-//! Durations as users write them: `250ms`, `10s`, `5m`, `24h`.
+//! Durations as written by users: `250ms`, `10s`, `5m`, `24h`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,21 +22,21 @@ const UNITS: [(&str, u64); 5] = [
 ];
 
 impl HumanDuration {
-    /// The `format` of durations in the JSON Schemas; it adds to the pattern that they are shorter
-    /// than a year.
+    /// The `format` of durations in the JSON Schemas; in addition to the pattern, it requires that
+    /// they are shorter than a year.
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
-    /// Reports whether it has no length.
+    /// Reports whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }
 
-    /// Whole nanoseconds.
+    /// The duration in whole nanoseconds.
     pub fn as_nanos(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Seconds with their fraction.
+    /// The duration in seconds, with a fraction.
     pub fn as_secs_f64(self) -> f64 {
         self.0.as_secs_f64()
     }
@@ -65,7 +65,7 @@ impl FromStr for HumanDuration {
             .ok_or_else(remedy)?;
         let number: f64 = text.trim_end_matches(unit).parse().map_err(|_| remedy())?;
         let total = number * *nanos as f64;
-        // A year bounds every duration a bench can mean, and keeps the arithmetic exact in f64.
+        // No benchmark needs a year, and the limit keeps the arithmetic exact in f64.
         if !(0.0..=3.2e16).contains(&total) {
             return Err(format!("'{text}' is longer than a year"));
         }

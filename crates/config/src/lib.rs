@@ -1,5 +1,6 @@
 //! Reads the YAML files that users write: each value with its place in the text, checked against a
-//! JSON Schema. Reports all mistakes of a file at once. It knows no particular kind of file.
+//! JSON Schema. Reports all mistakes of a file at once. The crate is independent of particular
+//! kinds of files.
 
 mod conform;
 mod diagnostic;

@@ -59,7 +59,7 @@ impl Node {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The value under a key of a mapping, to be changed.
+    /// The value under a key of a mapping, for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.data {
             Data::Map(entries) => entries
@@ -79,7 +79,7 @@ impl Node {
         Some(entries.remove(at).value)
     }
 
-    /// The items of the list under a key, to be changed; else none.
+    /// The items of the list under a key, for modification; empty if there is none.
     pub fn list_mut(&mut self, key: &str) -> &mut [Node] {
         match self.get_mut(key).map(|node| &mut node.data) {
             Some(Data::List(items)) => items,
@@ -87,7 +87,7 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping, else none.
+    /// The entries of a mapping; empty for any other value.
     pub fn entries(&self) -> &[Entry] {
         match &self.data {
             Data::Map(entries) => entries,
@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    /// The items of a list, else none.
+    /// The items of a list; empty for any other value.
     pub fn items(&self) -> &[Node] {
         match &self.data {
             Data::List(items) => items,
@@ -103,17 +103,17 @@ impl Node {
         }
     }
 
-    /// The items of the list under a key, else none.
+    /// The items of the list under a key; empty if there is none.
     pub fn list(&self, key: &str) -> &[Node] {
         self.get(key).map_or(&[], Node::items)
     }
 
-    /// The entries of the mapping under a key, else none.
+    /// The entries of the mapping under a key; empty if there is none.
     pub fn mapping(&self, key: &str) -> &[Entry] {
         self.get(key).map_or(&[], Node::entries)
     }
 
-    /// The entries of the mapping under a key, to be changed; else none.
+    /// The entries of the mapping under a key, for modification; empty if there is none.
     pub fn mapping_mut(&mut self, key: &str) -> &mut [Entry] {
         match self.get_mut(key).map(|node| &mut node.data) {
             Some(Data::Map(entries)) => entries,
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// The value of true or false, if it is one.
+    /// The boolean, if it is one.
     pub fn flag(&self) -> Option<bool> {
         match self.data {
             Data::Bool(flag) => Some(flag),
@@ -151,14 +151,14 @@ impl Node {
         }
     }
 
-    /// Values in it, itself included.
+    /// The number of values in it, including itself.
     pub fn size(&self) -> usize {
         let items = self.items().iter().map(Node::size).sum::<usize>();
         let entries = self.entries().iter().map(|entry| entry.value.size());
         1 + items + entries.sum::<usize>()
     }
 
-    /// The place of a caret for the whole value: the first key of a mapping.
+    /// The bytes at which to report a mistake of the whole value: for a mapping, its first key.
     pub fn head(&self) -> Range<usize> {
         match &self.data {
             Data::Map(entries) => entries
@@ -169,7 +169,7 @@ impl Node {
         }
     }
 
-    /// The same as JSON.
+    /// The value as JSON.
     pub fn to_json(&self) -> Value {
         match &self.data {
             Data::Null => Value::Null,

@@ -1,5 +1,5 @@
-//! Schemas of the small words that files are made of. `patternErrorMessage` is what editors show,
-//! and what [`parse`](crate::parse) prints, where a word has the wrong form.
+//! Schemas of the small texts that files consist of. `patternErrorMessage` is the message in
+//! editors, and from [`parse`](crate::parse), if a text has the wrong form.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -13,7 +13,7 @@ pub fn name(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A [`name`] of something that may be repeated.
+/// A [`name`] of an item that may be repeated.
 pub fn name_template(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
@@ -32,7 +32,7 @@ pub fn path(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A [`path`] without values.
+/// A [`path`] without values of `data`.
 pub fn plain_path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
@@ -118,7 +118,7 @@ pub fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": json_pointer(generator)})
 }
 
-/// Statuses of which one must come.
+/// Statuses, one of which the response must have.
 pub fn statuses(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -141,7 +141,7 @@ pub fn signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }
 
-/// A list of words by which something can be chosen.
+/// A list of words by which items can be selected.
 pub fn tags(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",

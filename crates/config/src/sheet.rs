@@ -1,5 +1,5 @@
-//! Files that stay open after they are read, so that mistakes of meaning are reported together with
-//! those of form, each at its place.
+//! Files that are kept after they are read, so that mistakes of meaning are reported together with
+//! mistakes of form, each at its place.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -8,18 +8,18 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Node};
 use crate::{conform, yaml};
 
-/// The name of a kind of file, and the schema that it is checked against.
+/// The name of a kind of file, and the schema against which it is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct SheetKind<'a> {
-    /// In a sentence.
+    /// The name in sentences.
     pub title: &'a str,
-    /// In `gatebench schema WORD`.
+    /// The name in `gatebench schema WORD`.
     pub word: &'a str,
-    /// As schemars generates it from the type.
+    /// The schema that schemars generates from the type.
     pub schema: &'a Value,
 }
 
-/// A file and what is wrong with it so far.
+/// A file and its mistakes so far.
 #[derive(Clone, Debug)]
 pub struct Sheet {
     file: String,
@@ -28,16 +28,16 @@ pub struct Sheet {
     schema: Value,
     root: Node,
     problems: Vec<Problem>,
-    /// The number of problems of form.
+    /// The number of mistakes of form.
     of_form: usize,
 }
 
 impl Sheet {
-    /// Reads YAML text and checks it against its schema. `file` is the name that mistakes are
-    /// reported under.
+    /// Reads YAML text and checks it against its schema. `file` is the file name in reports of
+    /// mistakes.
     ///
     /// # Errors
-    /// Where the text is not YAML, so that there is nothing to look at.
+    /// The text is not YAML, so that there is nothing to check.
     pub fn open(file: &str, text: &str, kind: SheetKind<'_>) -> Result<Self, Diagnostics> {
         let (root, mut problems) = yaml::load(text);
         let Some(mut root) = root else {
@@ -60,8 +60,8 @@ impl Sheet {
     }
 
     /// Returns the value of the file. If the file has mistakes of form, returns its value without
-    /// them, so that its meaning can be checked; none if that is impossible, which is a mistake
-    /// then.
+    /// them, so that its meaning can be checked; returns none if that is impossible, which is then
+    /// reported as a mistake.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),
@@ -80,9 +80,10 @@ impl Sheet {
         }
     }
 
-    /// Adds a mistake at a place, a JSON Pointer (RFC 6901). If the place is not in the file, the
-    /// mistake is reported at the value that should hold it. If the place has a mistake of form,
-    /// nothing is added. Without a remedy, the message names the schema of the file.
+    /// Adds a mistake at a place, given as a JSON Pointer (RFC 6901). If the place is not in the
+    /// file, the mistake is reported at the value that should contain it. If the place has a
+    /// mistake of form, nothing is added. Without a remedy, the message names the schema of the
+    /// file.
     pub fn report(&mut self, pointer: &str, message: &str, help: Option<&str>) {
         let span = found(&self.root, pointer);
         if self.problems[..self.of_form]
@@ -98,10 +99,10 @@ impl Sheet {
         self.problems.push(Problem::new(span, message, help));
     }
 
-    /// All mistakes, where there are any.
+    /// Returns an error if there are mistakes.
     ///
     /// # Errors
-    /// All of them.
+    /// All mistakes of the file.
     pub fn finish(&self) -> Result<(), Diagnostics> {
         if self.problems.is_empty() {
             return Ok(());
@@ -117,7 +118,7 @@ impl Sheet {
 /// A YAML document as JSON, without places.
 ///
 /// # Errors
-/// The first mistake, as text that ends with what to do.
+/// The first mistake, as text that ends with the remedy.
 pub fn yaml_value(text: &str) -> Result<Value, String> {
     let (root, problems) = yaml::load(text);
     let wrong = problems.first().map(|problem| {
@@ -136,7 +137,7 @@ pub fn yaml_value(text: &str) -> Result<Value, String> {
     }
 }
 
-/// The characters at a pointer, or of the nearest value on the way there.
+/// The bytes of the value at a pointer, or of the nearest value on the path to it.
 fn found(root: &Node, pointer: &str) -> std::ops::Range<usize> {
     let mut node = root;
     for token in pointer.split('/').skip(1) {

@@ -1,6 +1,6 @@
-//! *Did you mean*: the known word nearest to an unknown one.
+//! Suggestions: the known word nearest to an unknown one.
 
-/// The candidate that `word` is most likely a slip of, if any is near enough.
+/// The candidate that `word` is most likely meant to be, if any is close enough.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let folded = fold(word);
     candidates
@@ -16,13 +16,14 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Slips that still leave a word recognisable: one in a short word, a third of the letters in a
-/// long one.
+/// The number of slips with which a word is still recognisable: one in a short word, a third of the
+/// letters in a long one.
 fn tolerance(candidate: &str) -> usize {
     (candidate.chars().count() / 3).max(1)
 }
 
-/// `apiKey`, `api-key` and `API_KEY` are no slips of `api_key` but spellings of it.
+/// Normalises spellings: `apiKey`, `api-key` and `API_KEY` are not slips of `api_key` but other
+/// spellings of it.
 fn fold(word: &str) -> String {
     word.chars()
         .filter(char::is_ascii_alphanumeric)

@@ -1,4 +1,4 @@
-//! YAML text to a [`Node`]: one document, plain keys, bounded depth and bounded aliases.
+//! Converts YAML text to a [`Node`]: one document, plain keys, limited depth and limited aliases.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,16 +10,17 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use crate::diagnostic::Problem;
 use crate::node::{Data, Entry, Node};
 
-/// Deeper than any file of ours needs; bounds the recursion of everything that walks the tree.
+/// The largest nesting depth: more than any of our files needs. It limits the recursion of all code
+/// that walks the tree.
 const DEPTH_MAX: usize = 32;
-/// Nodes that aliases may add, so that a few lines cannot grow to gigabytes. It bounds the depth
-/// that nested aliases can reach as well: n levels cost about n²/2 nodes.
+/// The number of nodes that aliases may add, so that a few lines cannot grow to gigabytes. It also
+/// limits the depth that nested aliases can reach: n levels cost about n²/2 nodes.
 const ALIAS_NODES_MAX: usize = 10_000;
-/// The maximum size of a file; files that people write are smaller.
+/// The maximum size of a file in bytes; files written by people are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Reads the one document of a text. Mistakes that leave a tree to look at (a key given twice) are
-/// reported as well; after others there is none.
+/// Reads the only document of a text. Mistakes that still leave a tree (such as a duplicate key)
+/// are reported with the tree; after others there is none.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
         let problem = Problem::new(
@@ -57,19 +58,19 @@ fn syntax_problem(at: usize, info: &str) -> Problem {
     Problem::new(at..at + 1, format!("this is not YAML: {info}"), help)
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been reached.
 struct Open {
     start: usize,
     anchor: usize,
     data: Data,
-    /// In a mapping: the key that waits for its value.
+    /// In a mapping: the key whose value has not been read yet.
     key: Option<(String, Range<usize>)>,
 }
 
 /// Assembles the tree from the parser's events, without recursion.
 struct Builder<'a> {
     text: &'a str,
-    /// Bytes before `text` in the file.
+    /// Number of bytes before `text` in the file.
     base: usize,
     /// Byte offset in the file of each character, and of the end.
     offsets: Vec<usize>,
@@ -101,7 +102,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The parser counts characters; everything after it counts bytes of the file.
+    /// Converts a position: the parser counts characters, everything after it counts bytes of the
+    /// file.
     fn bytes(&self, marker: Marker) -> usize {
         self.offsets
             .get(marker.index())
@@ -170,7 +172,8 @@ impl<'a> Builder<'a> {
             Data::Map(entries) => entries.last().map(|entry| entry.value.span.end),
             _ => None,
         };
-        // A block's end event comes at the next token, far below it; only brackets have an end.
+        // The end event of a block has the position of the next token, which may be far below; only
+        // brackets have an end of their own.
         let bracket = self
             .text
             .as_bytes()
@@ -284,7 +287,7 @@ impl<'a> Builder<'a> {
         open.key = Some((key, span));
     }
 
-    /// Hands a finished value to the collection around it, or makes it the root.
+    /// Adds a finished value to the enclosing collection, or makes it the root.
     fn put(&mut self, node: Node, anchor: usize) {
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
@@ -301,7 +304,7 @@ impl<'a> Builder<'a> {
                 ..
             }) => {
                 if let Some((key, key_span)) = key.take() {
-                    // If a key is given twice, the first value counts.
+                    // If a key is duplicate, the first value is used.
                     if !entries.iter().any(|entry| entry.key == key) {
                         entries.push(Entry {
                             key,
@@ -316,7 +319,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Tags of the core schema (`!!str`) say how to read a scalar; others mean nothing here.
+/// Tags of the core schema (`!!str`) determine how to read a scalar; others have no meaning here.
 fn refuse_tag(tag: Option<&Tag>, span: &Range<usize>) -> Result<(), Problem> {
     match tag {
         Some(tag) if !tag.is_yaml_core_schema() => Err(Problem::new(

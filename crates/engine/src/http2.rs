@@ -75,7 +75,7 @@ impl Http2 {
         self.client.can_open()
     }
 
-    /// Reports whether no request is under way.
+    /// Reports whether no request is in flight.
     pub(crate) fn is_quiet(&self) -> bool {
         self.client.open_count() == 0 && self.ended.is_empty()
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// is absent or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Duration of the measurement, nanoseconds.
+    /// Duration of the measurement in nanoseconds.
     pub duration_ns: u64,
     /// Requests that it sent.
     pub sent: u64,
@@ -14,7 +14,7 @@ pub struct Figures {
     pub completed: u64,
     /// Responses by status class: `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response, by the generator's kinds of errors.
+    /// Requests without a response, by the generator's names for kinds of errors.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that it did not send.
     pub dropped: u64,
@@ -24,13 +24,13 @@ pub struct Figures {
     pub bytes_sent: Option<u64>,
     /// Bytes that it received.
     pub bytes_received: Option<u64>,
-    /// Response times at the percentiles that it prints, nanoseconds: `50`, `99.9`.
+    /// Response times in nanoseconds at the percentiles that it prints: `50`, `99.9`.
     pub percentiles_ns: BTreeMap<String, u64>,
-    /// The shortest response time, nanoseconds.
+    /// The shortest response time in nanoseconds.
     pub min_ns: Option<u64>,
-    /// The mean response time, nanoseconds.
+    /// The mean response time in nanoseconds.
     pub mean_ns: Option<u64>,
-    /// The longest response time, nanoseconds.
+    /// The longest response time in nanoseconds.
     pub max_ns: Option<u64>,
     /// Thresholds of the user's script; true for each that held.
     pub thresholds: BTreeMap<String, bool>,
@@ -43,9 +43,9 @@ pub struct Figures {
 /// Counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// Checks that held; none if only failures were counted.
+    /// Checks that passed; none if only failures were counted.
     pub passed: Option<u64>,
-    /// Checks that did not hold.
+    /// Checks that failed.
     pub failed: u64,
 }
 
@@ -59,7 +59,7 @@ impl Figures {
     }
 }
 
-/// The output of a load generator has another format, or is not complete.
+/// The output of a load generator has another format, or is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(pub(crate) String);

@@ -1,4 +1,4 @@
-//! The job of a load generator, and the order with which it does the job.
+//! The job of a load generator, and the order for carrying it out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ impl Part {
 pub struct Job<'a> {
     /// The destination of the requests: `http://ADDRESS:PORT`, without a path.
     pub url: &'a str,
-    /// The scenario, with the paths that are really requested.
+    /// The scenario, with the paths that are actually requested.
     pub scenario: &'a Scenario,
     pub phase: &'a Phase,
     /// The part of the phase.
@@ -48,13 +48,13 @@ pub struct Job<'a> {
 /// The command line, files and environment of a load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Words after the program's name, with paths relative to the working folder.
+    /// Arguments after the program's name, with paths relative to the working folder.
     pub arguments: Vec<String>,
     /// Files to write into the working folder.
     pub files: Vec<OrderFile>,
     /// Environment variables.
     pub environment: BTreeMap<String, String>,
-    /// The shortest time that the generator will take.
+    /// The minimum time that the generator will take.
     pub takes: Duration,
     /// The differences between this order and the phase.
     pub limits: Limits,
@@ -63,7 +63,7 @@ pub struct Order {
 /// A file that is written for an external load generator to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFile {
-    /// The name that the command refers to.
+    /// The name by which the command refers to it.
     pub name: &'static str,
     /// Its contents.
     pub bytes: Vec<u8>,
@@ -72,9 +72,9 @@ pub struct OrderFile {
 /// A difference between a generator's load and the phase, as a sentence without a full stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Requirements of the phase that are met in another way or not met.
+    /// Requirements of the phase that are met in another way or not at all.
     pub not_expressed: Vec<String>,
-    /// Measured by the built-in load generator, but not reported by this one.
+    /// Figures that the built-in load generator measures but this one does not report.
     pub not_measured: Vec<String>,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Returns a request as it is sent; none if data fills a part of it.
+/// Returns a request in its final form; none if a part of it is filled with data.
 fn fixed(mut request: Request) -> Option<Request> {
     let constant = |text: &str| Some(Template::parse(text).ok()?.constant()?.to_owned());
     request.path = constant(&request.path)?;

@@ -55,7 +55,8 @@ impl Generator {
         Some(number.trim_start_matches('v').to_owned())
     }
 
-    /// The file of its result in its working folder; none if the result is its standard output.
+    /// The file in its working folder that contains its result; none if it prints the result to
+    /// standard output.
     pub fn result_file(self) -> Option<&'static str> {
         match self {
             Self::Wrk | Self::H2load => None,
@@ -63,8 +64,8 @@ impl Generator {
         }
     }
 
-    /// Reports whether it measured to its end, by its exit code. k6 ends with 99 if a threshold of
-    /// the script was crossed.
+    /// Reports whether it measured until the end, judging by its exit code. k6 exits with 99 if a
+    /// threshold of the script was crossed.
     pub fn finished_with(self, code: i32) -> bool {
         code == 0 || (self == Self::K6 && code == 99)
     }

@@ -38,8 +38,8 @@ pub fn translate(generator: Generator, job: &Job<'_>) -> Result<Order, Refusal> 
     }
 }
 
-/// Parses the output of a generator: [`Generator::result_file`] if it has one, else its standard
-/// output.
+/// Parses the output of a generator: the file [`Generator::result_file`] if it has one, otherwise
+/// its standard output.
 ///
 /// # Errors
 /// A required figure is missing or has another format.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::kind::Generator;
 
-/// Returns the program of a load generator, absolute: on PATH, in `target/external/bin` of the
-/// running program's checkout or of the current folder (where `make k6` puts it), or in `~/go/bin`
-/// (where `go install` does).
+/// Returns the absolute path of a load generator: on PATH, in `target/external/bin` of the running
+/// program's checkout or of the current folder (where `make k6` puts it), or in `~/go/bin` (where
+/// `go install` puts it).
 pub fn locate(generator: Generator) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let sibling = std::env::current_exe().ok().and_then(|program| {

@@ -1,4 +1,4 @@
-//! String literals of other languages.
+//! String literals in other languages.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(crate) fn js(text: &str) -> String {
     literal
 }
 
-/// A Lua string in double quotes, any bytes.
+/// A Lua string in double quotes, for arbitrary bytes.
 pub(crate) fn lua(bytes: &[u8]) -> String {
     let mut literal = String::from("\"");
     for byte in bytes {

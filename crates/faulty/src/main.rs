@@ -1,6 +1,6 @@
-//! The reference gateway with faults on purpose, for the tests and benchmarks of what looks for
-//! such gateways. It is no part of the product: `gatebench` is built without the feature that this
-//! program needs.
+//! The reference gateway with deliberate faults, for the tests and benchmarks of code that looks
+//! for such gateways. It is not part of the product: `gatebench` is built without the feature that
+//! this program needs.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use gatebench_gateway::{Document, Faults, Gateway, Handicap, Leak};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// It has the name and the version of `gatebench`, so that the folder of the reference gateway
-/// describes it as well, but for the place of the program.
+/// describes it too, except for the path of the program.
 #[derive(Debug, Parser)]
 #[command(name = "gatebench", version)]
 enum Words {
@@ -98,7 +98,7 @@ fn announce(bound: &[SocketAddr]) {
     }
 }
 
-/// Reads a share in percent.
+/// Parses a share in per cent.
 fn share(word: &str) -> Result<f64, String> {
     let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));

@@ -1,4 +1,4 @@
-//! Documents whose keys have their defaults.
+//! Documents with default values.
 
 use gatebench_model::{Scenario, Suite, SuiteGateway, Transport, UpstreamKind};
 

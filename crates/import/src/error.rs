@@ -12,25 +12,25 @@ pub enum ImportError {
     /// The text has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Box<Diagnostics>),
-    /// The text has nothing that can be sent.
+    /// The text contains nothing that can be sent.
     #[error("{file}: {message}")]
     Nothing {
-        /// The input.
+        /// The name of the input.
         file: String,
-        /// The absent part.
+        /// A description of the missing part.
         message: String,
         remedy: String,
     },
     /// Too many lines of a log are not in its format.
     #[error("{file}: {malformed} of {lines} lines are not in the format {format}{}", listed(.examples))]
     Malformed {
-        /// The log.
+        /// The name of the log.
         file: String,
         /// The format that most of its lines have, as text.
         format: &'static str,
-        /// Lines that are not in it.
+        /// Number of lines that are not in it.
         malformed: u64,
-        /// All lines.
+        /// Number of all lines.
         lines: u64,
         /// The first of them, each with the expectation that it does not meet.
         examples: Vec<String>,
@@ -38,7 +38,7 @@ pub enum ImportError {
     /// The input cannot be read.
     #[error("{file}: cannot be read: {source}")]
     Io {
-        /// The input.
+        /// The name of the input.
         file: String,
         /// The system's reason.
         source: io::Error,
@@ -59,7 +59,7 @@ impl ImportError {
         }
     }
 
-    /// The input; none for mistakes, which name it themselves.
+    /// The name of the input; none for mistakes, which name it themselves.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Mistakes(_) => None,

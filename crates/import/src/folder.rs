@@ -1,4 +1,4 @@
-//! The folder that an import makes.
+//! The folder that an import creates.
 
 use std::fmt::Write as _;
 
@@ -14,13 +14,13 @@ use crate::yaml;
 /// The file of the suite, which `gatebench run FOLDER` runs.
 pub(crate) const SUITE_FILE: &str = "suite.yaml";
 
-/// The columns of a comment.
+/// The width of a comment in characters.
 const COMMENT_CHARS_MAX: usize = 98;
 
 /// A file of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
-    /// Its path in the folder.
+    /// Its path relative to the folder.
     pub path: String,
     pub text: String,
     /// True if only the owner may read it.
@@ -31,9 +31,9 @@ pub struct NewFile {
 #[derive(Clone, Debug, Default)]
 pub struct Folder {
     pub files: Vec<NewFile>,
-    /// The parts of the input that the files do not have in the same form.
+    /// The parts of the input that the files do not contain in the same form.
     pub notes: Vec<Note>,
-    /// Facts about the input, each a line for the reader.
+    /// Facts about the input, each as a line for the reader.
     pub facts: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Folder {
         self.notes.iter().filter(move |note| note.effect == effect)
     }
 
-    /// Adds a file with a text as it is.
+    /// Adds a file with an unchanged text.
     pub(crate) fn add_text(&mut self, path: &str, text: &str, has_secrets: bool) {
         self.files.push(NewFile {
             path: path.into(),
@@ -80,7 +80,7 @@ impl Folder {
     }
 
     /// Adds a document, and reads it again as `gatebench run` will: values that the input allows
-    /// and gatebench does not are mistakes of the file that was made.
+    /// but gatebench does not are reported as mistakes of the generated file.
     fn add<T: Document + Serialize>(
         &mut self,
         path: &str,
@@ -107,7 +107,7 @@ impl Folder {
     }
 }
 
-/// A comment of YAML, wrapped between words.
+/// A YAML comment, wrapped between words.
 fn commented(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split_whitespace() {

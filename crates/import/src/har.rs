@@ -109,7 +109,7 @@ fn host_of(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// The host of most requests. The others are another gateway's.
+/// The host of most requests. Requests to other hosts belong to other gateways.
 fn main_host(entries: &[Entry], folder: &mut Folder) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! A mapping of the input that is read key by key. Keys that nobody reads are reported.
+//! A mapping of the input that is read key by key. Keys that are not read are reported.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use gatebench_config::{Data, Entry, Node};
 
 use crate::log::Log;
 
-/// A mapping, and its keys that were not read yet.
+/// A mapping with the keys that have not been read yet.
 pub(crate) struct Keys<'n> {
-    /// The mapping in a sentence.
+    /// A description of the mapping for messages.
     what: String,
-    /// The place for messages about the whole mapping.
+    /// The place for messages about the mapping as a whole.
     pub(crate) span: Range<usize>,
     rest: Vec<&'n Entry>,
 }
 
 impl<'n> Keys<'n> {
-    /// The keys of a mapping. Nothing counts as an empty one; anything else is a mistake.
+    /// The keys of a mapping. Null counts as an empty mapping; anything else is a mistake.
     pub(crate) fn of(node: &'n Node, what: impl Into<String>, log: &mut Log<'_>) -> Self {
         let what = what.into();
         if !matches!(node.data, Data::Map(_) | Data::Null) {
@@ -26,7 +26,7 @@ impl<'n> Keys<'n> {
         Self {
             what,
             span: node.head(),
-            // A value of null is as if the key were absent.
+            // A key whose value is null is treated as absent.
             rest: node
                 .entries()
                 .iter()
@@ -46,13 +46,13 @@ impl<'n> Keys<'n> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// Takes a text, or a number as text.
+    /// Takes the value of a key as text; numbers are converted.
     pub(crate) fn text(&mut self, key: &str, log: &mut Log<'_>) -> Option<String> {
         let node = self.node(key)?;
         log.text_of(node, &format!("`{key}` of {}", self.what))
     }
 
-    /// Takes a text that must be there.
+    /// Takes a required text.
     pub(crate) fn required(&mut self, key: &str, log: &mut Log<'_>) -> Option<String> {
         if self.rest.iter().all(|entry| entry.key != key) {
             let message = format!("{} has no `{key}`", self.what);
@@ -72,7 +72,7 @@ impl<'n> Keys<'n> {
         number
     }
 
-    /// Takes a number that counts something.
+    /// Takes a whole number from 0 on.
     pub(crate) fn count(&mut self, key: &str, log: &mut Log<'_>) -> Option<u64> {
         let span = self
             .rest
@@ -90,7 +90,7 @@ impl<'n> Keys<'n> {
         None
     }
 
-    /// Takes true or false.
+    /// Takes a boolean.
     pub(crate) fn flag(&mut self, key: &str, log: &mut Log<'_>) -> Option<bool> {
         let node = self.node(key)?;
         if node.flag().is_none() {
@@ -105,7 +105,7 @@ impl<'n> Keys<'n> {
         let Some(node) = self.node(key) else {
             return &[];
         };
-        // Serializers of Lua write an empty list as an empty mapping.
+        // Lua serializers write an empty list as an empty mapping.
         if !matches!(node.data, Data::List(_)) && !is_empty(node) {
             let message = format!("`{key}` of {} is not a list", self.what);
             log.problem(&node.head(), message, "begin each item with `- `");
@@ -133,14 +133,14 @@ impl<'n> Keys<'n> {
             .retain(|entry| !keys.contains(&entry.key.as_str()));
     }
 
-    /// Drops keys whose value has no effect: this one, nothing, false, or empty.
+    /// Drops keys whose value has no effect: the default, null, false, or empty.
     pub(crate) fn ignore_default(&mut self, key: &str, default: &str, log: &mut Log<'_>) {
         self.rest.retain(|entry| {
             entry.key != key || log.text_of(&entry.value, key).as_deref() != Some(default)
         });
     }
 
-    /// The keys that nobody read and that have an effect.
+    /// The unread keys that have an effect.
     pub(crate) fn unread(self) -> impl Iterator<Item = &'n Entry> {
         let is_idle = |entry: &&Entry| is_empty(&entry.value) || entry.value.flag() == Some(false);
         self.rest.into_iter().filter(move |entry| !is_idle(entry))

@@ -1,6 +1,6 @@
-//! Turns what users already have into files of gatebench: a gateway's configuration into a
-//! scenario, a suite and the configuration as gatebench runs it; recorded traffic into a scenario
-//! and load profiles.
+//! Converts existing input to gatebench files: a gateway's configuration to a scenario, a suite and
+//! the configuration in a form that gatebench can run; recorded traffic to a scenario and load
+//! profiles.
 //!
 //! ```text
 //! kong, apisix, kubernetes, openapi ── Api ────┐
@@ -10,7 +10,7 @@
 //! nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml ── wire ──> OwnConfig
 //! ```
 //!
-//! It reads text and returns text. It opens no file, and writes nothing on a terminal.
+//! The crate converts text to text. It opens no file, and writes nothing to a terminal.
 
 mod access_log;
 mod api;
@@ -40,12 +40,12 @@ pub use log::{Effect, Note};
 pub use options::{Hour, NotAnHour, Options, Replay};
 pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
 
-/// A kind of input that is one text.
+/// A kind of input that consists of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextKind {
-    /// Kong: a declarative configuration or a file of deck, 1.1 to 3.0.
+    /// Kong: a declarative configuration or a deck file, format 1.1 to 3.0.
     Kong,
-    /// APISIX: the file of its standalone mode.
+    /// APISIX: the configuration file of its standalone mode.
     Apisix,
     /// Resources of the Gateway API.
     Kubernetes,
@@ -53,7 +53,7 @@ pub enum TextKind {
     Openapi,
     /// Recorded traffic of a browser (HTTP Archive 1.2).
     Har,
-    /// A script of k6, or what `k6 inspect` prints of it.
+    /// A k6 script, or the output of `k6 inspect`.
     K6,
 }
 

@@ -7,12 +7,12 @@ use gatebench_config::{Diagnostics, Node, Problem};
 
 use crate::error::ImportError;
 
-/// A part of the input that the result does not have in the same form.
+/// A part of the input that the result does not contain in the same form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Its line in the input, from 1.
+    /// Its line number in the input, from 1.
     pub line: usize,
-    /// The part, as text.
+    /// A description of the part.
     pub what: String,
     /// The consequence.
     pub effect: Effect,
@@ -33,7 +33,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// A text, and what was found in it.
+/// A text, and the mistakes and notes found in it.
 pub(crate) struct Log<'t> {
     file: &'t str,
     text: &'t str,
@@ -55,7 +55,7 @@ impl<'t> Log<'t> {
         }
     }
 
-    /// The line of a byte, from 1.
+    /// The line number of a byte, from 1.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.lines.partition_point(|start| *start <= at)
     }
@@ -71,8 +71,8 @@ impl<'t> Log<'t> {
             .push(Problem::new(span.clone(), message, help));
     }
 
-    /// Notes that only the user's gateway does this. Returns the words for
-    /// `not_understood` of a scenario.
+    /// Notes that only the user's gateway does this. Returns the text for `not_understood` of a
+    /// scenario.
     pub(crate) fn not_understood(
         &mut self,
         span: &Range<usize>,
@@ -96,7 +96,8 @@ impl<'t> Log<'t> {
         }
     }
 
-    /// A scalar as text, written as in the input if it is a number; a mistake if it is no scalar.
+    /// A scalar as text, written as in the input if it is a number; a mistake if it is not a
+    /// scalar.
     pub(crate) fn text_of(&mut self, node: &Node, what: &str) -> Option<String> {
         if let Some(text) = node.text() {
             return Some(text.to_owned());

@@ -1,8 +1,8 @@
-//! Names in files of gatebench: lower-case letters, digits and hyphens.
+//! Names in gatebench files: lower-case letters, digits and hyphens.
 
 use std::collections::BTreeSet;
 
-/// The longest name that is made of a text.
+/// The longest name that is derived from a text.
 const CHARS_MAX: usize = 60;
 
 /// A name that resembles a text.
@@ -25,7 +25,7 @@ pub(crate) fn slug(text: &str) -> String {
     }
 }
 
-/// Names that were given, so that each is given once.
+/// The names used so far, so that each is used once.
 #[derive(Default)]
 pub(crate) struct Names(BTreeSet<String>);
 

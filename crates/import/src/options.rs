@@ -15,9 +15,9 @@ pub struct Options {
     pub file: String,
     /// The name of the scenario and the suite.
     pub name: String,
-    /// Writes a scenario for each route instead of one for all.
+    /// True to write a scenario for each route instead of one for all routes.
     pub each_route: bool,
-    /// The replay of recorded traffic.
+    /// The settings of the replay of recorded traffic.
     pub replay: Replay,
 }
 
@@ -36,14 +36,14 @@ impl Options {
 /// The settings of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// The factor of the rate.
+    /// The factor by which the rate is multiplied.
     pub times: f64,
-    /// The time to which the curve is compressed [default: a minute, or the log's time if that is
-    /// shorter].
+    /// The time to which the curve is compressed [default: a minute, or the log's duration if that
+    /// is shorter].
     pub over: Option<HumanDuration>,
-    /// The hour to which the log is cut.
+    /// The hour to which the log is restricted.
     pub hour: Option<Hour>,
-    /// True if the values of queries are kept.
+    /// True if the values in queries are kept.
     pub query_values: bool,
 }
 
@@ -65,7 +65,7 @@ pub struct Hour {
     pub(crate) start_ms: i64,
 }
 
-/// A text that is no hour.
+/// A text that is not an hour.
 #[derive(Debug, Error)]
 #[error("'{0}' is not an hour: write it as 2025-01-31T14")]
 pub struct NotAnHour(String);

@@ -1,16 +1,16 @@
-//! A text that a regular expression of a path matches, and the literal text with which every match
-//! begins.
+//! Finds a text that a regular expression of a path matches, and the literal text with which every
+//! match begins.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The deepest nesting of groups.
+/// The largest nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
-/// The most repetitions of a quantifier that are written out.
+/// The largest number of repetitions of a quantifier in a sample.
 const REPEAT_MAX: usize = 64;
 
-/// A text that the expression matches; none if the expression has a part that is not known here.
+/// A text that the expression matches; none if the expression contains an unsupported construct.
 pub(crate) fn sample(expression: &str) -> Option<String> {
     let mut parser = Parser {
         chars: expression.chars().peekable(),
@@ -42,7 +42,7 @@ pub(crate) fn literal_prefix(expression: &str) -> String {
         }
         prefix.push(literal);
     }
-    // An alternative at the top may begin with something else.
+    // An alternative at the top level may begin with something else.
     match expression.contains('|') && !expression.contains('(') {
         true => String::new(),
         false => prefix,
@@ -55,7 +55,7 @@ struct Parser<'e> {
 }
 
 impl Parser<'_> {
-    /// The sample of the first alternative; the others are read and dropped.
+    /// The sample of the first alternative; the others are parsed and dropped.
     fn alternatives(&mut self) -> Option<String> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -78,7 +78,7 @@ impl Parser<'_> {
             self.chars.next();
             let atom = self.atom(c)?;
             let (least, is_optional) = self.quantifier()?;
-            // An optional part at the end of a path is left out.
+            // An optional part at the end of a path is omitted.
             let count = if is_optional { 0 } else { least };
             text += &atom.repeat(count);
         }
@@ -153,7 +153,7 @@ impl Parser<'_> {
                     let sample = self.escape()?;
                     members.push(sample.chars().next()?);
                 }
-                // A class of POSIX, as [:alnum:].
+                // A POSIX class, such as [:alnum:].
                 '[' if self.chars.peek() == Some(&':') => {
                     self.chars.find(|c| *c == ']')?;
                     members.push('x');
@@ -169,7 +169,7 @@ impl Parser<'_> {
             .find(|c| !members.contains(c))
     }
 
-    /// The least number of repetitions, and whether none is allowed.
+    /// The smallest number of repetitions, and whether none is allowed.
     fn quantifier(&mut self) -> Option<(usize, bool)> {
         let found = match self.chars.peek() {
             Some('*' | '?') => (0, true),

@@ -1,4 +1,4 @@
-//! Times on the clock of a log, in milliseconds since 1970. The offset from UTC is left out: hours
+//! Times on the clock of a log, in milliseconds since 1970. The offset from UTC is dropped: hours
 //! of a log are those of its clock.
 
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ fn pair(text: &[u8]) -> Option<i8> {
     number(text.get(..2)?).map(|it| it as i8)
 }
 
-/// A date, and a clock such as `13:55:36`, with a fraction of a second or without.
+/// A time from a date and a clock such as `13:55:36`, with or without a fraction of a second.
 fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     let (hour, minute, second) = (pair(clock)?, pair(clock.get(3..)?)?, pair(clock.get(6..)?)?);
     let fraction = match clock.get(8) {
@@ -36,7 +36,7 @@ fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     let digits = fraction.iter().take_while(|it| it.is_ascii_digit());
     let digits = &fraction[..digits.count().min(3)];
     let millis = i32::from(number(digits).unwrap_or(0)) * [0, 100, 10, 1][digits.len()];
-    // A leap second is that before it.
+    // A leap second counts as the previous second.
     let second = second.min(59);
     let nanos = millis * 1_000_000;
     let time = DateTime::new(
@@ -53,7 +53,7 @@ fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     Some(time.as_millisecond())
 }
 
-/// `10/Oct/2000:13:55:36 -0700`, as of nginx, Apache and HAProxy.
+/// `10/Oct/2000:13:55:36 -0700`, as in nginx, Apache and HAProxy.
 pub(crate) fn common(text: &[u8]) -> Option<i64> {
     let name = text.get(3..6)?;
     let month = MONTHS.iter().position(|it| it.as_slice() == name)? as i8 + 1;
@@ -69,12 +69,13 @@ pub(crate) fn iso(text: &[u8]) -> Option<i64> {
     is_separated.then(|| at(&text[..4], month, &text[8..], &text[11..]))?
 }
 
-/// Any of both.
+/// A time in either format.
 pub(crate) fn common_or_iso(text: &[u8]) -> Option<i64> {
     iso(text).or_else(|| common(text))
 }
 
-/// A number since 1970: seconds, milliseconds, microseconds or nanoseconds, by its size.
+/// A number since 1970 in seconds, milliseconds, microseconds or nanoseconds, depending on its
+/// size.
 pub(crate) fn since_1970(number: f64) -> Option<i64> {
     let millis = match number {
         it if !(1e8..1e20).contains(&it) => return None,
@@ -86,7 +87,7 @@ pub(crate) fn since_1970(number: f64) -> Option<i64> {
     Some(millis as i64)
 }
 
-/// `2025-01-31 14:05:00`; empty for a time that no calendar has.
+/// Formats a time as `2025-01-31 14:05:00`; empty for a time that no calendar has.
 pub(crate) fn in_words(at_ms: i64) -> String {
     let time =
         Timestamp::from_second(at_ms.div_euclid(1_000)).map(|it| Offset::UTC.to_datetime(it));
@@ -94,13 +95,13 @@ pub(crate) fn in_words(at_ms: i64) -> String {
         .unwrap_or_default()
 }
 
-/// The beginning of an hour that is written as `2025-01-31T14`.
+/// The beginning of an hour written as `2025-01-31T14`.
 pub(crate) fn hour(text: &str) -> Option<i64> {
     let is_hour = text.len() == "2025-01-31T14".len();
     is_hour.then(|| iso(format!("{text}:00:00").as_bytes()))?
 }
 
-/// `2025-01-31T14`, the hour of a time.
+/// The hour of a time, such as `2025-01-31T14`.
 pub(crate) fn hour_in_words(at_ms: i64) -> String {
     let words = in_words(at_ms).replace(' ', "T");
     words.split(':').next().unwrap_or_default().to_owned()

@@ -1,16 +1,16 @@
-//! Writes values as YAML for people: blocks, with short values on one line.
+//! Writes values as readable YAML: blocks, with short values on one line.
 
 use serde_json::{Map, Value};
 
 /// The longest value that is written on one line.
 const FLOW_CHARS_MAX: usize = 88;
 
-/// Words that YAML reads as something else than text.
+/// Words that YAML does not read as strings.
 const WORDS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
 ];
 
-/// Members that have no effect when they are empty, and are left out.
+/// Members that have no effect if they are empty, and are then omitted.
 const EMPTY_IS_DEFAULT: [&str; 10] = [
     "parity",
     "strip_path",
@@ -24,7 +24,7 @@ const EMPTY_IS_DEFAULT: [&str; 10] = [
     "default",
 ];
 
-/// Members whose value is the default.
+/// Members with their default values.
 const DEFAULTS: [(&str, &str); 14] = [
     ("method", "GET"),
     ("cache_ttl", "1h"),
@@ -42,17 +42,17 @@ const DEFAULTS: [(&str, &str); 14] = [
     ("queue_max", "100000"),
 ];
 
-/// Members with values of the user, of which nothing is left out.
+/// Members that contain values of the user, from which nothing is omitted.
 const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
 
-/// A document, ending in a line end.
+/// A document with a final newline.
 pub(crate) fn write(value: &Value) -> String {
     let mut out = String::new();
     block(value, 0, &mut out);
     out
 }
 
-/// Removes members that say what holds anyway.
+/// Removes members that only state the default.
 pub(crate) fn without_defaults(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -119,13 +119,14 @@ fn list(items: &[Value], indent: usize, out: &mut String) {
     }
 }
 
-/// Reports whether a list has values that need one line each, or a part of it.
+/// Reports whether the list has items, none of which is a list, a mapping or a text of several
+/// lines.
 fn is_plain_list(items: &[Value]) -> bool {
     let is_plain = |item: &Value| !item.is_array() && !item.is_object() && !has_literal(item);
     !items.is_empty() && items.iter().all(is_plain)
 }
 
-/// A list in brackets, as many values on each line as fit.
+/// A list in brackets, with as many values on each line as fit.
 fn filled(items: &[Value], indent: usize, out: &mut String) {
     let mut width = indent;
     out.push('[');
@@ -163,7 +164,7 @@ fn below(value: &Value, indent: usize, is_top: bool, out: &mut String) {
     }
 }
 
-/// The value on one line, if it is short enough, or cannot be broken.
+/// The value on one line, if it is short enough or cannot be broken.
 fn one_line(value: &Value, indent: usize) -> Option<String> {
     let line = flow(value);
     let is_short = line.chars().count() + indent <= FLOW_CHARS_MAX;
@@ -184,7 +185,7 @@ fn has_literal(value: &Value) -> bool {
     }
 }
 
-/// Several lines of text that a literal block holds as they are.
+/// Reports whether the text has several lines that a literal block can contain unchanged.
 fn is_literal(text: &str) -> bool {
     let fits = |line: &str| line.trim_end() == line && !line.chars().any(|c| c.is_control());
     let first = text.chars().next().unwrap_or(' ');
@@ -223,7 +224,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A text, in quotes where YAML would read something else.
+/// A text, in quotes if YAML would not read it as a string.
 fn text(text: &str) -> String {
     let first = text.chars().next().unwrap_or(' ');
     let is_plain = (first.is_ascii_alphabetic() || first == '/')
@@ -244,7 +245,7 @@ fn text(text: &str) -> String {
     }
 }
 
-/// Digits with a unit of time, which are no number of YAML.
+/// Reports whether it consists of digits with a unit of time, which YAML does not read as a number.
 fn is_duration(text: &str) -> bool {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     digits.len() < text.len() && matches!(digits, "us" | "ms" | "s" | "m" | "h")

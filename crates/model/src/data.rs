@@ -115,7 +115,7 @@ fn one() -> i64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Uniform {
-    /// The least number.
+    /// The smallest number.
     pub min: i64,
     /// The greatest number.
     pub max: i64,

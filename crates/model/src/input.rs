@@ -38,7 +38,7 @@ pub struct GatewayInput {
     pub all_routes: Vec<InputRoute>,
     /// The clients that may send requests.
     pub consumers: Vec<Consumer>,
-    /// The upstreams.
+    /// The upstreams with their targets.
     pub upstreams: Vec<Upstream>,
     /// True if each request is logged.
     pub access_log: bool,

@@ -224,7 +224,7 @@ impl Phase {
     }
 }
 
-/// What triggers a request: in a closed load a response, in an open load the clock.
+/// The trigger of a request: in a closed load a response, in an open load the clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {

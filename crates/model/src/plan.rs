@@ -63,7 +63,7 @@ pub struct Plan {
 /// Label and folder of the null gateway.
 pub const NULL: &str = "null";
 
-/// What is between load generator and upstream.
+/// The component between load generator and upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Variant {

@@ -251,7 +251,7 @@ pub struct RedisRateLimitPolicy {
     /// The timeout for a response of Redis.
     #[serde(default = "hundred_ms")]
     pub timeout: HumanDuration,
-    /// What happens to requests while Redis does not respond.
+    /// The treatment of requests while Redis does not respond.
     #[serde(default)]
     pub without_redis: WithoutRedis,
 }
@@ -273,7 +273,7 @@ pub enum RedisCounting {
     Asynchronous,
 }
 
-/// What happens to requests while Redis does not respond.
+/// The treatment of requests while Redis does not respond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WithoutRedis {

@@ -98,7 +98,7 @@ fn plain_steps(_: &mut SchemaGenerator) -> Schema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWithSettings {
-    /// What the gateway must do.
+    /// The policies and routes that the gateway must have.
     Setup(SetupStep),
     /// The load and its length.
     StartLoad(LoadStep),

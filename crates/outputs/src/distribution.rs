@@ -1,6 +1,6 @@
 //! Values with their counts, in ascending order.
 
-/// Values in nanoseconds with their counts, and the exact figures that buckets blur.
+/// Values in nanoseconds with their counts, and the exact statistics that buckets do not preserve.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     /// Values in ascending order, each with its count.
@@ -12,8 +12,8 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// A distribution of values in ascending order with their counts. The exact figures are those
-    /// of the values, unless [`Distribution::with_exact`] sets them.
+    /// A distribution of values in ascending order with their counts. The exact statistics are
+    /// those of the values, unless [`Distribution::with_exact`] sets them.
     pub fn new(values: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let values: Vec<(u64, u64)> = values.into_iter().filter(|(_, count)| *count > 0).collect();
         let product = |(value, count): &(u64, u64)| u128::from(*value) * u128::from(*count);
@@ -40,7 +40,7 @@ impl Distribution {
         }
     }
 
-    /// The same value this often.
+    /// A distribution of one value with this count.
     pub(crate) fn of_one(value_ns: u64, count: u64) -> Self {
         Self::new([(value_ns, count)])
     }
@@ -98,8 +98,8 @@ impl Distribution {
         self.values.extend(theirs);
     }
 
-    /// The values at these shares of the count, which ascend: of each, the value that this share of
-    /// all values does not exceed.
+    /// The values at these shares of the count, which must be ascending: for each share, the
+    /// smallest value that at least this share of all values does not exceed.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);

@@ -1,4 +1,4 @@
-//! Facts in, bytes out.
+//! Converts facts to bytes.
 
 use crate::facts::Fact;
 use crate::influx::Influx;
@@ -13,11 +13,11 @@ use crate::totals::{Duration, Totals};
 pub enum Format {
     /// Prometheus remote write.
     RemoteWrite {
-        /// The figures of trends, as gauges.
+        /// The statistics of trends, sent as gauges.
         stats: Vec<Stat>,
-        /// The schema of native histograms in place of the gauges.
+        /// The schema of native histograms, sent instead of the gauges.
         native: Option<i32>,
-        /// True if the series of gauges end with a stale marker.
+        /// True if each series of gauges ends with a stale marker.
         stale_markers: bool,
     },
     /// OpenTelemetry metrics.
@@ -29,15 +29,16 @@ pub enum Format {
     },
     /// InfluxDB line protocol.
     Influx {
-        /// Requests that a point of a time stands for [default: follows from the first second].
+        /// The number of requests for which one point stands [default: derived from the first
+        /// second].
         sampling: Option<u64>,
     },
-    /// A line of JSON for each fact.
+    /// One line of JSON per fact.
     JsonLines,
 }
 
 impl Format {
-    /// Returns a body as it is sent.
+    /// Returns a body in the form in which it is sent.
     pub fn finished(&self, body: Vec<u8>) -> Vec<u8> {
         match self {
             Self::RemoteWrite { .. } => remote_write::compressed(&body),
@@ -84,7 +85,7 @@ impl Encoder {
         }
     }
 
-    /// Takes the next fact and returns its part of a body, which may be empty.
+    /// Encodes the next fact and returns its part of a body, which may be empty.
     pub fn encode(&mut self, fact: &Fact) -> Vec<u8> {
         let totals = &mut self.totals;
         match &mut self.writer {

@@ -2,17 +2,18 @@
 
 use crate::distribution::Distribution;
 
-/// Counts by bucket: bucket `i` holds values above b^(i-1) and up to b^i, where b is 2^(2^-scale).
+/// Counts by bucket: bucket `i` contains values above b^(i-1) and up to b^i, where b is
+/// 2^(2^-scale).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exponential {
-    /// Values of 0.
+    /// The number of values equal to 0.
     pub(crate) zeros: u64,
-    /// Buckets with a value, in ascending order.
+    /// Buckets that contain values, in ascending order.
     pub(crate) buckets: Vec<(i32, u64)>,
 }
 
 impl Exponential {
-    /// The values in units of this many nanoseconds.
+    /// The distribution of the values in units of this many nanoseconds.
     pub(crate) fn of(all: &Distribution, unit_ns: f64, scale: i32) -> Self {
         let mut it = Self::default();
         for (value, count) in all.values() {
@@ -49,7 +50,7 @@ fn index_of(value: f64, scale: i32) -> i32 {
     let per_octave = f64::from(1 << scale);
     let bound = |index: i32| (f64::from(index) / per_octave).exp2();
     let mut index = (value.log2() * per_octave).ceil() as i32;
-    // A logarithm of a bound itself may be off by its last digit.
+    // The logarithm of a bound itself may be off in its last digit.
     if value <= bound(index - 1) {
         index -= 1;
     } else if value > bound(index) {

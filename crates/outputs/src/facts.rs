@@ -1,4 +1,4 @@
-//! The facts about a load, as they arise.
+//! The facts about a load, in the order in which they occur.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,15 +27,15 @@ pub struct Load {
 pub struct Fact {
     /// The subject of the fact.
     pub load: Arc<Load>,
-    /// Start of the time that the fact is about, in nanoseconds since 1970.
+    /// Start of the period that the fact describes, in nanoseconds since 1970.
     pub from_ns: u64,
-    /// End of the time that the fact is about.
+    /// End of the period that the fact describes.
     pub to_ns: u64,
     /// The fact.
     pub what: What,
 }
 
-/// The kind of a fact, with its content.
+/// The kind of a fact with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// The requests of a second, or of the drain.
@@ -59,7 +59,7 @@ pub struct Second {
     pub number: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Responses by class whose status is unknown, from runs of earlier versions.
+    /// Responses whose status is unknown, by class; from runs of earlier versions.
     pub classes: BTreeMap<Class, u64>,
     /// Requests without a response, by kind: `timeout`, `reset`.
     pub errors: BTreeMap<String, u64>,
@@ -73,11 +73,11 @@ pub struct Second {
     pub bytes_sent: u64,
     /// Bytes of responses.
     pub bytes_received: u64,
-    /// Requests under way at the end of the second.
+    /// Requests in flight at the end of the second.
     pub busy: u64,
     /// CPU time of the load generator's workers.
     pub engine_cpu_ns: u64,
-    /// Times of its requests.
+    /// The times of its requests.
     pub times: BTreeMap<(Trend, Class), Distribution>,
 }
 
@@ -98,14 +98,14 @@ impl Second {
 pub struct Usage {
     /// Number of the second in the measurement, from 0.
     pub second: u32,
-    /// By component: `gateway`, `engine`, `upstream`.
+    /// The usage by component: `gateway`, `engine`, `upstream`.
     pub components: BTreeMap<&'static str, Component>,
 }
 
 /// The usage of a component in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Component {
-    /// CPU time; none for the load generator, of which a [`Second`] has it.
+    /// CPU time; none for the load generator, whose CPU time is in [`Second`].
     pub cpu_ns: Option<u64>,
     /// Anonymous resident memory at the end.
     pub memory_bytes: u64,
@@ -125,9 +125,9 @@ pub struct Own {
 /// The judgement of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validity {
-    /// True unless a reason makes the load invalid.
+    /// True unless there is a reason that makes the load invalid.
     pub is_valid: bool,
-    /// The reasons that limit it, each in one word.
+    /// The reasons that limit it, each as one word.
     pub reasons: Vec<String>,
 }
 
@@ -138,13 +138,13 @@ pub enum Trend {
     Response,
     /// From the actual send to the last byte of the response.
     Service,
-    /// From the intended to the actual send.
+    /// From the intended send to the actual send.
     Lateness,
-    /// Service time without the time the upstream had the request.
+    /// Service time minus the time during which the upstream had the request.
     Added,
-    /// From the actual send to the upstream having the request.
+    /// From the actual send until the upstream has the request.
     RequestHalf,
-    /// From the upstream sending to the last byte of the response.
+    /// From the upstream's send to the last byte of the response.
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
@@ -153,7 +153,7 @@ pub enum Trend {
 }
 
 impl Trend {
-    /// The trend of a name, as it is in the files of a run.
+    /// The trend with this name in the files of a run.
     pub fn named(word: &str) -> Option<Self> {
         Some(match word {
             "response" => Self::Response,
@@ -183,7 +183,7 @@ impl Trend {
     }
 }
 
-/// The way that requests ended.
+/// The way in which requests ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// 200 to 299.
@@ -199,7 +199,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of a name, as it is in the files of a run.
+    /// The class with this name in the files of a run.
     pub fn named(word: &str) -> Option<Self> {
         Some(match word {
             "2xx" => Self::Success,
@@ -233,7 +233,7 @@ impl Class {
         }
     }
 
-    /// Reports whether k6 expects such a response.
+    /// Reports whether k6 considers such a response expected.
     pub(crate) fn is_expected(self) -> bool {
         matches!(self, Self::Success | Self::Redirection)
     }

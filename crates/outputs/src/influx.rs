@@ -1,9 +1,9 @@
-//! InfluxDB line protocol: k6's measurements with the field `value`, times in milliseconds.
+//! InfluxDB line protocol: k6's measurements with the field `value`, and times in milliseconds.
 //!
 //! Dashboards compute percentiles in InfluxDB from points, of which k6 sends one for each request.
 //! At higher rates a point stands for several requests: points are drawn from the histogram of each
-//! second at equal ranks, with the maximum among them, so that percentiles hold. Counts are sums of
-//! `value`, and exact.
+//! second at equal ranks, including the maximum, so that percentiles stay correct. Counts are sums
+//! of `value`, and exact.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,25 +14,25 @@ use crate::points::{Point, Value};
 
 /// Times are milliseconds.
 const UNIT_NS: f64 = 1e6;
-/// Points of a second and measurement up to which each request has its own. A request is in a dozen
-/// measurements, and InfluxDB shares the machine with many a measurement.
+/// The number of points per second and measurement up to which each request has its own point. A
+/// request occurs in a dozen measurements, and InfluxDB often shares the machine with the run.
 const POINTS_PER_SECOND: u64 = 500;
-/// Multiple of that number at which the number of requests of a point is raised.
+/// The number of requests per point is raised at this multiple of that number.
 const POINTS_FACTOR_MAX: u64 = 5;
-/// Measurement with the number of requests that a point stands for.
+/// The measurement with the number of requests per point.
 const SAMPLING: &str = "gatebench_sampling";
 
 /// Writes points as lines.
 #[derive(Debug)]
 pub(crate) struct Influx {
-    /// Requests that a point stands for; 0 until the first second.
+    /// The number of requests per point; 0 until the first second.
     sampling: u64,
     text: String,
 }
 
 impl Influx {
-    /// A writer with this number of requests for each point, or one that follows from the first
-    /// second.
+    /// A writer with this number of requests per point, or one that derives the number from the
+    /// first second.
     pub(crate) fn new(sampling: Option<u64>) -> Self {
         Self {
             sampling: sampling.unwrap_or(0),
@@ -40,8 +40,8 @@ impl Influx {
         }
     }
 
-    /// Chooses the number of requests for each point before the first second is written, and raises
-    /// it if a later second would have many more points than intended.
+    /// Chooses the number of requests per point before the first second is written, and raises it
+    /// if a later second would have far more points than intended.
     pub(crate) fn begin(&mut self, fact: &Fact) {
         let What::Second(second) = &fact.what else {
             return;
@@ -109,7 +109,7 @@ impl Influx {
     }
 }
 
-/// A measurement with its tags. k6 has `url` as a field; `name` holds the same here.
+/// A measurement with its tags. In k6 `url` is a field; here `name` has the same content.
 fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
     let mut head = measurement.to_owned();
     for (name, value) in labels.iter().filter(|(name, _)| *name != "url") {
@@ -121,7 +121,7 @@ fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
     head
 }
 
-/// Escapes a tag. A backslash before a comma would escape the comma, and has no escape itself.
+/// Escapes a tag. A backslash before a comma would escape the comma, and cannot be escaped itself.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -1,4 +1,4 @@
-//! A line of JSON for each fact.
+//! One line of JSON per fact.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::distribution::Distribution;
 use crate::facts::{Fact, Own, Second, Usage, What};
 use crate::stat::Stat;
 
-/// The line of a fact; none for one that says only that others do not follow.
+/// The line for a fact; none for a fact that only states that no others follow.
 pub(crate) fn line(fact: &Fact) -> Option<Vec<u8>> {
     let (kind, content) = match &fact.what {
         What::Second(second) => ("second", of_second(second, &fact.load.checks)),

@@ -1,4 +1,4 @@
-//! The labels that k6 gives to the requests of an outcome.
+//! The labels that k6 gives to requests with a certain outcome.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ fn error_code(kind: &str) -> u16 {
         "connect" => 1210,
         "reset" => 1220,
         "tls" => 1300,
-        // k6 has no number for a connection that is closed early or a response that is not HTTP.
+        // k6 has no number for a connection that is closed early or for a response that is not
+        // HTTP.
         _ => 1000,
     }
 }
@@ -30,7 +31,7 @@ pub(crate) fn of_status(status: u16) -> Extra {
     labels
 }
 
-/// The labels of requests whose class alone is known.
+/// The labels of requests of which only the class is known.
 pub(crate) fn of_class(class: Class) -> Extra {
     let status = match class {
         Class::Failed => "0",
@@ -50,8 +51,8 @@ pub(crate) fn of_error(kind: &str) -> Extra {
     labels
 }
 
-/// The labels of the times of a class in a second: those of its status if there was only one, since
-/// times are known by class.
+/// The labels of the times of a class in a second: those of its status if there was only one,
+/// because times are known only by class.
 pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
     if class == Class::Failed {
         return match only(&second.errors) {

@@ -1,13 +1,13 @@
-//! What happened in a second, as bytes for a metrics server: Prometheus remote write, OTLP,
+//! Encodes the facts about each second for a metrics server: Prometheus remote write, OTLP,
 //! InfluxDB line protocol, JSON lines, and OpenMetrics text.
 //!
-//! An [`Encoder`] takes [`Fact`]s in the order of time and returns bytes in its [`Format`]. It
-//! keeps the totals that counters and percentiles need. Bytes of several facts in a row are one
-//! valid body, so that a sender may collect them; [`Format::finished`] compresses a body if the
+//! An [`Encoder`] takes [`Fact`]s in chronological order and returns bytes in its [`Format`]. It
+//! keeps the totals that counters and percentiles need. The bytes of several successive facts form
+//! one valid body, so a sender may collect them; [`Format::finished`] compresses a body if the
 //! format requires that. Names, units and labels are those of k6, in addition to gatebench's own
 //! with the prefix `gatebench_`.
 //!
-//! There is no I/O here, and no clock: the times are those of the facts.
+//! There is no I/O and no clock here: all times come from the facts.
 
 pub mod dashboard;
 mod distribution;
@@ -32,7 +32,7 @@ pub use open_metrics::OpenMetrics;
 pub use stat::{Stat, StatError};
 pub use totals::Duration;
 
-/// The messages of the wire formats, to decode what an encoder wrote.
+/// The messages of the wire formats, for decoding the output of an encoder.
 pub mod wire {
     pub use crate::otlp::messages as otlp;
     pub use crate::remote_write::messages as remote_write;

@@ -5,7 +5,7 @@
 pub(crate) struct Metric {
     /// True for a metric of k6, false for one of gatebench's own.
     pub(crate) is_of_k6: bool,
-    /// Its name, for k6's as k6 has it.
+    /// Its name; for k6's metrics, the name in k6.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     /// The explanation for the reader of a dashboard.
@@ -48,7 +48,7 @@ impl Metric {
         format!("{prefix}{}", self.name)
     }
 
-    /// The name where k6 uses none of its prefix: as a measurement of InfluxDB, and in OTLP.
+    /// The name without k6's prefix: as a measurement in InfluxDB, and in OTLP.
     pub(crate) fn plain(&self) -> String {
         match self.is_of_k6 {
             true => self.name.into(),
@@ -56,7 +56,7 @@ impl Metric {
         }
     }
 
-    /// The unit of a counter or gauge for OTLP, from the end of its name.
+    /// The unit of a counter or gauge for OTLP, derived from the end of its name.
     pub(crate) fn unit(&self) -> &'static str {
         match self.name {
             "data_sent" | "data_received" => "By",

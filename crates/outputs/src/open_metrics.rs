@@ -1,4 +1,5 @@
-//! OpenMetrics text with times, as `promtool tsdb create-blocks-from openmetrics` reads it.
+//! OpenMetrics text with timestamps, in the form that `promtool tsdb create-blocks-from
+//! openmetrics` reads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use crate::remote_write::{gauges, name_of};
 use crate::stat::Stat;
 use crate::totals::{Duration, Totals};
 
-/// Collects the samples of each metric, which the format keeps together.
+/// Collects the samples of each metric, because the format requires them to be adjacent.
 #[derive(Debug)]
 pub struct OpenMetrics {
     totals: Totals,
@@ -25,7 +26,7 @@ struct Family {
 }
 
 impl OpenMetrics {
-    /// An empty collection; trends are gauges of these figures.
+    /// An empty collection; trends become gauges of these statistics.
     pub fn new(stats: Vec<Stat>, duration: Duration) -> Self {
         Self {
             totals: Totals::new(duration),
@@ -34,7 +35,7 @@ impl OpenMetrics {
         }
     }
 
-    /// Takes the next fact.
+    /// Adds the next fact.
     pub fn take(&mut self, fact: &Fact) {
         let Self {
             totals,

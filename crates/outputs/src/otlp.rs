@@ -13,11 +13,11 @@ use messages::{
     Resource, ResourceMetrics, ScopeMetrics, Sum,
 };
 
-/// Times are milliseconds, as k6 has them.
+/// Times are in milliseconds, as in k6.
 const UNIT_NS: f64 = 1e6;
-/// Totals since the start time.
+/// The temporality of totals since the start time.
 const CUMULATIVE: i32 = 2;
-/// Eight buckets for each doubling, as Prometheus's native histograms of k6.
+/// Eight buckets per doubling, as in k6's native histograms for Prometheus.
 const SCALE: i32 = 3;
 /// The flag of a point that ends a series.
 const NO_RECORDED_VALUE: u32 = 1;
@@ -29,7 +29,7 @@ pub(crate) struct Otlp {
     /// Prefix of k6's names.
     prefix: String,
     metrics: Vec<Metric>,
-    /// Place of a metric in `metrics`, by its name.
+    /// The index of a metric in `metrics`, by its name.
     places: HashMap<String, usize>,
 }
 
@@ -140,7 +140,7 @@ impl Otlp {
         }
     }
 
-    /// The data of the point's metric, which is made if this is its first point.
+    /// The data of the point's metric, which is created if this is its first point.
     fn data(
         &mut self,
         point: &Point<'_>,
@@ -208,7 +208,7 @@ fn buckets(exponential: &Exponential) -> Buckets {
     }
 }
 
-/// The messages of `opentelemetry/proto`, as far as they are written.
+/// The messages of `opentelemetry/proto` that are written.
 #[allow(missing_docs)]
 pub mod messages {
     /// The body of a request to `/v1/metrics`.
@@ -292,7 +292,7 @@ pub mod messages {
         ExponentialHistogram(ExponentialHistogram),
     }
 
-    /// Values as they are now.
+    /// Current values.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Gauge {
         #[prost(message, repeated, tag = "1")]
@@ -310,7 +310,7 @@ pub mod messages {
         pub is_monotonic: bool,
     }
 
-    /// The value of one series at a time.
+    /// The value of one series at one time.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct NumberDataPoint {
         #[prost(fixed64, tag = "2")]
@@ -334,7 +334,7 @@ pub mod messages {
         pub aggregation_temporality: i32,
     }
 
-    /// The buckets of one series at a time.
+    /// The buckets of one series at one time.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct ExponentialHistogramDataPoint {
         #[prost(message, repeated, tag = "1")]
@@ -359,7 +359,7 @@ pub mod messages {
         pub max: Option<f64>,
     }
 
-    /// Counts of consecutive buckets from the first that is not empty.
+    /// Counts of consecutive buckets, starting with the first that is not empty.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Buckets {
         #[prost(sint32, tag = "1")]

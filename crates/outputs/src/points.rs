@@ -1,4 +1,4 @@
-//! A value of a series at a time, before it has a wire format.
+//! A value of a series at one time, before it is encoded.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) struct Point<'a> {
     pub(crate) metric: &'static Metric,
     pub(crate) labels: &'a BTreeMap<String, String>,
     pub(crate) at: At,
-    /// True if the series begins here with nothing: a counter was 0 before.
+    /// True if the series begins here: a counter was 0 before.
     pub(crate) begins: bool,
     pub(crate) value: Value<'a>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct At {
 }
 
 impl At {
-    /// The time of a fact about a load that began then.
+    /// The time of a fact about a load that began at `begin_ns`.
     pub(crate) fn of(fact: &Fact, begin_ns: u64) -> Self {
         Self {
             begin_ns,
@@ -49,7 +49,7 @@ fn in_ms(at_ns: u64) -> i64 {
     (at_ns / 1_000_000) as i64
 }
 
-/// A value, as it is since the start of the load and, where it adds up, in this second alone.
+/// A value since the start of the load and, if it is additive, in this second alone.
 pub(crate) enum Value<'a> {
     Counter {
         total: f64,
@@ -70,7 +70,7 @@ pub(crate) enum Value<'a> {
     StaleTrend(&'a Distribution),
 }
 
-/// Cases of which a share has a property.
+/// The number of cases, and the number of those that have a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cases {
     pub(crate) with: u64,

@@ -11,19 +11,19 @@ use crate::points::{Point, Value};
 use crate::stat::Stat;
 use messages::{BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries, WriteRequest};
 
-/// Times are seconds.
+/// Times are in seconds.
 const UNIT_NS: f64 = 1e9;
-/// The value that ends a series: a NaN of its own.
+/// The value that ends a series: a special NaN.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
-/// The width of the bucket of zero that Prometheus's own client has.
+/// The width of the zero bucket, as in Prometheus's own client.
 const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
 
-/// The way that trends are written.
+/// The form in which trends are written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TrendStyle {
-    /// As a gauge for each of these figures.
+    /// A gauge for each of these statistics.
     Gauges(Vec<Stat>),
-    /// As a native histogram with this schema.
+    /// A native histogram with this schema.
     Native(i32),
 }
 
@@ -154,7 +154,7 @@ impl RemoteWrite {
     }
 }
 
-/// The gauges of a trend with their names; percentiles without enough values are left out.
+/// The gauges of a trend with their names; percentiles without enough values are omitted.
 pub(crate) fn gauges(name: &str, total: &Distribution, stats: &[Stat]) -> Vec<(String, f64)> {
     let gauge = |stat: &Stat| Some((format!("{name}_{stat}"), stat.of(total, UNIT_NS)?));
     stats.iter().filter_map(gauge).collect()
@@ -167,7 +167,7 @@ pub(crate) fn compressed(body: &[u8]) -> Vec<u8> {
         .expect("a body is much smaller than 4 GiB")
 }
 
-/// The labels in the order of their names, which Prometheus requires without a check.
+/// The labels sorted by name, which Prometheus requires but does not check.
 fn labels(name: String, labels: &BTreeMap<String, String>) -> Vec<Label> {
     let label = |(name, value): (&String, &String)| Label {
         name: name.clone(),
@@ -210,7 +210,7 @@ fn histogram(all: &Distribution, schema: i32, timestamp: i64) -> Histogram {
     }
 }
 
-/// The messages of `prometheus/prompb`, as far as they are written.
+/// The messages of `prometheus/prompb` that are written.
 #[allow(missing_docs)]
 pub mod messages {
     /// Types of a metric.
@@ -251,7 +251,7 @@ pub mod messages {
         pub histograms: Vec<Histogram>,
     }
 
-    /// A name with its value; the name `__name__` has that of the metric.
+    /// A name with its value; the value of `__name__` is the name of the metric.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Label {
         #[prost(string, tag = "1")]

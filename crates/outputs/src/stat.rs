@@ -1,4 +1,4 @@
-//! The figures of a trend that are sent as gauges, with k6's names for them.
+//! The statistics of a trend that are sent as gauges, with k6's names for them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use crate::distribution::Distribution;
 /// A percentile with fewer values beyond it is not sent.
 const BEYOND_MIN: f64 = 10.0;
 
-/// A figure of a trend.
+/// A statistic of a trend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stat {
     /// Number of values.
@@ -27,13 +27,13 @@ pub enum Stat {
     Percentile(f64),
 }
 
-/// A name that no figure of a trend has.
+/// A name that is not that of a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no statistic of a trend: write count, sum, min, max, avg, med or p(95)")]
 pub struct StatError(String);
 
 impl Stat {
-    /// The figures that the published dashboards use.
+    /// The statistics that the published dashboards use.
     pub const DEFAULT: [Self; 10] = [
         Self::Min,
         Self::Max,
@@ -47,16 +47,16 @@ impl Stat {
         Self::Sum,
     ];
 
-    /// The figures of a list like `avg,p(95)`.
+    /// Parses a list of statistics such as `avg,p(95)`.
     ///
     /// # Errors
-    /// A name of the list is not that of a figure.
+    /// A name in the list is not that of a statistic.
     pub fn list(text: &str) -> Result<Vec<Self>, StatError> {
         text.split(',').map(|word| word.trim().parse()).collect()
     }
 
-    /// The figure, times in units of this many nanoseconds; none for a percentile with fewer than
-    /// ten values beyond it.
+    /// The statistic, with times in units of this many nanoseconds; none for a percentile with
+    /// fewer than ten values beyond it.
     pub(crate) fn of(self, all: &Distribution, unit_ns: f64) -> Option<f64> {
         let time = |value_ns: u64| value_ns as f64 / unit_ns;
         let count = all.count() as f64;
@@ -78,7 +78,7 @@ impl Stat {
     }
 }
 
-/// The end of a metric's name: `p99`, `p999` for 99.9.
+/// The suffix of a metric's name: `p99`, `p999` for 99.9.
 impl fmt::Display for Stat {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

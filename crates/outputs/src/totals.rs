@@ -9,20 +9,20 @@ use crate::labels::{self, Extra};
 use crate::metric::{self, Kind, Metric};
 use crate::points::{At, Cases, Point, Value};
 
-/// Seconds by which one thread may be behind another that reports the same second.
+/// The number of seconds by which one thread may be behind another that reports the same second.
 const SECONDS_APART_MAX: usize = 8;
 
-/// The sense of `http_req_duration`.
+/// The meaning of `http_req_duration`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duration {
-    /// From when the request was due, which includes the wait for a connection.
+    /// From the time at which the request was due, which includes the wait for a connection.
     #[default]
     Response,
-    /// From the send of the request, as k6 has it.
+    /// From the send of the request, as in k6.
     Service,
 }
 
-/// The totals of all loads under way.
+/// The totals of all current loads.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     duration: Duration,
@@ -41,7 +41,7 @@ struct LoadTotals {
     gateway_cpu_ns: Cumulative,
 }
 
-/// A total, and what it was at the end of each of the last seconds.
+/// A total, and its value at the end of each of the last seconds.
 #[derive(Debug, Default)]
 struct Cumulative {
     total: u64,
@@ -76,7 +76,7 @@ enum Total {
 /// A value that a fact adds to a series.
 enum Gained<'a> {
     Count(f64),
-    /// A counter that something else counts since an unknown time.
+    /// A counter maintained by someone else since an unknown time.
     Reads(f64),
     Gauge(f64),
     Cases(Cases),
@@ -91,7 +91,7 @@ impl Totals {
         }
     }
 
-    /// Takes the next fact, and hands out the points that follow from it.
+    /// Processes the next fact, and emits the points that follow from it.
     pub(crate) fn take(&mut self, fact: &Fact, emit: &mut impl FnMut(&Point<'_>)) {
         let totals = self
             .loads
@@ -122,7 +122,7 @@ impl Totals {
     }
 }
 
-/// Turns one fact into points.
+/// Converts one fact to points.
 struct Emitter<'a, F> {
     totals: &'a mut LoadTotals,
     at: At,
@@ -319,7 +319,7 @@ impl<F: FnMut(&Point<'_>)> Emitter<'_, F> {
         self.gain(&metric::COMPONENT_CPU, label, &seconds);
     }
 
-    /// Hands out the quotient once both sides of a second are known.
+    /// Emits the quotient once both values of a second are known.
     fn cpu_per_request(&mut self, second: u32) {
         let at_end = |it: &Cumulative| it.at_end.get(&second).copied();
         let responses = at_end(&self.totals.responses).filter(|count| *count > 0);
@@ -391,14 +391,14 @@ impl Series {
     }
 }
 
-/// The times of k6 that a request here never has.
+/// The times in k6 that requests never have here.
 const NEVER: [&Metric; 3] = [
     &metric::HTTP_REQ_CONNECTING,
     &metric::HTTP_REQ_TLS_HANDSHAKING,
     &metric::HTTP_REQ_SENDING,
 ];
 
-/// gatebench's metric of a trend, and k6's, as far as they exist.
+/// gatebench's and k6's metric for a trend, if they exist.
 fn metrics_of(
     trend: Trend,
     duration: Duration,

@@ -37,7 +37,6 @@ pub enum Progress {
     },
     /// A trial begins.
     TrialStarted {
-        /// The trial.
         trial: Trial,
         /// The number of trials in the plan.
         of: u32,
@@ -62,7 +61,6 @@ pub enum Progress {
     },
     /// A trial is on disk.
     TrialFinished {
-        /// The trial.
         trial: Trial,
         outcome: Outcome,
         /// Its loads.

@@ -33,7 +33,7 @@ pub enum Verdict {
     },
     /// There are fewer than [`MIN_BLOCKS`] blocks, so there is no verdict.
     TooFewBlocks {
-        /// Number of blocks.
+        /// Number of blocks so far.
         blocks: usize,
     },
 }

@@ -7,7 +7,7 @@
 //!     trial.json                       the record
 //!     histograms.hlog                  interval logs (HdrHistogram V2), tagged `phase.metric.class`
 //!     series.csv                       one row per phase and second
-//!     requests.csv                     the requests of the same by status, with a row for the drain
+//!     requests.csv                     requests by status in each second and the drain
 //!     gateway/                         rendered files and logs of the gateway
 //! ```
 //!

@@ -69,7 +69,7 @@ pub enum DriverError {
         gateway: String,
         /// The program.
         binary: PathBuf,
-        /// What happened.
+        /// A description of the failure.
         message: String,
     },
     /// The program has a version that the folder was not written for.
@@ -162,7 +162,7 @@ pub enum DriverError {
     Action {
         gateway: String,
         action: String,
-        /// What happened.
+        /// A description of the failure.
         message: String,
     },
     /// A gateway that the user started cannot be measured.
@@ -177,7 +177,7 @@ pub enum DriverError {
     #[error("installing {gateway}: {message}")]
     Install {
         gateway: String,
-        /// What happened.
+        /// A description of the failure.
         message: String,
         remedy: String,
     },
@@ -193,7 +193,7 @@ pub enum DriverError {
     Remote {
         /// The cause.
         culprit: Culprit,
-        /// What happened, and where.
+        /// A description of the failure, and its place.
         message: String,
         remedy: String,
         /// True if only the gateway is missing.
@@ -223,7 +223,7 @@ pub enum DriverError {
     /// The upstream did not start.
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream {
-        /// What happened.
+        /// A description of the failure.
         message: String,
         /// The end of its stderr.
         stderr: String,
@@ -231,7 +231,7 @@ pub enum DriverError {
     /// The Redis in which a scenario's limit counts is not installed or did not start.
     #[error("Redis cannot be started: {message}\n{stderr}")]
     Redis {
-        /// What happened.
+        /// A description of the failure.
         message: String,
         /// The end of its output.
         stderr: String,

@@ -1,10 +1,10 @@
-//! The head of a request, whichever protocol carries it.
+//! The head of a request, in whichever protocol.
 
 use gatebench_net::{http1, http2};
 
 use crate::response::Response;
 
-/// A request's head with its target taken apart.
+/// A request's head with its target split into parts.
 pub(crate) struct Asked<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
@@ -19,7 +19,7 @@ enum Head<'a> {
     Http2(http2::Head<'a>),
 }
 
-/// The version of HTTP that a request came in.
+/// The HTTP version of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     Http10,
@@ -32,7 +32,7 @@ pub(crate) struct Shape {
     pub(crate) version: Version,
     /// Field lines; over HTTP/2 without the pseudo-header fields.
     pub(crate) fields: u64,
-    /// Bytes; over HTTP/2 those of the names and values.
+    /// Size in bytes; over HTTP/2 that of the names and values.
     pub(crate) bytes: u64,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The value of the first field of that name.
+    /// The value of the first field with that name.
     pub(crate) fn field(&self, name: &str) -> Option<&'a [u8]> {
         match &self.head {
             Head::Http1(head) => head.field(name),
@@ -106,7 +106,7 @@ impl<'a> Asked<'a> {
         http1.into_iter().flatten().chain(host).chain(rest)
     }
 
-    /// The value that HTTP/2 has instead of Host.
+    /// The value that replaces Host in HTTP/2.
     fn authority(&self) -> Option<&'a [u8]> {
         match &self.head {
             Head::Http1(_) => None,
@@ -125,7 +125,7 @@ impl<'a> Asked<'a> {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// The response of `make` for GET and HEAD, else 405.
+    /// The response of `make` for GET and HEAD, otherwise 405.
     pub(crate) fn get(&self, make: impl FnOnce() -> Response) -> Response {
         if self.reads() {
             make()

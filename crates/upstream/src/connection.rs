@@ -10,15 +10,15 @@ use crate::http2::{self, Responding};
 /// The name of HTTP/2 in ALPN (RFC 9113 3.2).
 pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
 
-/// The origin that responds, in either protocol.
+/// The origin that responds, in whichever protocol.
 pub(crate) trait Origin<I: Io>: Sized {
     /// A connection over HTTP/1.1.
     type Http1: Conversation<I, Self>;
     /// A request and its response over HTTP/2.
     type Exchange: Responding<I, Self>;
 
-    /// The last part of a wait for a deadline, which is spent polling without waiting: a thread
-    /// that sleeps wakes late.
+    /// The last part of the wait for a deadline, which is spent polling without waiting, because a
+    /// sleeping thread wakes up late.
     fn spin_ns(&self) -> u64 {
         0
     }
@@ -26,7 +26,7 @@ pub(crate) trait Origin<I: Io>: Sized {
 
 /// A connection in either protocol.
 pub(crate) enum Connection<H, E> {
-    /// The bytes so far begin like HTTP/2, but may continue otherwise.
+    /// The bytes so far may be the beginning of HTTP/2.
     Undecided(ConnId, Vec<u8>),
     Http1(H),
     Http2(Box<http2::Connection<E>>),

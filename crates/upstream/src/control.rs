@@ -11,11 +11,11 @@ pub const LEDGER_PATH: &str = "/.gatebench/ledger";
 /// `POST` returns the ledger and resets it.
 pub const RESET_PATH: &str = "/.gatebench/ledger/reset";
 
-/// `POST` to this and a word makes the origin `well`, `resetting`, or `slow/200` (milliseconds)
-/// from now on.
+/// `POST` to this path followed by a state sets the state of the origin: `well`, `resetting`, or
+/// `slow/200` (milliseconds).
 pub const HEALTH_PATH: &str = "/.gatebench/health/";
 
-/// Everything below belongs to control.
+/// The prefix of all control paths.
 const RESERVED: &str = "/.gatebench/";
 
 /// Reports whether a path belongs to control.

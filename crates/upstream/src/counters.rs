@@ -17,7 +17,7 @@ impl Count {
         );
     }
 
-    /// Undoes an addition; as [`Count::add`].
+    /// Undoes an addition; the same rule as for [`Count::add`] applies.
     pub(crate) fn take_back(&self, amount: u64) {
         self.add(amount.wrapping_neg());
     }
@@ -54,7 +54,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts a request whose head has come. Requests to the control path are not counted.
+    /// Counts a request whose head has arrived. Requests to the control path are not counted.
     pub(crate) fn begin(&self, asked: &Asked<'_>) {
         let shape = asked.shape();
         self.begun.add(1);

@@ -8,11 +8,11 @@ use crate::counters::Counters;
 use crate::inbox::write_refusal;
 use crate::ledger::Ledger;
 
-/// The time that a connection stays open after its last response, so that the client can read it.
-/// Closing at once could destroy the response on its way (RFC 9112 9.6).
+/// The time for which a connection stays open after its last response, so that the client can read
+/// it. Closing at once could destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// Output of one connection beyond this waits.
+/// Output of one connection beyond this number of bytes waits.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// The response for which a client may wait before it sends a body (RFC 9110 15.2.1).
@@ -31,7 +31,7 @@ pub(crate) struct Env<'a, I, O> {
 }
 
 impl<I, O> Env<'_, I, O> {
-    /// Queues the refusal of a client that broke the protocol or a limit.
+    /// Queues the refusal of a client that broke the protocol or exceeded a limit.
     pub(crate) fn refuse(&mut self, error: &ProtocolError, outbox: &mut Outbox) {
         self.counters.protocol_errors.add(1);
         write_refusal(outbox.queue(), error);
@@ -50,13 +50,13 @@ impl<I: Io, O> Env<'_, I, O> {
 pub(crate) trait Conversation<I, O> {
     fn new(id: ConnId) -> Self;
 
-    /// Handles bytes that have come.
+    /// Handles received bytes.
     fn received(&mut self, env: &mut Env<'_, I, O>, bytes: &[u8]) -> Fate;
 
     /// Handles the end of a send.
     fn sent(&mut self, env: &mut Env<'_, I, O>, bytes: Vec<u8>) -> Fate;
 
-    /// Handles a deadline of this connection that came out of the queue.
+    /// Handles a deadline of this connection.
     fn due(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
     /// Handles the client's FIN.
@@ -66,7 +66,7 @@ pub(crate) trait Conversation<I, O> {
     fn gone(&mut self, env: &mut Env<'_, I, O>) -> Option<Speaker>;
 }
 
-/// The fate of a connection.
+/// The consequence of an event for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Keep,
@@ -75,7 +75,7 @@ pub(crate) enum Fate {
     Reset,
 }
 
-/// The owner of a connection.
+/// The kind of client that owns a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker {
     Client,
@@ -83,8 +83,8 @@ pub(crate) enum Speaker {
 }
 
 impl Speaker {
-    /// Identifies the speaker by the first request. A connection of control was counted when it
-    /// came and is taken out again.
+    /// Identifies the speaker by the first request. A control connection was counted when it was
+    /// accepted, and is subtracted again.
     pub(crate) fn identify(speaker: &mut Option<Self>, is_control: bool, counters: &Counters) {
         if speaker.is_some() {
             return;

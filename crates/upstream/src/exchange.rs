@@ -1,4 +1,4 @@
-//! A request and its response, whichever protocol carries them.
+//! A request and its response, in whichever protocol.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{write_chunk, write_last_chunk};
@@ -12,9 +12,9 @@ use crate::http2::{PIECE_BYTES, Reply, Responding, Step};
 use crate::pattern::{self, BLOCK_BYTES};
 use crate::response::{Body, HeadOptions, Response};
 
-/// A request header that pauses the response in the middle of its body, over HTTP/1.1. Its value is
-/// the length of the pause in milliseconds. The pause shows whether a gateway forwards bytes as
-/// they come.
+/// A request header that causes a pause in the middle of the response's body, over HTTP/1.1. Its
+/// value is the length of the pause in milliseconds. The pause shows whether a gateway forwards
+/// bytes as they arrive.
 pub const PAUSE_HEADER: &str = "gatebench-pause";
 
 /// The longest pause.
@@ -28,11 +28,11 @@ fn pause_ns(value: &[u8]) -> u64 {
 /// The bytes that a buffer keeps after a large body.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// The bytes that a buffer of one of many streams keeps.
+/// The bytes that a buffer of a stream keeps, because there are many streams.
 const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 
-/// The state from a request's head to the last byte of its response. Its memory serves one request
-/// after another.
+/// The state from a request's head to the last byte of its response. Its memory is reused for later
+/// requests.
 #[derive(Default)]
 pub(crate) struct Exchange {
     response: Response,
@@ -41,12 +41,12 @@ pub(crate) struct Exchange {
     received_ns: u64,
     is_head: bool,
     pub(crate) is_control: bool,
-    /// The bytes that the route has prepared at the head.
+    /// The bytes that the route has prepared from the head.
     scratch: Vec<u8>,
     request_body: Vec<u8>,
     /// Bytes of the request's body, kept or not.
     request_bytes: u64,
-    /// The pause in the middle of the response's body, as the request sets it.
+    /// The pause in the middle of the response's body, as requested.
     pause_ns: u64,
     /// A body made of several parts.
     composed: Vec<u8>,
@@ -61,11 +61,11 @@ struct Rest {
     source: Source,
     at: u64,
     end: u64,
-    /// The byte from which on nothing is sent before the pause is over.
+    /// The position of the first byte that is not sent before the pause is over.
     held_at: Option<u64>,
 }
 
-/// The place of a body.
+/// The location of a body.
 #[derive(Clone, Copy, Default)]
 enum Source {
     Static(&'static [u8]),
@@ -78,7 +78,7 @@ enum Source {
 }
 
 impl Exchange {
-    /// A head was read: decides the response.
+    /// Handles a head: decides the response.
     pub(crate) fn begin<I>(
         &mut self,
         env: &mut Env<'_, I, Apps>,
@@ -103,7 +103,7 @@ impl Exchange {
         self.is_head = asked.method == "HEAD";
     }
 
-    /// Takes a piece of the request's body. Returns the number of its bytes that are kept.
+    /// Handles a piece of the request's body. Returns the number of its bytes that are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
         if !self.response.needs_request_body() {
@@ -113,12 +113,13 @@ impl Exchange {
         piece.len()
     }
 
-    /// Counts the request that has just become whole. Returns its delay.
+    /// Counts the request that has just become complete. Returns its delay.
     pub(crate) fn note<I>(&mut self, env: &mut Env<'_, I, Apps>, wire_bytes: u64) -> u64 {
         self.received_ns = env.now_ns;
         if !self.is_control {
             if env.ledger.note(env.counters, self.nonce) {
-                // The times of a retry are not those of the request: it is counted, not timed.
+                // The times of a retry are not those of the original request: it is counted, but
+                // not timed.
                 self.nonce = None;
             }
             env.counters.bytes_in.add(wire_bytes);
@@ -128,7 +129,7 @@ impl Exchange {
         self.response.delay_ns
     }
 
-    /// Makes the body. `chunked` cuts a body without a length into chunks.
+    /// Composes the body. `chunked` splits a body without a length into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
         let (source, bytes) = match self.response.body {
             Body::Static(bytes) => (Source::Static(bytes), bytes.len() as u64),
@@ -171,7 +172,7 @@ impl Exchange {
         };
     }
 
-    /// The head, once the body is composed.
+    /// The head, to be called after the body was composed.
     pub(crate) fn head(&self) -> HeadOptions<'_> {
         let response = &self.response;
         let is_echo = response.body == Body::Echo;
@@ -187,13 +188,13 @@ impl Exchange {
         }
     }
 
-    /// Reports whether the response has no fixed length and comes in pieces.
+    /// Reports whether the response has no fixed length and is sent in pieces.
     pub(crate) fn is_streamed(&self) -> bool {
         self.response.body == Body::Lines
     }
 
-    /// Notes that the head is queued. HEAD, and a status that has no body, end the response there.
-    /// Returns the bytes of the body that follow.
+    /// Notes that the head is queued. For HEAD and for a status without a body, this ends the
+    /// response. Returns the number of bytes of the body that follow.
     pub(crate) fn begin_body(&mut self) -> u64 {
         self.begun = true;
         if !self.has_body() {
@@ -223,7 +224,7 @@ impl Exchange {
         !self.is_head && !matches!(self.response.status, 204 | 304)
     }
 
-    /// The times of a response that leaves at `now_ns`; none without a nonce.
+    /// The times of a response that is sent at `now_ns`; none without a nonce.
     pub(crate) fn times(&self, now_ns: u64) -> Option<Times> {
         self.nonce.map(|nonce| Times {
             nonce,
@@ -268,7 +269,7 @@ impl Exchange {
         }
     }
 
-    /// Forgets the bodies, and returns their memory beyond `keep_bytes` bytes each.
+    /// Forgets the bodies, and releases their memory beyond `keep_bytes` bytes each.
     fn release(&mut self, keep_bytes: usize) {
         for bytes in [
             &mut self.scratch,

@@ -1,9 +1,9 @@
-//! An origin with a deliberate fault, until control ends it: it responds late, or resets the
-//! connections on which requests come. Its ledger still counts the requests.
+//! The deliberate fault of an origin, until control ends it: it responds late, or resets the
+//! connections on which requests arrive. Its ledger still counts the requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The value for resetting; any other number is a delay in nanoseconds.
+/// The value that means resetting; any other number is a delay in nanoseconds.
 const RESETTING: u64 = u64::MAX;
 
 /// The longest delay of responses, in milliseconds.
@@ -14,7 +14,7 @@ const DELAY_MS_MAX: u64 = 60_000;
 pub(crate) struct Health(AtomicU64);
 
 impl Health {
-    /// The extra delay of the responses to requests that become whole now, in nanoseconds.
+    /// The additional delay, in nanoseconds, of responses to requests that become complete now.
     pub(crate) fn delay_ns(&self) -> u64 {
         match self.0.load(Ordering::Relaxed) {
             RESETTING => 0,
@@ -22,7 +22,7 @@ impl Health {
         }
     }
 
-    /// Reports whether requests are reset and get no response.
+    /// Reports whether requests are reset instead of getting a response.
     pub(crate) fn is_resetting(&self) -> bool {
         self.0.load(Ordering::Relaxed) == RESETTING
     }

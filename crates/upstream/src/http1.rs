@@ -1,8 +1,8 @@
-//! One client's connection over HTTP/1.1: requests in, responses out, in order.
+//! One client's HTTP/1.1 connection: requests in, responses out, in order.
 //!
 //! It reads no further while a response is delayed, while a long body is being sent, and while the
-//! client is slow to read. Bytes that arrive meanwhile wait in the kernel. Bytes that were already
-//! on their way wait in the inbox.
+//! client is slow to read. Bytes that arrive meanwhile wait in the kernel. Bytes that had already
+//! been received wait in the inbox.
 
 use gatebench_net::http1::{Decoder, Event};
 use gatebench_net::timers::Deadline;
@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     exchange: Exchange,
     /// The queued responses whose times are not filled in yet.
     stamps: Vec<Stamp>,
-    /// The sender of the first request.
+    /// The kind of client that sent the first request.
     speaker: Option<Speaker>,
     inbox: Inbox,
     /// The client has sent FIN.
@@ -40,7 +40,7 @@ pub(crate) struct Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Reading,
-    /// The request is whole and its response is due later.
+    /// The request is complete and its response is due later.
     Delayed,
     /// The origin has a fault: the connection is reset.
     Broken,
@@ -50,7 +50,7 @@ enum State {
     Lingering,
 }
 
-/// The part of a request that only this protocol knows.
+/// The part of a request that is specific to this protocol.
 #[derive(Clone, Copy)]
 struct Request {
     wire_bytes: u64,
@@ -61,7 +61,7 @@ struct Request {
 #[derive(Clone, Copy)]
 struct Stamp {
     at: usize,
-    /// Without the time at which the response left.
+    /// The times without the one at which the response was sent.
     times: Times,
 }
 
@@ -145,7 +145,7 @@ impl Connection {
             || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
 
-    /// Reads the inbox, as far as possible now.
+    /// Reads the inbox as far as possible now.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -187,7 +187,7 @@ impl Connection {
                     self.exchange.take_body(piece);
                 }
                 Event::End => self.finish(env),
-                // Only responses are informational.
+                // Requests are never informational.
                 Event::Informational(_) => {}
             }
         }
@@ -196,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// The request is whole.
+    /// Handles the end of a request.
     fn finish<I: Io>(&mut self, env: &mut Env<'_, I>) {
         let wire_bytes = std::mem::take(&mut self.request.wire_bytes);
         let delay_ns = self.exchange.note(env, wire_bytes);
@@ -263,8 +263,8 @@ impl Connection {
         }
     }
 
-    /// Passes the queued bytes to the kernel, unless an earlier send is still under way. Responses
-    /// with times leave at once, so that the clock read here is right; others leave in a batch.
+    /// Passes the queued bytes to the kernel, unless an earlier send is outstanding. Responses with
+    /// times are sent at once, so that the clock read here is correct; others are batched.
     fn flush<I: Io>(&mut self, io: &mut I) {
         let queued = self.outbox.queue().len();
         if queued == 0 || self.outbox.pending_bytes() > queued {

@@ -1,5 +1,5 @@
-//! The input of a client over HTTP/1.1: the decoder, the bytes that wait to be read, and the
-//! refusal of a client that breaks the rules.
+//! The input of an HTTP/1.1 client: the decoder, the bytes that wait to be read, and the refusal of
+//! a client that breaks the rules.
 
 use gatebench_net::http1::{Decoder, Limits, ProtocolError};
 use gatebench_net::{ConnId, Io};
@@ -15,7 +15,8 @@ pub(crate) fn request_decoder() -> Decoder {
     })
 }
 
-/// The response to a client that broke the protocol or a limit; the last on its connection.
+/// The response to a client that broke the protocol or exceeded a limit; the last on its
+/// connection.
 pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     let head = HeadOptions {
         connection: Some("close"),
@@ -24,7 +25,7 @@ pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     write_head(out, &head);
 }
 
-/// Bytes received and not read yet. While there are any, later bytes stay in the kernel.
+/// Bytes received but not read yet. While there are any, later bytes stay in the kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -36,7 +37,7 @@ impl Inbox {
         self.bytes.is_empty()
     }
 
-    /// Keeps bytes that may not be read yet, and receives no more.
+    /// Keeps bytes that may not be read yet, and stops receiving.
     pub(crate) fn hold<I: Io>(&mut self, io: &mut I, conn: ConnId, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         if !self.is_paused {
@@ -50,19 +51,19 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Takes all bytes, to be read now.
+    /// Removes all bytes so that they can be read now.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Receives again if everything has been read.
+    /// Resumes receiving if everything has been read.
     pub(crate) fn resume<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         if self.is_empty() && std::mem::take(&mut self.is_paused) {
             io.resume(conn);
         }
     }
 
-    /// Forgets the bytes and receives again: nothing more will be read.
+    /// Drops the bytes and resumes receiving: nothing more will be read.
     pub(crate) fn discard<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         self.bytes = Vec::new();
         self.resume(io, conn);

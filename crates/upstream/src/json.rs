@@ -1,4 +1,4 @@
-//! JSON written straight into a response.
+//! Writes JSON directly into a response.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub(crate) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_string(out, &String::from_utf8_lossy(bytes));
 }
 
-/// Writes the pairs of a query or a form as an object; a name that comes again gets an array.
+/// Writes the pairs of a query or a form as an object; a repeated name gets an array.
 pub(crate) fn write_pairs(out: &mut Vec<u8>, encoded: &str) {
     let mut pairs: Vec<(Cow<'_, str>, Vec<Cow<'_, str>>)> = Vec::new();
     for pair in encoded.split('&').filter(|pair| !pair.is_empty()) {
@@ -51,7 +51,7 @@ pub(crate) fn separate(out: &mut Vec<u8>, at: usize) {
     }
 }
 
-/// Decodes `%XX` and `+`; an invalid escape stays as it is.
+/// Decodes `%XX` and `+`; an invalid escape is kept.
 fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);

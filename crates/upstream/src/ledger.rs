@@ -10,7 +10,7 @@ use crate::counters::Counters;
 use crate::health::Health;
 use crate::window::{Sighting, Windows};
 
-/// Shared by the workers. Counting takes no lock; only reading the sums and resetting does.
+/// Shared by the workers. Counting takes no lock; only reading the sums and resetting do.
 pub(crate) struct Ledger {
     workers: Box<[Counters]>,
     windows: Windows,
@@ -20,11 +20,11 @@ pub(crate) struct Ledger {
     baseline: Mutex<Snapshot>,
 }
 
-/// The counts of the ledger since the start or the last reset. They leave out connections and
-/// requests to the control path.
+/// The counts of the ledger since the start or the last reset, without connections and requests to
+/// the control path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Requests whose head has come, whole or not.
+    /// Requests whose head has arrived, complete or not.
     #[serde(default)]
     pub begun: u64,
     /// Of these, requests over HTTP/1.0.
@@ -33,16 +33,16 @@ pub struct Snapshot {
     /// Of these, requests over HTTP/2.
     #[serde(default)]
     pub http2: u64,
-    /// Field lines of these requests; over HTTP/2 without the pseudo-header fields.
+    /// Number of field lines of these requests; over HTTP/2 without the pseudo-header fields.
     #[serde(default)]
     pub fields: u64,
-    /// Bytes of their heads as on the wire; over HTTP/2 those of the names and values.
+    /// Size of their heads in bytes as sent; over HTTP/2 that of the names and values.
     #[serde(default)]
     pub head_bytes: u64,
-    /// Bytes of the bodies of requests that came whole, without their framing.
+    /// Size of the bodies of complete requests in bytes, without their framing.
     #[serde(default)]
     pub body_bytes: u64,
-    /// Requests received whole.
+    /// Number of complete requests.
     pub requests: u64,
     /// Requests whose nonce was seen for the first time.
     pub unique: u64,
@@ -50,12 +50,13 @@ pub struct Snapshot {
     pub repeated: u64,
     /// Requests whose nonce is older than the window of 2²⁶ numbers per engine worker.
     pub too_old: u64,
-    /// Requests from more than 64 engine workers and runs, whose nonces are not remembered.
+    /// Requests from more than 64 combinations of engine worker and run, whose nonces are not
+    /// remembered.
     pub untracked: u64,
-    /// Requests without a nonce, or with something else in its place.
+    /// Requests without a nonce, or with an invalid one.
     pub without_nonce: u64,
     pub connections_accepted: u64,
-    /// Connections open now (a reset does not change them).
+    /// Number of open connections (a reset does not change it).
     pub connections_open: u64,
     /// Bytes of requests, with heads and framing; over HTTP/2 all bytes up to the last request.
     pub bytes_in: u64,
@@ -71,7 +72,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Adds the counts of another origin. The workers stay apart.
+    /// Adds the counts of another origin. The workers are listed separately.
     pub fn add(&mut self, other: &Self) {
         self.change_counts(other, |sum, more| sum + more);
         self.connections_open += other.connections_open;
@@ -111,9 +112,10 @@ impl Snapshot {
 pub struct WorkerCpu {
     /// Its number.
     pub worker: usize,
-    /// The kernel's number of its thread.
+    /// The kernel's thread ID.
     pub thread_id: i32,
-    /// Nanoseconds on a CPU by the scheduler's own account; absent where the kernel keeps none.
+    /// Nanoseconds on a CPU as accounted by the scheduler; absent if the kernel does not account
+    /// them.
     pub cpu_ns: Option<u64>,
 }
 
@@ -132,7 +134,7 @@ impl Ledger {
         &self.workers[index]
     }
 
-    /// Counts a request that has been received whole. Reports whether its nonce was seen before.
+    /// Counts a complete request. Reports whether its nonce was seen before.
     pub(crate) fn note(&self, counters: &Counters, nonce: Option<Nonce>) -> bool {
         counters.requests.add(1);
         let sighting = nonce.map(|nonce| self.windows.see(nonce));
@@ -151,12 +153,12 @@ impl Ledger {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut sums = self.sums();
         let base = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
-        // A connection of the control path may have been counted at the reset and taken out since.
+        // A control connection may have been counted at the reset and subtracted since.
         sums.change_counts(&base, u64::saturating_sub);
         sums
     }
 
-    /// Starts again: counts from 0, every nonce unseen.
+    /// Starts again: all counts are 0, and no nonce has been seen.
     pub(crate) fn reset(&self) {
         let mut baseline = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
         *baseline = self.sums();
@@ -166,7 +168,7 @@ impl Ledger {
     fn sums(&self) -> Snapshot {
         let mut sums = Snapshot::default();
         for (worker, counters) in self.workers.iter().enumerate() {
-            // Closed before accepted: a connection between the two reads counts as open.
+            // Closed is read before accepted: a connection between the two reads counts as open.
             let closed = counters.closed.get();
             let accepted = counters.accepted.get();
             sums.connections_open += accepted.wrapping_sub(closed);

@@ -4,24 +4,25 @@
 //! They keep a ledger of the nonces they saw.
 //!
 //! # How exact the times are
-//! t1 is the clock read once after the poll that gave the request's last byte: it is later than the
-//! byte's arrival by the time the worker needed to wake and take its batch, and is the same for all
-//! requests of that batch. t2 is read immediately before the bytes that begin with the response are
-//! given to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the time a request
-//! waited behind others of its batch. When a client pipelines, responses that leave together carry
-//! the same t2. A response that queues behind an unfinished send is stamped when the kernel gets
-//! it. Over TLS, t1 is read before the request is decrypted and t2 before the response is
-//! encrypted.
+//! t1 is the clock read once after the poll that returned the request's last byte: it is later than
+//! the byte's arrival by the time that the worker needed to wake and receive its batch, and is the
+//! same for all requests of that batch. t2 is read immediately before the bytes that begin with the
+//! response are passed to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the
+//! time a request waited behind others of its batch. If a client pipelines, responses that are sent
+//! together carry the same t2. A response that queues behind an unfinished send is stamped when the
+//! kernel gets it. Over TLS, t1 is read before the request is decrypted and t2 before the response
+//! is encrypted.
 //!
 //! # Protocols
-//! HTTP/1.1 and HTTP/2 are spoken on the same port. Over TLS a client chooses by ALPN; otherwise
-//! the first bytes of a connection decide (RFC 9113 3.3). Each stream of HTTP/2 is a request like
-//! any other. Responses to the requests of one receive carry the same t2. A response that is due
-//! while a send is under way is stamped when the send is done.
+//! HTTP/1.1 and HTTP/2 use the same port. Over TLS a client chooses by ALPN; otherwise the first
+//! bytes of a connection decide (RFC 9113 3.3). Each HTTP/2 stream is a request like any other.
+//! Responses to the requests of one receive carry the same t2. A response that is due while a send
+//! is outstanding is stamped when the send is done.
 //!
 //! # Limits
 //! It never times out a connection, so that only the gateway can hang in a trial. Bodies are
-//! bounded by [`BODY_BYTES_MAX`], output per connection by about 128 KiB, whatever the client does.
+//! limited to [`BODY_BYTES_MAX`], and output per connection to about 128 KiB, whatever the client
+//! does.
 
 mod apps;
 mod asked;
@@ -60,7 +61,7 @@ pub use ledger::{Snapshot, WorkerCpu};
 /// The largest request body and the largest response body, in bytes (128 MiB).
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
 
-/// The protocols over TLS by their names in ALPN, the preferred first.
+/// The names of the protocols in ALPN, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [connection::ALPN_HTTP2, b"http/1.1"];
 
 /// The origin that is served.
@@ -76,19 +77,19 @@ pub enum Kind {
     Httpbin,
     /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides; `/ws/calculator.wsdl`.
     Calculator(Region),
-    /// Every path: the response has the status of X-Response-Status [default: 200] and as many
-    /// bytes as X-Response-Bytes says [default: 2].
+    /// Every path: the response has the status in X-Response-Status [default: 200] and the number
+    /// of bytes in X-Response-Bytes [default: 2].
     Any,
     /// Service times known by construction ([`fault_server`]).
     Pathology,
 }
 
-/// The calculator that responds, as `X-Soap-Region` of its responses names it.
+/// The calculator that responds, as named in `X-Soap-Region` of its responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
-    /// The first.
+    /// The first calculator.
     Soap1,
-    /// The second, to which a gateway may route by the content of a message.
+    /// The second calculator, to which a gateway may route by the content of a message.
     Soap2,
 }
 
@@ -103,7 +104,7 @@ impl Region {
 }
 
 impl Kind {
-    /// Every kind with the name a user types.
+    /// Every kind with its name on the command line.
     pub const NAMES: [(&'static str, Self); 7] = [
         ("ping", Self::Ping),
         ("go-bench", Self::GoBench),
@@ -114,7 +115,7 @@ impl Kind {
         ("pathology", Self::Pathology),
     ];
 
-    /// The kind of that name.
+    /// The kind with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES
             .iter()
@@ -140,7 +141,7 @@ impl Kind {
         }
     }
 
-    /// The name a user types.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ping => "ping",
@@ -159,22 +160,22 @@ impl Kind {
 pub struct UpstreamConfig {
     /// The origin.
     pub kind: Kind,
-    /// The listening address; port 0 picks a free one.
+    /// The listening address; port 0 chooses a free one.
     pub listen: SocketAddr,
     /// The cores, with one pinned worker each; if empty, one worker that is not pinned.
     pub cores: Vec<usize>,
-    /// The event loop, or `None` for the best the kernel grants.
+    /// The event loop; `None` chooses the best that the kernel grants.
     pub backend: Option<Backend>,
     /// TLS, if connections must use it. If its settings name no protocols (ALPN), it offers those
     /// of the upstream.
     pub tls: Option<ServerSettings>,
 }
 
-/// The reason why an upstream did not run, or ended.
+/// The reason why an upstream did not run, or stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("upstream: {0}")]
 pub enum UpstreamError {
-    /// A worker did not begin, or its loop broke.
+    /// A worker did not start, or its loop failed.
     Workers(#[from] WorkersError),
     /// The certificate, the key or another setting of TLS cannot be used.
     Tls(#[from] SettingsError),

@@ -1,10 +1,10 @@
-//! The bytes of long responses, made once.
+//! The bytes of long responses, generated once.
 
 use std::sync::LazyLock;
 
 use crate::random::Random;
 
-/// Bytes of one block; longer bodies repeat it.
+/// Size of the block that longer bodies repeat.
 pub(crate) const BLOCK_BYTES: usize = 64 * 1024;
 
 /// Lines of letters, 64 bytes each.
@@ -13,7 +13,7 @@ pub(crate) static TEXT: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     line.iter().copied().cycle().take(BLOCK_BYTES).collect()
 });
 
-/// Bytes that do not compress, the same in every run.
+/// Bytes that cannot be compressed, the same in every run.
 pub(crate) static NOISE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let mut random = Random::new(0);
     (0..BLOCK_BYTES / 8)
@@ -21,7 +21,7 @@ pub(crate) static NOISE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Appends the bytes of the endless text in `range`.
+/// Appends the bytes in `range` of an endless text.
 pub(crate) fn copy(out: &mut Vec<u8>, range: std::ops::Range<u64>) {
     let mut at = range.start;
     while at < range.end {

@@ -14,7 +14,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// True in about `percent` of 100 calls.
+    /// Returns true in about `percent` of 100 calls.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }

@@ -10,7 +10,7 @@ pub(crate) const XML: &str = "application/xml";
 pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 
-/// The response that is sent once the request is whole.
+/// The response that is sent once the request is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -22,7 +22,7 @@ pub(crate) struct Response {
     pub(crate) encoding: Option<&'static str>,
     /// The value of `X-Soap-Region`.
     pub(crate) region: Option<&'static str>,
-    /// The delay after the request's last byte, by a timer.
+    /// The delay after the request's last byte, measured by a timer.
     pub(crate) delay_ns: u64,
 }
 
@@ -30,48 +30,49 @@ pub(crate) struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Static(&'static [u8]),
-    /// The time of day as JSON, broken on purpose unless `valid`.
+    /// The time of day as JSON, deliberately invalid unless `valid`.
     Time {
         valid: bool,
     },
     /// The bytes that the route wrote into the scratch.
     Scratch,
-    /// That many bytes of text.
+    /// Text of this number of bytes.
     Text(u64),
-    /// That many bytes of noise.
+    /// Noise of this number of bytes.
     Noise(u64),
     /// The request's body; its content type is in the scratch.
     Echo,
     /// The lines in the scratch, sent without their total length.
     Lines,
-    /// All about the request (httpbin's `/anything`).
+    /// The whole request as JSON (httpbin's `/anything`).
     Anything(AnythingParts),
     /// The result of the operation in the message (the calculator's `/ws`).
     Calculation(Calculation),
 }
 
-/// The members of `/anything` that are known at the head, written one after the other into the
-/// scratch.
+/// The members of `/anything` that are known from the head, written one after the other into the
+/// scratch buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnythingParts {
-    /// Where the value of `args` ends.
+    /// The position at which the value of `args` ends.
     pub(crate) args_end: usize,
-    /// Where the value of `headers` ends; `method`, `origin` and `url` follow, the brace too.
+    /// The position at which the value of `headers` ends; `method`, `origin`, `url` and the brace
+    /// follow.
     pub(crate) headers_end: usize,
-    /// The body is a form.
+    /// True if the body is a form.
     pub(crate) is_form: bool,
 }
 
 /// A requested calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calculation {
-    /// The client accepts gzip.
+    /// True if the client accepts gzip.
     pub(crate) is_compressed: bool,
-    /// The request's body is compressed, which is not supported.
+    /// True if the request's body is compressed, which is not supported.
     pub(crate) is_unreadable: bool,
 }
 
-/// 404, as the response before any route has decided.
+/// A 404 response, which applies until a route has decided.
 impl Default for Response {
     fn default() -> Self {
         Self::not_found()
@@ -124,14 +125,14 @@ impl Response {
 pub(crate) struct HeadOptions<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a [u8],
-    /// Bytes of the body; `None` if the head does not state them.
+    /// Size of the body in bytes; `None` if the head does not state it.
     pub(crate) length: Option<u64>,
     pub(crate) allow: Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
     pub(crate) region: Option<&'static str>,
-    /// Leave room for the times.
+    /// True to leave room for the times.
     pub(crate) times: bool,
-    /// Of HTTP/1.1 only.
+    /// The Connection field, only for HTTP/1.1.
     pub(crate) connection: Option<&'static str>,
 }
 
@@ -163,11 +164,11 @@ impl HeadOptions<'_> {
     }
 }
 
-/// The placeholder for the times until the response leaves.
+/// The placeholder for the times until the response is sent.
 pub(crate) const NO_TIMES: &[u8; TIMES_BYTES] = &[b'0'; TIMES_BYTES];
 
-/// Writes a head of HTTP/1.1 by copying pieces, without formatting. Returns the place at which the
-/// value of [`TIMES_HEADER`] begins; it is filled in just before the head leaves.
+/// Writes an HTTP/1.1 head by copying pieces, without formatting. Returns the position at which the
+/// value of [`TIMES_HEADER`] begins; the value is filled in just before the head is sent.
 pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<usize> {
     let start = out.len();
     let fields = [

@@ -1,14 +1,14 @@
-//! The body of `/json/{valid|invalid}`: the time of day, made ten times a second, not once a
-//! request.
+//! The body of `/json/{valid|invalid}`: the time of day, generated ten times a second instead of
+//! once per request.
 
 use std::io::Write;
 
 use jiff::Timestamp;
 
-/// The time for which a body is used.
+/// The time for which a body is reused.
 const REFRESH_NS: u64 = 100_000_000;
 
-/// Bytes of the valid body; it never varies.
+/// Size of the valid body in bytes; it never varies.
 const VALID_BYTES: usize = 65;
 
 /// The two current bodies.

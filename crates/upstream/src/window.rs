@@ -1,11 +1,11 @@
-//! The sequence numbers that were seen, over a sliding window, shared without a lock.
+//! The sequence numbers that were seen within a sliding window, shared without a lock.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use gatebench_net::trace::Nonce;
 
-/// Sequence numbers remembered for each pair of run tag and engine worker: 2²⁶.
+/// The number of sequence numbers remembered for each pair of run tag and engine worker: 2²⁶.
 pub(crate) const WINDOW_SEQUENCES: u64 = 1 << 26;
 
 /// Pairs of tag and worker that are distinguished until the next reset.
@@ -15,24 +15,24 @@ const SEQUENCES_PER_WORD: u64 = 32;
 const WORDS_PER_CHUNK: usize = 4096;
 const CHUNKS: usize = (WINDOW_SEQUENCES / SEQUENCES_PER_WORD) as usize / WORDS_PER_CHUNK;
 
-/// The result of looking up a sequence number that has just come.
+/// The result of looking up a sequence number that has just arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sighting {
     First,
     Repeated,
-    /// Its place in the window belongs to a later number, so nothing is known.
+    /// Its place in the window is used by a later number, so nothing is known.
     TooOld,
-    /// More streams than [`STREAMS_MAX`]: not remembered.
+    /// There are more streams than [`STREAMS_MAX`], so it is not remembered.
     Untracked,
 }
 
 /// The windows of all streams. Memory grows with the numbers seen, in chunks of 32 KiB for 131,072
-/// numbers, up to 16 MiB a stream.
+/// numbers, up to 16 MiB per stream.
 pub(crate) struct Windows {
-    /// Tag and worker plus one, in the order they came; 0 is free.
+    /// Tag and worker plus one, in order of arrival; 0 is free.
     streams: [AtomicU32; STREAMS_MAX],
     windows: [OnceLock<Window>; STREAMS_MAX],
-    /// Counts resets; part of every word, so that one store forgets everything.
+    /// The number of resets; part of every word, so that one store forgets everything.
     generation: AtomicU64,
 }
 
@@ -59,8 +59,8 @@ impl Windows {
         }
     }
 
-    /// Forgets everything. For use between loads, because a nonce noted at the same moment may be
-    /// forgotten or kept.
+    /// Forgets everything. To be used between loads, because a nonce noted at the same moment may
+    /// be forgotten or kept.
     pub(crate) fn reset(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         for stream in &self.streams {

@@ -1,4 +1,4 @@
-//! One worker's loop: events to connections, and deadlines.
+//! One worker's loop: passes events and deadlines to connections.
 
 use std::io;
 use std::sync::atomic::Ordering;

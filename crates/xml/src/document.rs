@@ -11,8 +11,8 @@ use crate::errors::{Collector, Complaints, text_of};
 use crate::limits::Limits;
 use crate::{ffi, precheck, process};
 
-/// A tree, owned. It may be handed to another thread, but not be used by two at once: validation
-/// and transformation keep marks in it.
+/// An owned tree. It may be passed to another thread, but not be used by two at once, because
+/// validation and transformation store marks in it.
 #[derive(Debug)]
 pub struct Document {
     raw: NonNull<ffi::Doc>,
@@ -26,14 +26,14 @@ impl Document {
     /// Parses a message in any encoding that XML allows. CDATA sections become text.
     ///
     /// # Errors
-    /// The text is not well-formed, or the message exceeds a limit. It may have no document type:
-    /// SOAP 1.1 (section 3) and SOAP 1.2 (section 5) forbid one.
+    /// The text is not well-formed, or the message exceeds a limit. A document type is refused,
+    /// because SOAP 1.1 (section 3) and SOAP 1.2 (section 5) forbid it.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Complaints> {
         precheck::message(bytes, limits)?;
         Self::read(bytes, limits, None, true)
     }
 
-    /// Parses a definition: a WSDL, a schema or a stylesheet, from a location against which its
+    /// Parses a definition (a WSDL, a schema or a stylesheet) from a location against which its
     /// references are resolved. Internal entities are replaced; nothing outside of `bytes` is read.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Document {
         Self::own(raw).ok_or_else(|| complaints.or("The document cannot be parsed"))
     }
 
-    /// Takes ownership of a document of the shim.
+    /// Takes ownership of a document from the shim.
     pub(crate) fn own(raw: *mut ffi::Doc) -> Option<Self> {
         NonNull::new(raw).map(|raw| Self { raw })
     }
@@ -97,13 +97,13 @@ impl Document {
         self.raw.as_ptr()
     }
 
-    /// The outermost element; a result of a transformation may have none.
+    /// The outermost element; the result of a transformation may have none.
     pub fn root(&self) -> Option<Node<'_>> {
         // SAFETY: the document lives as long as the borrow that the node gets.
         unsafe { Node::from(ffi::xmlDocGetRootElement(self.raw())) }
     }
 
-    /// A new document with a copy of `node`, in which the namespaces in scope there are bound.
+    /// A new document with a copy of `node`, in which the namespaces in scope are bound.
     pub(crate) fn of(node: Node<'_>, location: Option<&str>) -> Option<Self> {
         let location = location.and_then(|location| CString::new(location).ok());
         let url = pointer_to(location.as_deref());
@@ -118,14 +118,14 @@ impl Document {
     }
 
     /// Edits the tree as if ` xmlns=""` were removed from its canonical text. Returns false, and
-    /// leaves the tree unchanged, if only the text can show the result.
+    /// leaves the tree unchanged, if only the text can represent the result.
     #[must_use]
     pub(crate) fn drop_empty_namespaces(&mut self) -> bool {
         // SAFETY: the borrow is exclusive, so no node of it is held by anyone.
         unsafe { ffi::shim_drop_empty_namespaces(self.raw()) != 0 }
     }
 
-    /// Sets an attribute of an element that `choose` picks by walking from the root.
+    /// Sets an attribute of each element for which `value_of` returns a value.
     pub(crate) fn set_attributes(
         &mut self,
         name: &str,
@@ -223,20 +223,20 @@ impl<'a> Node<'a> {
         owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), std::ptr::null()) })
     }
 
-    /// All text within.
+    /// All text in it.
     pub fn text(self) -> String {
         // SAFETY: the node lives.
         owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()
     }
 
-    /// Line of its start tag, from 1; 0 if it was not parsed from text.
+    /// Line number of its start tag, from 1; 0 if it was not parsed from text.
     pub fn line(self) -> u32 {
         // SAFETY: the node lives.
         u32::try_from(unsafe { ffi::shim_node_line(self.raw) }).unwrap_or(0)
     }
 }
 
-/// The beginning of a text, or null.
+/// A pointer to the beginning of a text, or null.
 fn pointer_to(text: Option<&CStr>) -> *const c_char {
     text.map_or(std::ptr::null(), CStr::as_ptr)
 }
@@ -251,7 +251,7 @@ unsafe fn borrowed<'a>(text: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-/// Copies a text that has to be freed, and frees it.
+/// Copies a text that must be freed, and frees it.
 pub(crate) fn owned(text: *mut c_char) -> Option<String> {
     let copy = text_of(text)?;
     // SAFETY: not null, made by libxml2, and ours.
@@ -259,7 +259,7 @@ pub(crate) fn owned(text: *mut c_char) -> Option<String> {
     Some(copy)
 }
 
-/// The complaint of libxml2 about a document for which it can make no context.
+/// The complaint of libxml2 if it cannot create a context for a document.
 fn empty() -> Complaints {
     const DOCUMENT_EMPTY: i32 = 4;
     let mut complaints = Complaints::own(DOCUMENT_EMPTY, "Document is empty");

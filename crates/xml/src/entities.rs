@@ -1,4 +1,4 @@
-//! The expansion of the entities of one definition, calculated before any of them is expanded.
+//! Computes the size of a definition's expanded entities before any of them is expanded.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 /// Nesting of entities; libxml2 itself stops at 40.
 const DEPTH_MAX: u32 = 40;
 
-/// Bytes that all references to entities of one definition expand to together.
+/// The total number of bytes to which the references to entities of one definition may expand.
 pub(crate) const EXPANDED_BYTES_MAX: usize = 64 << 10;
 
 /// The kinds of entities, which have separate names.
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     /// Referred to as `&name;`.
     General,
     /// Referred to as `%name;`, between declarations. The declarations in its text are parsed, and
-    /// so counted, separately.
+    /// therefore counted, separately.
     Parameter,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Entities {
 #[derive(Debug)]
 struct Entity {
     content: Rc<[u8]>,
-    /// The size with all references expanded; unknown before the first reference, since an entity
+    /// The size with all references expanded; unknown before the first reference, because an entity
     /// may refer to one that is declared later.
     expanded_bytes: Option<usize>,
 }
@@ -43,8 +43,8 @@ impl Entities {
         }
     }
 
-    /// The first declaration of a name holds, as in XML. Returns false if the document could not
-    /// afford a reference to it.
+    /// Records a declaration. As in XML, the first declaration of a name takes effect. Returns
+    /// false if a reference to it would exceed the limit.
     pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) -> bool {
         if content.len() > self.bytes_left {
             return false;
@@ -65,7 +65,7 @@ impl Entities {
         true
     }
 
-    /// Reports whether the document can afford this reference. Unknown and predefined names cost
+    /// Reports whether this reference stays within the limit. Unknown and predefined names cost
     /// nothing.
     pub fn refer(&mut self, kind: Kind, name: &[u8]) -> bool {
         let bytes = match kind {
@@ -95,7 +95,7 @@ impl Entities {
         let mut bytes = content.len();
         for within in references(&content) {
             bytes = bytes.saturating_add(self.expanded(within, depth + 1));
-            // No budget is that large, so further references change nothing.
+            // No limit is that large, so further references change nothing.
             if bytes == usize::MAX {
                 break;
             }

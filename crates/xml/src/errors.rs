@@ -19,17 +19,17 @@ const MESSAGES_MAX: usize = 64;
 /// One message of a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// libxml2's error code; 0 where the message has none, as those of libxslt.
+    /// libxml2's error code; 0 if the message has none, as those of libxslt.
     pub code: i32,
-    /// Line in the document or definition, from 1; 0 where unknown.
+    /// Line number in the document or definition, from 1; 0 if unknown.
     pub line: u32,
     /// Local name of the element at fault.
     pub node: Option<String>,
-    /// The message without its final line break.
+    /// The message without its final newline.
     pub message: String,
-    /// A warning, which is not an error.
+    /// True for a warning, which is not an error.
     pub is_warning: bool,
-    /// At the element that was to be validated, rather than below it.
+    /// True if it is about the element to be validated itself, not about one below it.
     pub at_root: bool,
 }
 
@@ -74,7 +74,7 @@ impl Complaints {
         Self(vec![Complaint::own(code, message)])
     }
 
-    /// Reports whether the only fault is that the schema does not declare the element to be
+    /// Reports whether the only mistake is that the schema does not declare the element to be
     /// validated, so that another schema may.
     pub fn is_wrong_schema(&self) -> bool {
         self.0
@@ -106,12 +106,12 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
-/// Gathers the messages of one call. It must not move while a library can reach it, so it is made
-/// and used within one function each time.
+/// Collects the messages of one call. It must not move while a library can access it, so it is
+/// created and used within one function each time.
 #[derive(Default)]
 pub(crate) struct Collector {
     pub complaints: Complaints,
-    /// The node that is validated; see [`Complaint::at_root`].
+    /// The node that is being validated; see [`Complaint::at_root`].
     pub root: *const c_void,
 }
 
@@ -123,7 +123,7 @@ impl Collector {
         }
     }
 
-    /// Runs `work` with the messages of this thread that know no context sent here too.
+    /// Runs `work` while messages of this thread without a context are sent here too.
     pub fn listen<T>(&mut self, work: impl FnOnce(&mut ffi::Report) -> T) -> T {
         let mut report = self.report();
         // SAFETY: the report is replaced by the former one before `self` ends. `work` does not

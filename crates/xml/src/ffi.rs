@@ -33,7 +33,7 @@ opaque! {
     XPathContext
 }
 
-/// One message; its pointers hold until the sink returns.
+/// One message; its pointers are valid until the sink returns.
 #[repr(C)]
 pub(crate) struct Message {
     pub domain: c_int,
@@ -47,7 +47,7 @@ pub(crate) struct Message {
 
 pub(crate) type Sink = extern "C" fn(data: *mut c_void, message: *const Message);
 
-/// Where messages go.
+/// The destination of messages.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Report {

@@ -1,4 +1,4 @@
-//! The texts that definitions import, available while a definition is compiled.
+//! The texts that definitions import, made available while a definition is compiled.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,17 +9,17 @@ use crate::limits::Limits;
 use crate::loader;
 use crate::precheck::REFUSED;
 
-/// The source of definitions by location: a path as the configuration names it, or the address in
-/// an import.
+/// The source of definitions by location: a path from the configuration, or the address in an
+/// import.
 pub trait Files {
     /// The bytes at a location.
     ///
     /// # Errors
-    /// The reason why there are none.
+    /// The reason why they cannot be read.
     fn read(&self, location: &str) -> Result<Vec<u8>, String>;
 }
 
-/// Nothing can be imported.
+/// A source without any definitions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 

@@ -1,12 +1,12 @@
-//! XML for the reference gateway: safe wrapping of libxml2 and libxslt, and on top of it the
+//! XML for the reference gateway: safe wrappers of libxml2 and libxslt, and based on them the
 //! SOAP/XML policies as functions of messages. There is no HTTP and no file system here.
 //!
-//! Nothing is kept per process but what the libraries force into it (their allocator, their loader,
-//! one message handler of libxslt), set once before their first use; each leads to the thread that
-//! called. A message of a library goes to the collector of the one call that caused it.
+//! The only process-wide state is what the libraries require (their allocator, their loader, one
+//! message handler of libxslt), set once before their first use; each of these leads to the calling
+//! thread. A message of a library goes to the collector of the one call that caused it.
 //!
-//! No message can cause a read: it may have no document type, the loader provides only the files
-//! lent to the compiling thread, and stylesheets may neither read nor write.
+//! No message can cause anything to be read: it may have no document type, the loader provides only
+//! the files lent to the compiling thread, and stylesheets may neither read nor write.
 
 mod document;
 mod entities;

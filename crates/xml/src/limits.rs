@@ -1,45 +1,48 @@
 //! The limits of a document and of the work on it.
 
-/// Bounds on parsing and evaluation. Each one ends the work with a message that names it.
+/// Limits of parsing and evaluation. Exceeding one ends the work with a message that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a message's body, after un-gzip.
+    /// Size of a message's body in bytes, after decompression.
     pub body_bytes: usize,
-    /// Bytes of a document: a body, the result of a transformation, or a definition.
+    /// Size of a document in bytes: a body, the result of a transformation, or a definition.
     pub document_bytes: usize,
     /// Nesting of elements; libxml2 itself stops at 256.
     pub depth: u16,
-    /// Elements, attributes, namespace declarations, comments and processing instructions.
+    /// Number of elements, attributes, namespace declarations, comments and processing
+    /// instructions.
     pub nodes: u32,
-    /// Attributes and namespace declarations of one element.
+    /// Number of attributes and namespace declarations of one element.
     pub attributes: u16,
-    /// Bytes of one attribute's value.
+    /// Size of one attribute's value in bytes.
     pub attribute_bytes: usize,
-    /// Namespaces in scope at one element.
+    /// Number of namespaces in scope at one element.
     pub namespaces: u16,
-    /// Bytes of one namespace's name.
+    /// Length of one namespace's name in bytes.
     pub namespace_bytes: usize,
-    /// Nested instructions of a transformation.
+    /// Nesting depth of a transformation's instructions.
     pub transform_depth: u16,
-    /// Instructions of a transformation, and steps of its or a route's XPath expressions.
+    /// Number of instructions of a transformation, and of steps of its or a route's XPath
+    /// expressions.
     pub operations: u32,
-    /// The sum of the squares of the numbers of texts, comments and processing instructions in each
-    /// row without an element between them, when a transformation or an expression works on them.
+    /// The sum, over all rows of texts, comments and processing instructions without an element
+    /// between them, of the squared lengths of the rows, when a transformation or an expression
+    /// works on them.
     pub rows: u32,
-    /// Nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
+    /// Number of nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
     pub sorted: u16,
-    /// Bytes that the libraries hold at a time for one chain.
+    /// Number of bytes that the libraries hold at a time for one chain.
     pub held_bytes: usize,
     /// Processor time of one chain in milliseconds; none for definitions, which the operator has
     /// written.
     pub time_ms: Option<u32>,
 }
 
-/// The size of the bodies for which [`Limits::MESSAGES`] are meant.
+/// The size of the bodies for which [`Limits::MESSAGES`] are intended.
 const BODY_BYTES: usize = 1 << 20;
 
 impl Limits {
-    /// The usual limits for messages, whose bodies have 1 MiB at most.
+    /// The usual limits for messages, whose bodies have at most 1 MiB.
     pub const MESSAGES: Self = Self {
         body_bytes: BODY_BYTES,
         document_bytes: 8 << 20,
@@ -68,9 +71,9 @@ impl Limits {
         ..Self::MESSAGES
     };
 
-    /// The usual limits for messages whose bodies may have that many bytes, before and after
-    /// un-gzip. A limit that grows with a message may be as many times larger as that is larger
-    /// than usual.
+    /// The usual limits for messages whose bodies may have this number of bytes, before and after
+    /// decompression. A limit that depends on the size of a message is raised by the same factor as
+    /// the size.
     #[must_use]
     pub fn for_bodies_of(body_bytes: usize) -> Self {
         let usual = Self::MESSAGES;

@@ -13,8 +13,8 @@ use std::rc::Rc;
 
 use crate::errors::Complaints;
 
-/// Reads the text at a location. The error is the reason to refuse an existing text; none if there
-/// is no text.
+/// Reads the text at a location. The error is the reason for refusing an existing text; none if
+/// there is no text.
 pub(crate) type Reader<'a> = dyn Fn(&str) -> Result<Vec<u8>, Option<Complaints>> + 'a;
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ thread_local! {
     static LENT: RefCell<Lent> = RefCell::default();
 }
 
-/// The most imports during one compilation; more is a loop or an attack.
+/// The largest number of imports during one compilation; more indicates a loop or an attack.
 const IMPORTS_MAX: usize = 1_000;
 
 /// Runs `compile` with the texts that `read` provides.
@@ -65,7 +65,7 @@ impl Drop for Return {
     }
 }
 
-/// The loader that the shim calls.
+/// The loader function that the shim calls.
 pub(crate) extern "C" fn fetch(location: *const c_char, length: *mut usize) -> *const c_char {
     // SAFETY: the shim passes a text that ends with a zero byte.
     let location = unsafe { CStr::from_ptr(location) };

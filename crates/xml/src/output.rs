@@ -1,4 +1,4 @@
-//! Trees as bytes.
+//! Writes trees as bytes.
 
 #![allow(unsafe_code)]
 
@@ -9,7 +9,7 @@ use crate::errors::{Collector, Complaints};
 use crate::ffi;
 use crate::limits::Limits;
 
-/// Where a result goes, up to a size.
+/// The destination of a result, up to a maximum size.
 pub(crate) struct Sink<'a> {
     out: &'a mut Vec<u8>,
     bytes_left: usize,
@@ -40,7 +40,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Appends to the [`Sink`] that `data` is; below zero where that is full.
+/// Appends to the [`Sink`] that `data` points to; returns a negative number if it is full.
 pub(crate) extern "C" fn append(data: *mut c_void, bytes: *const c_char, length: c_int) -> c_int {
     let Ok(count) = usize::try_from(length) else {
         return -1;
@@ -64,8 +64,8 @@ impl Document {
     /// Appends Canonical XML 1.0 with comments, which has no XML declaration.
     ///
     /// # Errors
-    /// The tree has no canonical form, since the name of a namespace is relative; there is no
-    /// memory; or the text is longer than a document may be.
+    /// The tree has no canonical form, because the name of a namespace is relative; there is not
+    /// enough memory; or the text is longer than a document may be.
     pub fn write_canonical(&self, out: &mut Vec<u8>, limits: &Limits) -> Result<(), Complaints> {
         let mut collector = Collector::default();
         let mut sink = Sink::new(out, limits.document_bytes);

@@ -1,8 +1,8 @@
-//! Contexts that are costly to make and can be used again, one user at a time.
+//! Contexts that are expensive to create and can be reused, by one user at a time.
 
 use std::sync::Mutex;
 
-/// The most idle contexts; each thread uses at most one at a time.
+/// The largest number of idle contexts; each thread uses at most one at a time.
 const IDLE_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -19,12 +19,13 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// An idle one. The lock is held for a push or a pop, never while a context works.
+    /// Takes an idle context. The lock is held only for a push or a pop, never while a context is
+    /// in use.
     pub fn take(&self) -> Option<T> {
         self.idle.lock().ok()?.pop()
     }
 
-    /// Returns an item that may be used again.
+    /// Returns a context for reuse.
     pub fn give(&self, context: T) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < IDLE_MAX

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use crate::errors::Complaints;
 use crate::limits::Limits;
 
-/// Below this size even the parser's worst case is short.
+/// Below this size even the parser's worst case is fast.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// Encodings in which the characters of markup are the bytes of ASCII.
+/// Encodings in which markup characters are encoded as in ASCII.
 const ENCODINGS: [&str; 6] = [
     "utf-8",
     "utf8",
@@ -18,23 +18,24 @@ const ENCODINGS: [&str; 6] = [
     "windows-125",
 ];
 
-/// The encoding names with which the parser keeps UTF-16 for a document that is in UTF-16 by its
-/// first bytes.
+/// The encoding names with which the parser still uses UTF-16 if the document's first bytes
+/// indicate UTF-16.
 const WIDE_ENCODINGS: [&str; 6] = ["utf-16", "utf16", "utf-16le", "utf-16be", "utf-8", "utf8"];
 
-/// Names that the document type of a definition may list for one attribute.
+/// The largest number of names that the document type of a definition may list for one attribute.
 const TOKENS_MAX: usize = 256;
 
-/// libxml2's code for a document at which it was stopped.
+/// libxml2's code for a document whose parsing was stopped.
 pub(crate) const REFUSED: i32 = 111;
 
-/// Refuses too large documents, markup hidden in a rare encoding, and start tags with too many
-/// attributes. The parser compares each attribute with each, which may take seconds.
+/// Refuses documents that are too large, markup hidden in a rare encoding, and start tags with too
+/// many attributes. The parser compares each attribute with every other, which may take seconds.
 pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
 
-/// The same, and enumerations in a document type for which the parser would need as long.
+/// The same for a definition, and refuses enumerations in a document type that would take the
+/// parser equally long.
 pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
         let message =
@@ -62,7 +63,7 @@ fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, C
     if let Some(encoding) = declared_encoding(&text) {
         let is_known = match is_wide {
             true => WIDE_ENCODINGS.contains(&&*encoding),
-            // The parser itself refuses one byte a character where UTF-16 is declared.
+            // The parser itself refuses single-byte characters if UTF-16 is declared.
             false => {
                 matches!(&*encoding, "utf-16" | "utf16")
                     || ENCODINGS.iter().any(|known| encoding.starts_with(known))
@@ -87,8 +88,8 @@ fn unsupported(encoding: &str) -> Complaints {
 /// `<?xm` in EBCDIC, which libxml2 recognizes by these four bytes.
 const EBCDIC: &[u8] = b"\x4c\x6f\xa7\x94";
 
-/// A document with a byte for each character that markup is made of. UTF-16 is recognised by its
-/// first bytes, as libxml2 does; it is made narrow, with 0x80 for all that is not ASCII.
+/// A document with one byte for each markup character. UTF-16 is recognised by its first bytes, as
+/// in libxml2; it is narrowed, with 0x80 for all that is not ASCII.
 fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
     let narrow = |unit: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();
@@ -101,7 +102,7 @@ fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
         [0xff, 0xfe, ..] | [b'<', 0, b'?', 0, ..] => Ok(narrow(u16::from_le_bytes)),
         [0xfe, 0xff, ..] | [0, b'<', 0, b'?', ..] => Ok(narrow(u16::from_be_bytes)),
         _ if bytes.starts_with(EBCDIC) => Err(unsupported("EBCDIC")),
-        // Four bytes a character, or nothing that is known.
+        // Four bytes per character, or an unknown encoding.
         [0, ..] | [_, 0, ..] | [_, _, 0, ..] | [_, _, _, 0, ..] => {
             Err(unsupported("of its first bytes"))
         }
@@ -127,9 +128,9 @@ fn declared_encoding(text: &[u8]) -> Option<String> {
     Some(name.to_ascii_lowercase())
 }
 
-/// The most attributes of a start tag.
+/// The largest number of attributes of a start tag.
 ///
-/// Each `<` before a name counts as a tag, also in comments and entities, because a parser that has
+/// Each `<` before a name counts as a tag, even in comments and entities, because a parser that has
 /// found a mistake continues and finds tags where a well-formed document has none. A tag ends at
 /// the next `<`.
 fn most_attributes(text: &[u8]) -> usize {
@@ -138,8 +139,8 @@ fn most_attributes(text: &[u8]) -> usize {
     named.map(attributes).max().unwrap_or(0)
 }
 
-/// The most names between parentheses in an attribute list of a document type. The parser compares
-/// each with each.
+/// The largest number of names between parentheses in an attribute list of a document type. The
+/// parser compares each with every other.
 fn most_tokens(text: &[u8]) -> usize {
     let parts = text.split(|&byte| byte == b'<');
     let lists = parts.filter(|part| part.starts_with(b"!ATTLIST"));
@@ -148,7 +149,7 @@ fn most_tokens(text: &[u8]) -> usize {
     enumerations.map(|names| bars(names) + 1).max().unwrap_or(0)
 }
 
-/// Attributes of the tag in which `text` begins: values in quotes after a `=`.
+/// Number of attributes of the tag in which `text` begins: values in quotes after a `=`.
 fn attributes(text: &[u8]) -> usize {
     let mut count = 0;
     let mut quote = None;

@@ -1,4 +1,4 @@
-//! Starting the libraries, and bounding the memory and time of a thread in them.
+//! Starts the libraries, and limits the memory and time of a thread in them.
 
 #![allow(unsafe_code)]
 
@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use crate::limits::Limits;
 use crate::{ffi, loader};
 
-/// Sets both libraries up once per process, before anything else touches them.
+/// Initialises both libraries once per process, before their first use.
 ///
 /// # Panics
-/// The system's libxml2 was built without threads or schemas; no distribution does that.
+/// The system's libxml2 was built without threads or schemas, which no distribution does.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock lets one thread in, and holds the others until it is done.
@@ -23,12 +23,12 @@ pub(crate) fn start() {
     );
 }
 
-/// Compilation recurses along the nesting of a definition, which may be deep; memory is used only
-/// if it is.
+/// Compilation recurses along the nesting of a definition, which may be deep; stack memory is used
+/// only if it is.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
-/// Runs `compile` on a thread that has a stack of [`STACK_BYTES`]; none if the machine can start no
-/// thread.
+/// Runs `compile` on a thread that has a stack of [`STACK_BYTES`]; none if the machine cannot start
+/// a thread.
 pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         std::thread::Builder::new()
@@ -45,14 +45,14 @@ pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<
 pub enum Spent {
     /// More memory was held than allowed.
     Memory,
-    /// The evaluation was nested deeper than the thread's stack is.
+    /// The evaluation was nested too deeply for the thread's stack.
     Stack,
     /// It took more processor time than allowed.
     Time,
 }
 
 impl Spent {
-    /// The sentence for the sender of the message.
+    /// The description for the sender of the message.
     pub(crate) fn words(self, limits: &Limits) -> String {
         match self {
             Self::Memory => format!(
@@ -68,20 +68,20 @@ impl Spent {
     }
 }
 
-/// Bounds the memory of the libraries on this thread while it exists, and the processor time.
+/// Limits the memory of the libraries on this thread, and the processor time, while it exists.
 /// Budgets do not nest: the inner one would end the count of the outer one.
 ///
-/// A bound on time makes a timer interrupt this thread every 10 ms of its processor time, by a
-/// real-time signal that restarts system calls; those that never restart, as `epoll_wait`, may fail
-/// with `EINTR`. The timer is still once the thread works without a budget, and is gone when the
-/// thread ends.
+/// With a limit on time, a timer interrupts this thread every 10 ms of its processor time with a
+/// real-time signal that restarts system calls; those that are never restarted, such as
+/// `epoll_wait`, may fail with `EINTR`. The timer stops once the thread works without a budget, and
+/// is deleted when the thread ends.
 pub struct Budget {
-    /// Bound to the thread whose count it is.
+    /// Ties the budget to its thread.
     _thread: PhantomData<*mut ()>,
 }
 
 impl Budget {
-    /// Begins to count.
+    /// Starts counting.
     pub fn begin(limits: &Limits) -> Self {
         start();
         // Under valgrind everything takes thirty times as long.

@@ -12,10 +12,10 @@ use crate::imports::{Files, lend};
 use crate::limits::Limits;
 use crate::pool::Pool;
 
-/// A compiled schema, with all it imports.
+/// A compiled schema with all its imports.
 #[derive(Debug)]
 pub struct Schema {
-    // Dropped first, since validators refer to the schema.
+    // Dropped first, because validators refer to the schema.
     idle: Pool<Validator>,
     compiled: Compiled,
 }
@@ -23,7 +23,7 @@ pub struct Schema {
 #[derive(Debug)]
 struct Compiled {
     raw: NonNull<ffi::RawSchema>,
-    /// Not touched until it is dropped, which is after the schema.
+    /// Not accessed until it is dropped, which is after the schema.
     _document: Document,
 }
 
@@ -58,7 +58,8 @@ impl Drop for Validator {
 }
 
 impl Schema {
-    /// Compiles the text of a schema, found at `location`; imports and includes come from `files`.
+    /// Compiles the text of a schema, located at `location`; imports and includes come from
+    /// `files`.
     ///
     /// # Errors
     /// The mistakes in it or in its imports.

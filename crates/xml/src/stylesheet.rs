@@ -1,4 +1,4 @@
-//! XSLT 1.0 by libxslt, without any extension, and with no access to anything but its input.
+//! XSLT 1.0 by libxslt, without any extensions, and without access to anything but its input.
 
 #![allow(unsafe_code)]
 
@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::output::{Sink, append};
 use crate::{ffi, process};
 
-/// A compiled stylesheet, with all it imports.
+/// A compiled stylesheet with all its imports.
 #[derive(Debug)]
 pub struct Stylesheet {
     raw: NonNull<ffi::Style>,
@@ -22,9 +22,9 @@ pub struct Stylesheet {
 /// The settings of `xsl:output`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The method is text or html, so the result is not XML.
+    /// True if the method is text or html, so that the result is not XML.
     pub is_text_or_html: bool,
-    /// The declaration with which a result in XML begins; empty if it must be omitted.
+    /// The declaration at the beginning of an XML result; empty if it must be omitted.
     pub declaration: String,
     /// The requested encoding.
     pub encoding: Option<String>,
@@ -50,10 +50,10 @@ impl Drop for Stylesheet {
 }
 
 impl Stylesheet {
-    /// Compiles a stylesheet that was found at `location`; imports and includes come from `files`.
+    /// Compiles a stylesheet located at `location`; imports and includes come from `files`.
     ///
     /// # Errors
-    /// The mistakes in it. A version above 1.1 is a mistake too.
+    /// The mistakes in it; a version above 1.1 is also a mistake.
     pub fn parse(
         text: &[u8],
         location: Option<&str>,
@@ -71,7 +71,8 @@ impl Stylesheet {
             })
         })?;
         match style {
-            // libxslt only warns of unknown instructions and continues; the results would be wrong.
+            // libxslt only warns about unknown instructions and continues; the results would be
+            // wrong.
             Some(style) if collector.complaints.0.is_empty() => Ok(style),
             _ => Err(collector
                 .complaints
@@ -84,7 +85,7 @@ impl Stylesheet {
         &self.output
     }
 
-    /// The result of the transformation. It takes the input exclusively, since `xsl:strip-space`
+    /// Transforms a document. It needs exclusive access to the input, because `xsl:strip-space`
     /// edits it.
     ///
     /// # Errors
@@ -120,10 +121,10 @@ impl Stylesheet {
         })
     }
 
-    /// Appends a result in the form that `xsl:output` sets, which for text and html is not XML.
+    /// Appends a result in the form set by `xsl:output`, which for text and html is not XML.
     ///
     /// # Errors
-    /// There is no memory, or the result is longer than a document may be.
+    /// There is not enough memory, or the result is longer than a document may be.
     pub fn write(
         &self,
         result: &Document,
@@ -184,7 +185,7 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
 pub struct Parameters {
     /// Keeps the texts.
     _texts: Vec<CString>,
-    /// Names and values in turn, and null.
+    /// Names and values in turn, terminated by null.
     pointers: Vec<*const c_char>,
 }
 
@@ -204,10 +205,10 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Takes pairs of name and value.
+    /// Creates parameters from pairs of name and value.
     ///
     /// # Errors
-    /// A text holds a zero character.
+    /// A text contains a zero character.
     pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
         process::start();
         let mut texts = Vec::new();

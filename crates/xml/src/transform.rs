@@ -1,4 +1,4 @@
-//! A single stylesheet: from text to text, as a gateway applies it to responses.
+//! A single stylesheet from text to text, as a gateway applies it to responses.
 
 use crate::document::Document;
 use crate::errors::Complaints;
@@ -22,7 +22,7 @@ pub struct Transformed {
     pub body: Vec<u8>,
     /// The new media type, if it has changed: the `media-type` of the stylesheet, or that of HTML.
     pub media_type: Option<String>,
-    /// The encoding, as the stylesheet spells it; none if it names none.
+    /// The encoding in the stylesheet's spelling; none if it names none.
     pub charset: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Transform {
         })
     }
 
-    /// The same for messages of that many bytes.
+    /// The same for messages of up to this number of bytes.
     #[must_use]
     pub fn for_bodies_of(self, bytes: usize) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Transform {
         }
     }
 
-    /// The result of a message.
+    /// Transforms a message.
     ///
     /// # Errors
     /// As [`apply_all`](Self::apply_all).
@@ -74,8 +74,7 @@ impl Transform {
         Self::apply_all(std::slice::from_ref(self), message)
     }
 
-    /// The result of a message that goes through stylesheets one after the other, all within the
-    /// limits of the first.
+    /// Transforms a message by several stylesheets in turn, all within the limits of the first.
     ///
     /// # Errors
     /// The message is not well-formed, a stylesheet cannot be applied to it or has an empty result,
@@ -97,7 +96,7 @@ impl Transform {
         }
     }
 
-    /// The result for the output of another stylesheet. The type and encoding of that output stay
+    /// Transforms the output of another stylesheet. The type and encoding of that output stay
     /// unless this stylesheet sets them too.
     fn continue_from(&self, before: Transformed) -> Result<Transformed, String> {
         let made = self.make(&before.body).map_err(|why| why.to_string())?;

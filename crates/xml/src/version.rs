@@ -1,5 +1,5 @@
-//! The libraries that parse and transform. They are the system's, so their versions are conditions
-//! of a measurement, and decide which of their defects apply.
+//! The libraries that parse and transform. They belong to the system, so their versions are
+//! conditions of a measurement, and determine which of their defects apply.
 
 #![allow(unsafe_code)]
 
@@ -27,7 +27,7 @@ pub fn library_versions() -> [(&'static str, String); 2] {
         .map(|(name, version)| (name, in_words(&version.to_string_lossy())))
 }
 
-/// `2.9.14` for `20914`, with the suffix of a vendor.
+/// Formats `20914` as `2.9.14`, with the suffix of a vendor.
 fn in_words(version: &str) -> String {
     let end = version.find(|c: char| !c.is_ascii_digit());
     let (number, rest) = version.split_at(end.unwrap_or(version.len()));

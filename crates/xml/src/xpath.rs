@@ -14,7 +14,7 @@ use crate::{ffi, process};
 
 const EXPRESSION_BYTES_MAX: usize = 8 << 10;
 
-/// Parentheses and predicates within one another; libxml2 compiles them recursively.
+/// The nesting depth of parentheses and predicates; libxml2 compiles them recursively.
 const NESTING_MAX: usize = 100;
 
 /// A compiled expression with the namespaces of its prefixes.
@@ -57,10 +57,9 @@ impl Drop for Context {
 /// The reason why an evaluation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unevaluated {
-    /// The document is beyond a limit.
+    /// The document exceeds a limit.
     BeyondLimit(Complaints),
-    /// The expression cannot be evaluated for another reason, such as a prefix that is bound to
-    /// nothing.
+    /// The expression cannot be evaluated for another reason, such as an unbound prefix.
     Expression(Complaints),
 }
 
@@ -78,7 +77,7 @@ impl XPath {
     /// Compiles an expression; `namespaces` are pairs of prefix and name.
     ///
     /// # Errors
-    /// The expression is malformed, too long or too deeply nested. An unknown prefix is seen only
+    /// The expression is malformed, too long or too deeply nested. An unknown prefix is found only
     /// by an evaluation.
     pub fn compile(expression: &str, namespaces: &[(String, String)]) -> Result<Self, Complaints> {
         process::start();

@@ -1,4 +1,4 @@
-//! The timers that bound the work of a thread. A separate binary, because they are counted for the
+//! The timers that limit the work of a thread. A separate binary, because they are counted for the
 //! whole process.
 #![allow(clippy::unwrap_used)]
 
@@ -47,7 +47,7 @@ fn a_thread_has_one_timer_until_it_ends() {
                 assert!(Document::parse(b"<a/>", &Limits::default()).is_ok());
                 assert_eq!(budget.end(), None);
                 assert_eq!(timers(), before + 1);
-                // By now the timer has stopped, and a budget restarts it.
+                // The timer has stopped, and a budget restarts it.
                 burn(Duration::from_millis(30));
                 let budget = Budget::begin(&late);
                 burn(Duration::from_millis(50));

@@ -1,4 +1,5 @@
-//! Writes the inputs that fuzzing begins from: `seed FOLDER` makes a folder for each target in it.
+//! Writes the inputs with which fuzzing begins: `seed FOLDER` creates a folder for each target in
+//! it.
 
 use std::path::Path;
 use std::{env, fs, io};

@@ -53,7 +53,7 @@ local function scalar_end(text, at)
     return stop
 end
 
--- The positions at which the member's value begins and its name ends.
+-- The position at which the member's value begins and the position at which its name ends.
 local function member(text, at)
     if byte(text, at) ~= QUOTE then
         not_json()

@@ -21,8 +21,8 @@ const BANNED: [(&str, &str); 12] = [
     ("thread_rng", "a generator seeded by the plan"),
 ];
 
-/// Words that prose does not use, each with its replacement. Code may: an old name of a key in a
-/// file stays readable.
+/// Words that prose must not use, each with its replacement. Code may use them: a file with an old
+/// key name stays readable.
 const OLD_WORDS: [(&str, &str); 11] = [
     ("answer", "response, or: respond"),
     ("answers", "responses, or: responds"),
@@ -37,7 +37,7 @@ const OLD_WORDS: [(&str, &str); 11] = [
     ("foreign engine", "external load generator"),
 ];
 
-/// This file is the only one that has to name them.
+/// The only file that must name them.
 const THIS_FILE: &str = "xtask/src/tidy/banned.rs";
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
@@ -57,7 +57,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 /// Reports whether the word occurs and is not the end of a longer one: a path that begins with
-/// `/home/` is found, `DIR/home/` is not.
+/// `/home/` is found, but `DIR/home/` is not.
 fn stands_alone(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -65,7 +65,7 @@ fn stands_alone(line: &str, word: &str) -> bool {
     })
 }
 
-/// A line in small letters, without what it quotes as code.
+/// A line in lower case, without quoted code.
 fn without_code(prose: &str) -> String {
     prose.to_lowercase().split('`').step_by(2).collect()
 }

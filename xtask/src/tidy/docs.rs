@@ -56,8 +56,8 @@ fn judge(
     Some(Finding::new(file, first, message))
 }
 
-/// Reports whether a line begins a public item of its file. Items of a module inside of it, such as
-/// the messages of a protocol, have their names from elsewhere.
+/// Reports whether a line begins a public item of its file. Items of an inner module, such as the
+/// messages of a protocol, are exempt, because their names come from elsewhere.
 fn is_public_item(line: &str) -> bool {
     if line.starts_with(' ') {
         return false;
@@ -80,7 +80,7 @@ fn name(line: &str) -> &str {
     }
 }
 
-/// Reports whether every word of a text is a part of the name.
+/// Reports whether every word of a text is part of the name.
 fn repeats(text: &str, name: &str) -> bool {
     let parts: Vec<String> = parts(name).iter().map(stem).collect();
     let words: Vec<String> = text
@@ -92,7 +92,7 @@ fn repeats(text: &str, name: &str) -> bool {
     !words.is_empty() && words.iter().all(|word| parts.contains(word))
 }
 
-/// `rate_per_second` and `RatePerSecond` in words.
+/// Splits `rate_per_second` and `RatePerSecond` into words.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for c in name.chars() {
@@ -108,7 +108,7 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// A word without its ending, in small letters.
+/// A word in lower case without its ending.
 fn stem(word: impl AsRef<str>) -> String {
     let word = word.as_ref().to_lowercase();
     let endings = ["ing", "ed", "es", "s"];

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Finding, SourceFile};
 
-/// Crate and the crates directly below it.
+/// Each crate with the crates directly below it.
 const BELOW: [(&str, &[&str]); 19] = [
     ("config", &[]),
     ("model", &["config"]),
@@ -34,7 +34,7 @@ const BELOW: [(&str, &[&str]); 19] = [
     ("cli", &["runner", "report", "external", "audit"]),
 ];
 
-/// Crates that are not part of gatebench, and may depend on all its crates.
+/// Crates that are not part of gatebench and may depend on all its crates.
 const APART: [&str; 3] = ["bench", "fuzz", "xtask"];
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {

@@ -25,9 +25,9 @@ pub use tree::SourceFile;
 pub struct Finding {
     /// The file, relative to the repository.
     pub path: PathBuf,
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The fault and its remedy.
+    /// The violation and its remedy.
     pub message: String,
 }
 

@@ -5,7 +5,7 @@ use super::scan::Code;
 /// The code of a file that is part of the product.
 pub(crate) struct Product {
     code: String,
-    /// The modules that the file declares for tests alone.
+    /// The modules that the file declares only for tests.
     pub test_modules: Vec<String>,
 }
 
@@ -13,7 +13,7 @@ pub(crate) struct Product {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Path<'a> {
     segments: Vec<&'a str>,
-    /// The name that `as` gives it.
+    /// The name given by `as`.
     renamed: Option<&'a str>,
 }
 
@@ -29,11 +29,11 @@ enum Token<'a> {
     Other,
 }
 
-/// The attribute of an item for tests alone.
+/// The attribute of items that exist only for tests.
 const FOR_TESTS: &str = "#[cfg(test)]";
 
 impl Product {
-    /// Leaves out comments, literals and items for tests.
+    /// Removes comments, literals and items for tests.
     pub(crate) fn of(source: &str) -> Self {
         let mut rest = Code::of(&with_paths_of_attributes(source)).text;
         let mut product = Self {
@@ -86,7 +86,7 @@ impl Product {
         names
     }
 
-    /// The names that the root of a crate imports, each with the module that it comes from.
+    /// The names that the root of a crate imports, each with the module from which it comes.
     pub(crate) fn imports_of_root(&self) -> Vec<(String, String)> {
         let tokens = tokens(&self.code);
         let mut paths = Vec::new();
@@ -124,7 +124,8 @@ impl Path<'_> {
     }
 }
 
-/// Reads the path at `at`, or the paths of a group, each after `prefix`. Returns where they end.
+/// Reads the path at `at`, or the paths of a group, each with `prefix` before it. Returns the
+/// position at which they end.
 fn read_paths<'a>(
     tokens: &[Token<'a>],
     at: usize,
@@ -159,7 +160,7 @@ fn read_paths<'a>(
     }
 }
 
-/// The bytes up to the end of the item that the code begins with.
+/// The number of bytes until the end of the item with which the code begins.
 fn item_end(code: &str) -> usize {
     let mut depth = 0_usize;
     for (at, c) in code.char_indices() {
@@ -204,8 +205,8 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The text without the quotes around paths, as in `schema_with = "crate::text::name"`: such a path
-/// is code.
+/// The text without the quotes around paths, as in `schema_with = "crate::text::name"`, because
+/// such a path is code.
 fn with_paths_of_attributes(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     let mut rest = source;

@@ -1,4 +1,4 @@
-//! Checks that scripts pin the files that they download by a digest, not by a version alone.
+//! Checks that scripts pin the files that they download by a digest, not only by a version.
 
 use super::{Finding, SourceFile};
 

@@ -9,7 +9,7 @@ const UNSAFE_CRATES: [&str; 2] = ["net", "xml"];
 /// Crates that may print.
 const PRINTING_CRATES: [&str; 4] = ["bench", "cli", "faulty", "xtask"];
 
-/// Files of separate programs, which print to their own logs.
+/// Files that belong to separate programs, which print to their own logs.
 const PRINTING_FILES: [&str; 1] = ["crates/testbed/src/process/supervise.rs"];
 
 const PRINTS: [&str; 4] = ["println", "eprintln", "print", "eprint"];

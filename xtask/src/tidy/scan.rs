@@ -1,15 +1,15 @@
-//! Rust text with blanks in place of comments and literals, so that rules about code see only code.
+//! Rust text with comments and literals replaced by spaces, so that rules about code see only code.
 
 /// The code of a Rust file.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// The text with every comment, string and character literal replaced by spaces; lines stay
-    /// lines.
+    /// The text with every comment, string and character literal replaced by spaces; line breaks
+    /// are kept.
     pub text: String,
 }
 
 impl Code {
-    /// Blanks out comments and literals.
+    /// Replaces comments and literals with spaces.
     pub fn of(source: &str) -> Self {
         let mut out = String::with_capacity(source.len());
         let mut rest = source;
@@ -46,7 +46,7 @@ impl Code {
     }
 }
 
-/// Words of code with the byte at which each begins.
+/// Words of code with their byte positions.
 pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     code.split(move |c| !is_word(c))
@@ -54,7 +54,8 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(move |word| (word.as_ptr() as usize - code.as_ptr() as usize, word))
 }
 
-/// Bytes of the comment or literal that `rest` begins with; 0 if it begins with code.
+/// The length in bytes of the comment or literal with which `rest` begins; 0 if it begins with
+/// code.
 fn quoted_length(rest: &str, word_begins: bool) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());
@@ -95,7 +96,7 @@ fn block_comment_length(rest: &str) -> usize {
     rest.len()
 }
 
-/// Bytes up to and with the closing quote.
+/// The number of bytes up to and including the closing quote.
 fn string_length(inside: &str) -> usize {
     let mut escaped = false;
     for (at, c) in inside.char_indices() {
@@ -109,7 +110,7 @@ fn string_length(inside: &str) -> usize {
     inside.len()
 }
 
-/// `'x'` and `'\n'`, but not the lifetime `'a`.
+/// The length of `'x'` and `'\n'`, but not of the lifetime `'a`.
 fn character_length(rest: &str) -> usize {
     let inside = &rest[1..];
     if let Some(escape) = inside.strip_prefix('\\') {

@@ -1,13 +1,13 @@
-//! The files that the rules look at.
+//! The files that the rules examine.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders without files of the project.
+/// Folders that contain no files of the project.
 const SKIPPED: [&str; 3] = ["target", ".git", "gatebench-runs"];
 
-/// Endings of files that people write. Other files (pictures, lock files) have no rules.
+/// Suffixes of files that people write. Other files (pictures, lock files) are not checked.
 const TEXT_ENDINGS: [&str; 15] = [
     "rs", "toml", "md", "yaml", "yml", "json", "jinja", "cfg", "conf", "map", "html", "css", "py",
     "lua", "txt",
@@ -16,7 +16,7 @@ const TEXT_ENDINGS: [&str; 15] = [
 /// A text file of the repository.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Relative to the repository.
+    /// Its path relative to the repository.
     pub path: PathBuf,
     /// Its contents.
     pub text: String,
@@ -42,7 +42,7 @@ impl SourceFile {
     }
 
     /// Returns the text of a line without its indentation and comment marks: every line of a
-    /// document, and each comment that has a line of its own. None for a line of code, and in the
+    /// document, and each comment on a line of its own. None for a line of code, and in the
     /// expected results of tests.
     pub fn prose<'l>(&self, line: &'l str) -> Option<&'l str> {
         let line = line.trim_start();
@@ -71,7 +71,7 @@ impl SourceFile {
     }
 }
 
-/// Every text file below `root`, in the order of their paths.
+/// All text files below `root`, in the order of their paths.
 pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -98,7 +98,7 @@ pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
     Ok(files)
 }
 
-/// Reports whether a file has a known ending or none: scripts, Makefile, LICENSE.
+/// Reports whether a file has a known suffix or none: scripts, Makefile, LICENSE.
 fn is_text(path: &Path) -> bool {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(ending) => TEXT_ENDINGS.contains(&ending),

@@ -1,15 +1,16 @@
-//! Comments and prose of at most 100 columns, because rustfmt leaves comments as they are.
+//! Checks that comments and prose have at most 100 columns, because rustfmt does not wrap comments.
 
 use super::{Finding, SourceFile};
 
-/// Columns of a line.
+/// The largest number of columns in a line.
 const COLUMNS_MAX: usize = 100;
 
-/// A line without a space after this column cannot be wrapped well: it ends with a path or a URL.
+/// A line without a space after this column cannot be wrapped well, because it ends with a path or
+/// a URL.
 const BREAKABLE_FROM: usize = 60;
 
-/// Checks the prose of a file: see [`SourceFile::prose`]. Comments after code are left out: rustfmt
-/// breaks the code before them.
+/// Checks the prose of a file: see [`SourceFile::prose`]. Comments after code are not checked,
+/// because rustfmt breaks the code before them.
 pub(crate) fn check(file: &SourceFile) -> Vec<Finding> {
     let mut in_fence = false;
     let mut findings = Vec::new();

@@ -1,6 +1,6 @@
 //! Compares seconds in which definitions are compiled with seconds in which none are.
 
-/// A second of a measurement.
+/// One second of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Second {
     pub p99_ms: f64,
@@ -11,19 +11,19 @@ pub struct Second {
 /// The results of one process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
-    /// Median of the seconds in which nothing is compiled.
+    /// The 99th percentile, as the median over the seconds in which nothing is compiled.
     pub idle_p99_ms: f64,
-    /// Median of the seconds in which definitions are compiled.
+    /// The 99th percentile, as the median over the seconds in which definitions are compiled.
     pub compiling_p99_ms: f64,
     /// The share of CPU time for compiling in these seconds.
     pub compiling_share: f64,
 }
 
-/// The largest share of CPU time in a second that counts as one without compiling.
+/// The largest CPU time for compiling in a second that counts as one without compiling.
 const IDLE_MAX_NS: u64 = 1_000_000;
 
-/// The least share, of the CPU time of the second with the most compiling, in a second that counts
-/// as one with compiling. Seconds in between are the edge of a sweep, and count as neither.
+/// The smallest CPU time for compiling in a second that counts as one with compiling, as a share of
+/// the largest. Seconds in between are at the edge of a sweep and belong to neither kind.
 const COMPILING_MIN: f64 = 0.25;
 
 /// Splits the seconds of a process by kind; none if one kind is missing.

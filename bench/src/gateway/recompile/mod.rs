@@ -29,14 +29,14 @@ use crate::spread::spread;
 /// of one core.
 const RATE_PER_SECOND: u32 = 1_500;
 
-/// The length of a block: everything is compiled again four times. Later the instances are no
-/// longer due at the same time.
+/// The length of a block, in which everything is compiled again four times. In longer blocks the
+/// instances would no longer be due at the same time.
 const BLOCK_SECONDS: u32 = 13;
 
-/// The approximate time of the start, the proofs, the warm-up and the end of a block.
+/// The approximate time for the start, the proofs, the warm-up and the end of a block.
 const BESIDE_SECONDS: u32 = 10;
 
-/// Policy instances of a hundred routes in addition to those of one route.
+/// The number of policy instances that a hundred routes have in addition to those of one route.
 const INSTANCES_MORE: f64 = 198.0;
 
 /// The highest permitted rise of the 99th percentile.
@@ -97,7 +97,7 @@ struct Run {
 }
 
 impl Run {
-    /// Runs a variant in this many blocks of this many seconds each.
+    /// Runs a variant in this number of blocks of this number of seconds each.
     fn of(
         programs: &Programs,
         folder: &Path,

@@ -9,10 +9,10 @@ use gatebench_testbed::probe::processes::tree;
 /// The name of the thread.
 const THREAD: &str = "xml-refresher";
 
-/// Interval of the readings, short compared to a second.
+/// The interval of the readings, which is short compared with a second.
 const REST: Duration = Duration::from_millis(20);
 
-/// CPU time of one thread at one time.
+/// CPU time of a thread at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// The time since the Unix epoch.
@@ -50,7 +50,7 @@ pub fn until_end(child: &mut Child) -> Result<Vec<Reading>, String> {
     }
 }
 
-/// The CPU time between two times, from the readings around them.
+/// The CPU time between two points in time, interpolated from the readings around them.
 pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
     let inside = readings
         .iter()
@@ -63,7 +63,7 @@ pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
         .sum()
 }
 
-/// The CPU time of a thread from the scheduler.
+/// The CPU time of a thread, as accounted by the scheduler.
 fn cpu_ns(task: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(task.join("schedstat")).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()
@@ -91,7 +91,7 @@ mod tests {
             reading(5, 100),
             reading(12, 130),
             reading(18, 150),
-            // Another thread.
+            // Another thread has replaced the first.
             reading(25, 10),
             reading(28, 40),
         ];

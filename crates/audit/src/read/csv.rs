@@ -21,8 +21,8 @@ pub(super) fn table(text: &str) -> Result<Table, AuditError> {
     Ok(Table::of("", &headings, rows).headed_at(headed_at))
 }
 
-/// The line on which a record begins. The reader says where the one before it ended: empty lines
-/// and comments may follow.
+/// The line on which a record begins. The reader reports where the previous one ended, and empty
+/// lines and comments may follow.
 fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
     let ended = position.map_or(0, |it| usize::try_from(it.byte()).unwrap_or(usize::MAX));
     let rest = text.get(ended..).unwrap_or_default();

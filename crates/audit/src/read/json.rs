@@ -1,5 +1,4 @@
-//! Lists of objects, anywhere in a JSON document; an object of equally long lists is
-//! a table too.
+//! Lists of objects anywhere in a JSON document; an object of equally long lists is a table too.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +31,7 @@ fn search(value: &Value, name: &str, found: &mut Vec<Table>) {
     }
 }
 
-/// Each object a row; what is nested in it is a column named by its path.
+/// Each object is a row; a nested value is a column named by its path.
 fn of_objects(items: &[Value], name: &str) -> Option<Table> {
     let rows: Option<Vec<Vec<(String, String)>>> = items.iter().map(flattened).collect();
     let rows = rows.filter(|it| !it.is_empty())?;
@@ -49,7 +48,7 @@ fn of_objects(items: &[Value], name: &str) -> Option<Table> {
         };
         headings.iter().map(cell).collect()
     };
-    // A list may be on one line, so its items are counted.
+    // A list may be on one line, so its items are numbered instead.
     let rows = rows
         .iter()
         .enumerate()

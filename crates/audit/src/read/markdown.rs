@@ -1,4 +1,4 @@
-//! Tables of Markdown (GitHub Flavored Markdown 0.29, section 4.10).
+//! Markdown tables (GitHub Flavored Markdown 0.29, section 4.10).
 
 use crate::table::Table;
 
@@ -35,7 +35,7 @@ fn is_delimiter(line: &str) -> bool {
     line.contains('-') && line.contains('|') && line.chars().all(|it| "|:- \t".contains(it))
 }
 
-/// The cells of a row; `\|` is no end of a cell.
+/// The cells of a row; `\|` does not end a cell.
 fn cells(row: &str) -> Vec<String> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);
@@ -51,7 +51,7 @@ fn cells(row: &str) -> Vec<String> {
         }
         is_escaped = it == '\\' && !is_escaped;
     }
-    // What follows the last bar is no cell.
+    // An empty text after the last bar is not a cell.
     if cells.last().is_some_and(|it| it.trim().is_empty()) && cells.len() > 1 {
         cells.pop();
     }

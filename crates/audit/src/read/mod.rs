@@ -12,16 +12,16 @@ use crate::table::Table;
 /// The format of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The first line has the headings.
+    /// Comma-separated values whose first line contains the headings.
     Csv,
-    /// A list of objects, or an object of lists.
+    /// JSON: a list of objects, or an object of lists.
     Json,
-    /// Tables within text, and what wrk and siege print.
+    /// Text with tables, and output of wrk and siege.
     Markdown,
 }
 
 impl Form {
-    /// By the ending of a file's name; text of any other kind is searched for tables.
+    /// Derives the format from the suffix of a file's name; any other file is searched as text.
     pub fn of_name(name: &str) -> Self {
         match name.rsplit('.').next() {
             Some("csv") => Self::Csv,

@@ -1,9 +1,9 @@
-//! The output of siege, quoted in a text: each run is a row.
+//! The output of siege, quoted in a text: each run becomes a row.
 
 use crate::table::Table;
 
-/// The names that siege prints, and our headings for them. Its own `Concurrency` is measured, not
-/// asked for.
+/// The names that siege prints, and our headings for them. Its `Concurrency` is measured, not
+/// configured.
 const FIGURES: [(&str, &str); 6] = [
     ("Transactions:", "Requests"),
     ("Elapsed time:", "Duration"),
@@ -46,7 +46,7 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     for (name, _) in FIGURES {
         let line = body.iter().find_map(|it| it.strip_prefix(name))?;
         let text = line.trim();
-        // The longest time is printed without its unit, which is the second.
+        // The longest time is printed in seconds without a unit.
         let is_bare = name.starts_with("Longest") && text.parse::<f64>().is_ok();
         row.push(if is_bare {
             format!("{text} secs")

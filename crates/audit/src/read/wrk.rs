@@ -1,4 +1,4 @@
-//! The output of wrk, quoted in a text: each run is a row.
+//! The output of wrk, quoted in a text: each run becomes a row.
 
 use crate::table::Table;
 
@@ -62,13 +62,13 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     ])
 }
 
-/// `Socket errors: connect 0, read 0, write 0, timeout 246`, summed.
+/// Parses `Socket errors: connect 0, read 0, write 0, timeout 246` and sums the numbers.
 fn errors(line: Option<&str>) -> u64 {
     let words = line.unwrap_or_default().split([' ', ',']);
     words.filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
-/// The heading before it, or what it asked.
+/// The heading before the run, or otherwise its URL.
 fn name(lines: &[&str], start: usize) -> String {
     let before = lines[..start]
         .iter()

@@ -1,6 +1,6 @@
-//! Percentiles read off a histogram's lowest bucket. A quantile interpolated within a bucket from 0
-//! to `bound` is `quantile × bound ÷ share`, `share` being the part of the requests in that bucket:
-//! it lies between `quantile × bound` and `bound`, whatever the requests took.
+//! Percentiles interpolated in a histogram's lowest bucket. A quantile interpolated in a bucket
+//! from 0 to `bound` is `quantile × bound ÷ share`, where `share` is the part of the requests in
+//! that bucket: it lies between `quantile × bound` and `bound`, however long the requests took.
 
 use super::{Judge, digits, ratio, time};
 use crate::finding::Severity;
@@ -8,13 +8,14 @@ use crate::heading::Meaning;
 use crate::quantity::Unit;
 use crate::table::Row;
 
-/// Lowest buckets that gateways and client libraries have by default, in seconds.
+/// The bounds of the lowest buckets that gateways and client libraries use by default, in seconds.
 const BOUNDS: [f64; 8] = [0.000_5, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5];
 
-/// A lower quantile's place in a bucket is too wide to be a sign.
+/// The smallest quantile that is judged; the range of a lower one in a bucket is too wide to
+/// indicate anything.
 const QUANTILE_MIN: f64 = 0.9;
 
-/// The least ratio of loads at which equal percentiles are suspicious.
+/// The smallest ratio of loads at which equal percentiles are suspicious.
 const LOAD_APART_MIN: f64 = 1.5;
 
 const ROWS_MIN: usize = 3;
@@ -75,7 +76,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 }
 
 fn all_within(values: &[f64], quantile: f64, bound: f64) -> bool {
-    // Half of the last place that is commonly written.
+    // Half a unit in the last place that is usually written.
     let slack = bound * 0.005;
     values
         .iter()

@@ -6,10 +6,11 @@ use super::{Judge, digits, median, ratio};
 use crate::finding::Severity;
 use crate::table::Row;
 
-/// Rows whose requests in flight are as near to each other as this had the same users, always busy.
+/// Rows whose numbers of requests in flight differ by at most this share had the same users, which
+/// were always busy.
 const SAME: f64 = 0.08;
 
-/// Where rates differ by less than this, equal requests in flight are no sign of anything.
+/// If rates differ by less than this factor, equal requests in flight indicate nothing.
 const RATES_APART_MIN: f64 = 1.3;
 
 const ROWS_MIN: usize = 3;

@@ -1,5 +1,5 @@
-//! Numbers of requests, compared with rate and duration; failed requests; and the samples behind a
-//! percentile.
+//! Compares numbers of requests with rate and duration, and checks failed requests and the number
+//! of samples behind a percentile.
 
 use gatebench_stats::is_trustworthy;
 

@@ -1,10 +1,10 @@
-//! More CPU time a second than there are cores.
+//! More CPU time per second than there are cores.
 
 use super::{Judge, digits};
 use crate::heading::Meaning;
 use crate::quantity::Unit;
 
-/// The tolerance of both figures.
+/// The tolerance for both figures.
 const TOLERANCE: f64 = 0.02;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
@@ -18,7 +18,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         ) else {
             continue;
         };
-        // Without a unit it is microseconds, as the words for it say.
+        // Without a unit, the figure is in microseconds, as in gatebench's headings.
         let seconds = match cpu.unit {
             Unit::Seconds => cpu.value,
             _ => cpu.value * 1e-6,

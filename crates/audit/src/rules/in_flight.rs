@@ -1,7 +1,7 @@
-//! Little's law: requests per second times the mean time of one are the requests in flight. They
-//! cannot be more than the users there were, if the mean is that of the requests sent, one at a
-//! time for each user; a mean with added samples is higher. Rows with different numbers of them are
-//! not alike.
+//! Little's law: requests per second times the mean time of a request equals the requests in
+//! flight. They cannot exceed the number of users, if the mean is that of the requests sent, one at
+//! a time per user; a mean with added samples is higher. Rows with different numbers of requests in
+//! flight are not comparable.
 
 use gatebench_stats::concurrency;
 
@@ -15,16 +15,16 @@ use crate::tool::Mean;
 /// The tolerance between a rate over one window and a mean over another.
 const TOLERANCE: f64 = 0.02;
 
-/// With fewer users in flight than this part of them, most of them did something else.
+/// If fewer than this part of the users are in flight, most users did something else.
 const BUSY_SHARE_MIN: f64 = 0.5;
 
-/// Rows of which the requests in flight differ by more than this ran at different concurrency.
+/// Rows whose requests in flight differ by more than this factor ran at different concurrency.
 const ALIKE_MAX: f64 = 1.25;
 
-/// Requests in flight on average over a row, as its rate and its mean time say.
+/// The mean number of requests in flight in a row, computed from its rate and its mean time.
 pub(super) struct InFlight {
     pub(super) count: f64,
-    /// The rounding error of both figures, as a share.
+    /// The relative rounding error of both figures.
     rounding: f64,
     pub(super) rate: Quantity,
     mean: Quantity,

@@ -13,7 +13,7 @@ mod resolution;
 use crate::finding::{Cell, Finding, Severity};
 use crate::table::{Row, Table};
 
-/// A table and what is found in it.
+/// A table and the findings in it.
 pub(crate) struct Judge<'t> {
     pub(crate) table: &'t Table,
     findings: Vec<Finding>,
@@ -101,7 +101,7 @@ impl Judge<'_> {
     }
 }
 
-/// A time for a reader, to three digits.
+/// Formats a time for a reader, with three digits.
 fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
         it if it >= 1.0 => (seconds, "s"),
@@ -112,7 +112,8 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// A number to three digits, and all of those before the point.
+/// Formats a number with three digits, or with all digits before the decimal point if there are
+/// more.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         it if it >= 100.0 => 0,
@@ -126,7 +127,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// The largest of some numbers divided by the smallest; 1 where there are fewer than two.
+/// The ratio of the largest number to the smallest; 1 if there are fewer than two numbers.
 fn ratio(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
     let least = values.fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! Percentiles of the same times rise with their rank, and are between the least and the most.
+//! Percentiles of the same times rise with their rank, and lie between the minimum and the maximum.
 
 use super::{Judge, time};
 

@@ -10,15 +10,17 @@ use crate::heading::Meaning;
 use crate::quantity::Quantity;
 use crate::table::Row;
 
-/// Repetitions that rise or fall without exception by more than this had not come to rest.
+/// If repetitions steadily rise or fall by more than this in total, the measurement was not steady
+/// yet.
 const DRIFT_MAX: f64 = 0.05;
 
-/// Figures written more finely than this part of their spread pretend to know more.
+/// Figures written in steps smaller than this part of their spread pretend to a precision that they
+/// do not have.
 const STEP_OF_SPREAD_MIN: f64 = 0.001;
 
 const RUNS_MIN: usize = 3;
 
-/// `(run 2)`, `run 2`, `#2` at the end of a row's name.
+/// `(run 2)`, `run 2` or `#2` at the end of a row's name.
 static RUN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[\s(]*(?:run|repetition|trial|block|#)\s*\d+\)?:?\s*$")
         .expect("the pattern is a constant")
@@ -49,7 +51,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     }
 }
 
-/// Judges the rates of the repetitions of one thing.
+/// Judges the rates of several repetitions of the same measurement.
 fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
     let table = judge.table;
     let rated = |row: &&&Row| table.figure(row, Meaning::Rate).is_some();

@@ -1,11 +1,11 @@
-//! Times that the timer, or the writing, was too coarse for: judged cell by cell.
+//! Times for which the timer, or the notation, was too coarse; judged cell by cell.
 
 use super::{Judge, digits, time};
 use crate::heading::Meaning;
 use crate::quantity::{Quantity, Unit};
 use crate::table::Row;
 
-/// A step that is a larger part of a time hides differences that matter.
+/// A step that is a larger part of a time than this hides differences that matter.
 const STEP_SHARE_MAX: f64 = 0.1;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {

@@ -1,4 +1,4 @@
-//! Tables as they are published, and what is wrong with them.
+//! Tables as published, and the problems in them.
 
 use gatebench_audit::{Audit, Finding, Form, Numbering, Severity, audit, audit_rows};
 use proptest::prelude::*;
@@ -118,7 +118,7 @@ fn own_figures_are_of_the_requests_that_were_sent() {
 
 #[test]
 fn a_mean_below_what_the_percentiles_make_it() {
-    // Half of the requests take 3.71 ms or more, 5 % 6.12 ms and 1 % 8.3 ms: 1.98 ms at the least.
+    // Half of the requests take 3.71 ms or more, 5 % 6.12 ms and 1 % 8.3 ms: at least 1.98 ms.
     let audit = found(&CLEAN.replace("3.98", "1.90"));
     assert_eq!(only(&audit, "mean-and-percentiles").len(), 1, "{audit:?}");
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_mean_above_what_the_longest_time_allows() {
             "|x|avg ms|p50 ms|p99 ms|max ms|rps|errors|runs|\n|-|-|-|-|-|-|-|-|\n|a|{mean}|1.0|2.0|10.0|100|0|9|\n"
         )
     };
-    // 0.5 × 1 + 0.49 × 2 + 0.01 × 10 = 1.58 ms at the most.
+    // 0.5 × 1 + 0.49 × 2 + 0.01 × 10 = 1.58 ms at most.
     assert_eq!(
         only(&found(&table("1.6")), "mean-and-percentiles").len(),
         0,
@@ -233,7 +233,7 @@ fn places(finding: &Finding) -> Vec<String> {
     place.collect()
 }
 
-/// A table, a rule, and the cells that its only finding in the table has to name.
+/// A table, a rule, and the cells that its only finding in the table must name.
 type Located = (String, &'static str, &'static [&'static str]);
 
 /// A table in which each rule finds something.
@@ -367,7 +367,7 @@ fn every_finding_names_its_row_and_its_cells() {
             );
         }
     }
-    // A table shows nowhere what it lacks: the finding names the line of its headings.
+    // Missing information has no place in a table: the finding names the line of its headings.
     let audit = found("# A\n\n|x|rps|\n|-|-|\n|a|900|\n");
     let missing = [
         ("errors-not-reported", Severity::Missing, 3),
@@ -520,7 +520,7 @@ proptest! {
         }
     }
 
-    /// Units and their number of places do not matter, but for what is lost in rounding.
+    /// Units and numbers of decimal places do not matter, except for rounding.
     #[test]
     fn any_figures_are_judged(cells in prop::collection::vec("[0-9]{1,12}(\\.[0-9]{1,3})?( ms| s| %|k|)", 6)) {
         let row = cells.join("|");

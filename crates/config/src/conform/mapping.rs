@@ -8,13 +8,13 @@ use crate::suggest::{listed, nearest};
 
 /// The keys that a mapping may and must have.
 pub(super) struct Keys<'s> {
-    /// Named keys.
+    /// Keys that may each be present.
     own: Vec<(&'s str, &'s Value)>,
-    /// Keys of which exactly one must be present: an externally tagged enum in serde's terms.
+    /// Keys of which exactly one must be present: an externally tagged enum in serde.
     choice: Vec<(&'s str, &'s Value, &'s str)>,
     /// Keys of `own` that must be present.
     pub(super) required: Vec<&'s str>,
-    /// The schema of any other key, where other keys are allowed.
+    /// The schema of any other key, if other keys are allowed.
     pub(super) other: Option<&'s Value>,
     /// True if other keys are refused.
     pub(super) closed: bool,
@@ -69,7 +69,7 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// A choice of tagged settings closes its branches one by one.
+/// In a choice of tagged settings, the branches themselves refuse other keys.
 fn is_closed(schema: &Value) -> bool {
     let refuses = |schema: &Value| {
         ["additionalProperties", "unevaluatedProperties"]
@@ -114,9 +114,9 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Reports keys that do not exist, and takes those that are a slip for the key that was meant.
-    /// Renames a key that has its name of earlier versions.
-    /// Returns how many stay unknown.
+    /// Reports unknown keys, and treats those that are probably misspelt as the intended key.
+    /// Renames a key with a name from earlier versions. Returns the number of keys that stay
+    /// unknown.
     fn unknown_keys(&mut self, entries: &mut [Entry], keys: &Keys<'s>, place: &Place<'s>) -> usize {
         let mut left = 0;
         for index in 0..entries.len() {
@@ -168,14 +168,14 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Exactly one key of a choice must be there.
+    /// Checks that exactly one key of a choice is present.
     fn choice(&mut self, entries: &[Entry], keys: &Keys<'s>, place: &Place<'s>, unknown: usize) {
         let given: Vec<&Entry> = entries
             .iter()
             .filter(|entry| keys.tags().any(|tag| tag == entry.key))
             .collect();
         match given.as_slice() {
-            // Where only the choice is possible, an unknown key is a wrong choice, and was
+            // If only the choice is possible, an unknown key is an invalid choice, and has been
             // reported.
             [] if keys.choice.is_empty() || (keys.own.is_empty() && unknown > 0) => {}
             [] => {

@@ -10,7 +10,7 @@ use super::{Place, Walker, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Entry, Node};
 
-/// The document as its schema requires it.
+/// The document in the form that its schema requires.
 pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
     let mut walker = Walker {
         root: schema,
@@ -34,7 +34,7 @@ impl<'s> Walker<'s> {
                 let Some(of_items) = schema.get("items") else {
                     return Some(node.to_json());
                 };
-                // Each stays at its index, because mistakes of meaning are reported by index.
+                // Each item keeps its index, because mistakes of meaning are reported by index.
                 let kept = items.iter().map(|item| {
                     let value = self.kept(item, of_items);
                     value.unwrap_or_else(|| self.sample(of_items))
@@ -56,7 +56,7 @@ impl<'s> Walker<'s> {
         self.problems.len() == before
     }
 
-    /// The schema that a value is held against, of several the first that it may fit.
+    /// The schema against which a value is checked; of several, the first that it may match.
     fn form_of(&self, node: &Node, schema: &'s Value) -> Option<&'s Value> {
         let schema = self.resolve(schema);
         match schema.get("anyOf").and_then(Value::as_array) {
@@ -95,7 +95,7 @@ impl<'s> Walker<'s> {
         has_choice.then_some(Value::Object(kept))
     }
 
-    /// A value of that form.
+    /// A valid value for a schema.
     fn sample(&self, schema: &'s Value) -> Value {
         let schema = self.resolve(schema);
         if let Some(forms) = schema.get("anyOf").and_then(Value::as_array) {

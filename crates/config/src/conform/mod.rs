@@ -1,8 +1,8 @@
 //! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
 //!
-//! It understands the keywords that our schemas use (a test of `gatebench-model` lists them), and
-//! knows more about them than a general validator can say: which keys there are, which branch of a
-//! choice was meant, what to write instead. A misspelt key is reported and then treated as the
+//! It supports the keywords that our schemas use (a test of `gatebench-model` lists them), and
+//! reports more about them than a general validator can: the keys that exist, the branch of a
+//! choice that was meant, and the correct text. A misspelt key is reported and then treated as the
 //! known key, so that one slip is one mistake and the values under it are checked too.
 
 mod mapping;
@@ -61,7 +61,7 @@ impl<'s> Walker<'s> {
         });
     }
 
-    /// The characters of a value, as they are written.
+    /// The text of a value as written.
     fn written(&self, node: &Node) -> &'s str {
         self.text
             .get(node.span.clone())
@@ -83,8 +83,8 @@ impl<'s> Walker<'s> {
             .unwrap_or(schema)
     }
 
-    /// The first line of what a schema, or else the definition that it refers to, says about
-    /// itself.
+    /// The first line of the description of a schema, or otherwise of the definition to which it
+    /// refers.
     fn description(&self, schema: &'s Value) -> &'s str {
         match description(schema) {
             "" => description(self.resolve(schema)),
@@ -111,8 +111,8 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// `anyOf` with null is how an optional value of a named type is written; without null it is a
-    /// choice between forms of different types.
+    /// `anyOf` with null represents an optional value of a named type; without null it is a choice
+    /// between forms of different types.
     fn one_of_forms(&mut self, node: &mut Node, forms: &'s [Value], place: &Place<'s>) {
         let forms: Vec<&'s Value> = forms.iter().map(|form| self.resolve(form)).collect();
         let is_null = |form: &&&Value| form.get("type").and_then(Value::as_str) == Some("null");
@@ -152,7 +152,7 @@ impl<'s> Walker<'s> {
     }
 }
 
-/// The words that a value may be, if it is one of a set of words.
+/// The allowed words, if the value is one of a set of words.
 fn words(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         return words.iter().map(Value::as_str).collect();
@@ -164,7 +164,7 @@ fn words(schema: &Value) -> Option<Vec<&str>> {
         .collect()
 }
 
-/// The first line of what a schema says about itself.
+/// The first line of the description of a schema.
 fn description(schema: &Value) -> &str {
     schema
         .get("description")
@@ -175,7 +175,7 @@ fn description(schema: &Value) -> &str {
 
 /// A description as the end of a remedy.
 fn about(description: &str) -> String {
-    // A line that a second sentence begins on is cut before it.
+    // If a second sentence begins on the line, the line is cut before it.
     let whole = match description.rfind(". ") {
         Some(end) if !description.ends_with('.') => &description[..end],
         _ => description,
@@ -188,7 +188,7 @@ fn about(description: &str) -> String {
     }
 }
 
-/// The list under a keyword, else none.
+/// The list under a keyword; empty if there is none.
 fn list<'s>(schema: &'s Value, keyword: &str) -> &'s [Value] {
     let list = schema.get(keyword).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)

@@ -1,4 +1,4 @@
-//! Types, words, forms of text and ranges of numbers.
+//! Checks types, words, formats of text and ranges of numbers.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
 
 impl<'s> Walker<'s> {
-    /// A value that is one of a set of words.
+    /// Checks a value that must be one of a set of words.
     pub(super) fn word(&mut self, node: &Node, words: &[&str], place: &Place<'s>) {
         if node.text().is_some_and(|text| words.contains(&text)) {
             return;
@@ -40,7 +40,7 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Reports whether the value has a type that the schema allows; reports it where it has not.
+    /// Reports whether the value has a type that the schema allows; if not, adds a problem.
     pub(super) fn has_type(&mut self, node: &Node, schema: &Value, place: &Place<'s>) -> bool {
         let allowed = types(schema);
         if allowed.is_empty() || allowed.iter().any(|name| is(&node.data, name)) {
@@ -107,7 +107,7 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Checks the form of a text: its pattern, then the formats that only code can check.
+    /// Checks the format of a text: its pattern, then the formats that only code can check.
     pub(super) fn text_form(
         &mut self,
         text: &str,
@@ -118,7 +118,7 @@ impl<'s> Walker<'s> {
         let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else {
             return;
         };
-        // The patterns are ours, and a test compiles them all.
+        // The patterns are constants, and a test compiles all of them.
         let matches = regex_lite::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text));
         let help = form(schema).unwrap_or_else(|| description(schema));
         if !matches {
@@ -166,7 +166,7 @@ fn is(data: &Data, type_name: &str) -> bool {
     }
 }
 
-/// Describes a value for people.
+/// Describes the type of a value for the user.
 fn kind(data: &Data) -> &'static str {
     match data {
         Data::Null => "empty",
@@ -179,7 +179,7 @@ fn kind(data: &Data) -> &'static str {
     }
 }
 
-/// Describes a type of JSON Schema for people.
+/// Describes a type of JSON Schema for the user.
 pub(super) fn title(type_name: &str) -> &'static str {
     match type_name {
         "boolean" => "true or false",
@@ -192,12 +192,12 @@ pub(super) fn title(type_name: &str) -> &'static str {
     }
 }
 
-/// Describes the required form of a text.
+/// Describes the required format of a text.
 fn form(schema: &Value) -> Option<&str> {
     schema.get("patternErrorMessage").and_then(Value::as_str)
 }
 
-/// The least and the greatest value, by keywords or by the width of the integer.
+/// The minimum and the maximum, from keywords or from the width of the integer.
 pub(super) fn bounds(schema: &Value) -> (Option<f64>, Option<f64>) {
     let number = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
     let width = match schema.get("format").and_then(Value::as_str) {

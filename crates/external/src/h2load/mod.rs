@@ -57,8 +57,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Checks that the requests differ only in their paths, because h2load takes one method, body and
-/// set of headers.
+/// Checks that the requests differ only in their paths, because h2load accepts only one method,
+/// body and set of headers.
 fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, Refusal> {
     let remedy = "use --engine wrk or k6, or the built-in load generator";
     let refused = |what: &str| job.refused_scenario("h2load", what, remedy);

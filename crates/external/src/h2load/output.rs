@@ -45,7 +45,7 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     })
 }
 
-/// `5 total, 4 started` by name.
+/// Parses `5 total, 4 started` into numbers by name.
 fn counted(text: &str) -> Result<BTreeMap<String, u64>, ParseError> {
     let pair = |item: &str| {
         let (count, name) = item.trim().split_once(' ')?;
@@ -56,7 +56,8 @@ fn counted(text: &str) -> Result<BTreeMap<String, u64>, ParseError> {
         .collect()
 }
 
-/// `1.00s, 43071.00 req/s, 4.52MB/s`. The time is rounded; requests over their rate are more exact.
+/// Parses `1.00s, 43071.00 req/s, 4.52MB/s`. The time is rounded; requests divided by their rate
+/// are more exact.
 fn duration_ns(text: &str, done: u64) -> Result<u64, ParseError> {
     let mut items = text.split(',').map(str::trim);
     let duration = items.next().and_then(time_ns);
@@ -74,7 +75,7 @@ fn duration_ns(text: &str, done: u64) -> Result<u64, ParseError> {
     }
 }
 
-/// `6.29MB (6596886) total, ...`.
+/// Parses `6.29MB (6596886) total, ...`.
 fn bytes(text: &str) -> Result<u64, ParseError> {
     let number = text
         .split_once('(')
@@ -83,7 +84,7 @@ fn bytes(text: &str) -> Result<u64, ParseError> {
     number.ok_or_else(|| ParseError::wrong("the traffic", text))
 }
 
-/// The least, the greatest, the mean and the standard deviation.
+/// The minimum, the maximum, the mean and the standard deviation.
 fn times(text: &str) -> Result<[u64; 4], ParseError> {
     let mut words = text.split_whitespace().map(time_ns);
     let mut next = || words.next().flatten();
@@ -93,7 +94,7 @@ fn times(text: &str) -> Result<[u64; 4], ParseError> {
     }
 }
 
-/// `45us`, `1.24ms`, `1.00s`.
+/// Parses `45us`, `1.24ms`, `1.00s`.
 fn time_ns(text: &str) -> Option<u64> {
     let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let (number, scale) = units

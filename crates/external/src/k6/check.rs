@@ -4,8 +4,8 @@ use gatebench_model::{Check, Request};
 
 use crate::text::js;
 
-/// Helpers of the expressions: JSON Pointer (RFC 6901), and equality that ignores the order of
-/// keys.
+/// Helper functions for the expressions: JSON Pointer (RFC 6901), and equality that ignores the
+/// order of keys.
 pub(super) const JSON_HELPERS: &str = r"
 // The value at a JSON Pointer (RFC 6901) of a response; undefined where there is none.
 function at(response, pointer) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The load of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// The most users.
+    /// The largest number of users.
     pub users_max: u32,
     /// The longest time that it takes, including the wait at its end.
     pub takes: Duration,
@@ -21,7 +21,7 @@ pub struct ScriptError(String);
 /// The keys of a script's options that define its load.
 const LOAD_KEYS: [&str; 5] = ["vus", "duration", "iterations", "stages", "scenarios"];
 
-/// Reports whether a script defines a load, by the output of `k6 inspect`.
+/// Reports whether a script defines a load, according to the output of `k6 inspect`.
 ///
 /// # Errors
 /// It is not JSON.
@@ -59,7 +59,7 @@ fn options(text: &str) -> Result<Value, ScriptError> {
     serde_json::from_str(json).map_err(|error| ScriptError(error.to_string()))
 }
 
-/// A duration as Go writes it: `1h0m0.5s`, `300ms`.
+/// Parses a duration in Go's format: `1h0m0.5s`, `300ms`.
 fn go_duration(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;
     let mut rest = text;

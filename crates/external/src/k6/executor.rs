@@ -1,4 +1,4 @@
-//! A load as one of k6's executors.
+//! Expresses a load as one of k6's executors.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use gatebench_model::{Phase, Shape};
 use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
 
-/// An executor: the written keys and values of a k6 scenario.
+/// An executor: the keys and values of a k6 scenario, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Executor {
     pub(super) settings: Vec<(&'static str, String)>,
@@ -61,7 +61,7 @@ pub(super) fn length(phase: &Phase, part: Part) -> Duration {
     }
 }
 
-/// Adds a limit if a part became longer.
+/// Adds a limit if a part became longer than in the phase.
 pub(super) fn say_length(phase: &Phase, part: Part, limits: &mut Limits) {
     let asked = part.length(phase);
     if asked < length(phase, part) {
@@ -173,8 +173,8 @@ fn of_open(
     })
 }
 
-/// Rates, each with the time of the change to it. A step is a change in no time, and then a
-/// constant rate.
+/// Rates, each with the duration of the change to it. A step is a change of duration zero, followed
+/// by a constant rate.
 fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     if let Some(end) = open.ramp_to_per_second {
         return vec![(end, length)];
@@ -192,7 +192,7 @@ fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
 }
 
 /// Returns the shortest unit of time, in seconds, in which all rates are whole numbers, because k6
-/// takes no others.
+/// accepts no others.
 fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mut Limits) -> f64 {
     let rates = || std::iter::once(start).chain(changes.iter().map(|(rate, _)| *rate));
     let whole = |unit: f64| rates().all(|rate| (rate * unit - (rate * unit).round()).abs() < 1e-6);
@@ -223,7 +223,7 @@ fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     format!("[{}]", stages.join(", "))
 }
 
-/// A duration as k6 reads it.
+/// A duration in k6's format.
 pub(super) fn written(duration: Duration) -> String {
     let ms = duration.as_millis();
     if ms.is_multiple_of(1000) {

@@ -69,8 +69,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Returns the options for a user's script: with its own load if it defines one, else with the load
-/// of a plain closed phase.
+/// Returns the options for a user's script: with its own load if it defines one, otherwise with the
+/// load of a plain closed phase.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
     limits.measure("status classes, and requests without a response: k6 counts them with responses that the script does not expect");
@@ -98,8 +98,8 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     ])
 }
 
-/// Exports a scenario under a whole load profile as a script for users, with its differences from a
-/// run of gatebench. The phases follow each other.
+/// Exports a scenario with a whole load profile as a script for users, with its differences from a
+/// run of gatebench. The phases follow one another.
 ///
 /// # Errors
 /// k6 cannot do what a phase requires.

@@ -28,7 +28,7 @@ struct Check {
 /// Statistics by name; `thresholds` holds a map.
 type Metric = BTreeMap<String, Value>;
 
-/// Metrics that become figures, or that do not concern the load.
+/// Metrics that are converted to figures, or that do not concern the load.
 const BUILT_IN: [&str; 10] = [
     "http_reqs",
     "http_req_duration",

@@ -11,7 +11,7 @@ use crate::text::js;
 /// The form in which all requests of a script are written.
 pub(super) struct Style<'a> {
     pub(super) sources: &'a Sources,
-    /// True if data fills any of them.
+    /// True if any of them is filled with data.
     pub(super) filled: bool,
     /// True if some are sent more often than others.
     pub(super) weighted: bool,
@@ -32,7 +32,7 @@ impl Style<'_> {
         text += &format!("    path: {lazy}{},\n", data::text(&request.path, sources));
         text += &format!("    body: {lazy}{},\n", body(request, sources));
         let headers = headers(request, sources);
-        // After an arrow a brace would begin the body of a function.
+        // After an arrow, a brace would begin a function body.
         let headers = if lazy.is_empty() {
             headers
         } else {

@@ -16,9 +16,9 @@ use crate::text::js;
 /// The purpose of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// A user keeps the script: it has thresholds and comments.
+    /// The script is for a user: it has thresholds and comments.
     Keep,
-    /// gatebench runs the script: it counts responses by class.
+    /// The script is run by gatebench: it counts responses by class.
     Measure,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Script<'a> {
         self.groups.iter().flat_map(|group| &group.requests)
     }
 
-    /// Reports whether data fills any request.
+    /// Reports whether any request is filled with data.
     fn is_filled(&self) -> bool {
         self.requests().any(|request| {
             let headers = request.headers.values().map(String::as_str);
@@ -147,8 +147,8 @@ impl<'a> Script<'a> {
         })
     }
 
-    /// Reports whether requests are drawn by their weights, which is the only way in k6 to respect
-    /// weights.
+    /// Reports whether requests are drawn by weight, which is the only way to respect weights in
+    /// k6.
     fn is_weighted(&self) -> bool {
         self.groups.iter().any(|group| {
             let first = group.requests.first().map(|request| request.weight);
@@ -204,7 +204,7 @@ impl<'a> Script<'a> {
         text + "};\n"
     }
 
-    /// Returns the thresholds. A threshold that always holds makes k6 report a phase separately.
+    /// Returns the thresholds. A threshold that is always met makes k6 report a phase separately.
     fn thresholds(&self) -> String {
         let mut lines = String::new();
         if self.requests().any(|request| !request.checks.is_empty()) {

@@ -78,8 +78,8 @@ fn whole_seconds(length: Duration) -> u64 {
     (length.as_secs() + u64::from(length.subsec_nanos() > 0)).max(1)
 }
 
-/// Returns the most threads that share the connections evenly, because wrk opens the same number of
-/// connections in each and drops the rest.
+/// Returns the largest number of threads that can share the connections evenly, because wrk opens
+/// the same number of connections in each and drops the rest.
 fn threads(most: usize, connections: u32) -> u32 {
     let most = u32::try_from(most)
         .unwrap_or(u32::MAX)

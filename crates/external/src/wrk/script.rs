@@ -83,7 +83,7 @@ pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> 
     Ok(script)
 }
 
-/// One request, which wrk renders once, so no Lua runs per request.
+/// One request, which wrk renders once, so that no Lua code runs per request.
 fn alone(request: &Request) -> String {
     let mut lines = format!(
         "\nwrk.method = {}\nwrk.path = {}\n",
@@ -169,8 +169,8 @@ fn body(request: &Request) -> Option<String> {
     }
 }
 
-/// Checks each response if there is a check. wrk does not report the request that a response
-/// belongs to, so only checks that all requests share are possible.
+/// Checks each response if there is a check. wrk does not report to which request a response
+/// belongs, so only checks that all requests share are possible.
 fn look(requests: &[Request], limits: &mut Limits) -> String {
     let checks = &requests[0].checks;
     if requests.iter().any(|request| request.checks != *checks) {

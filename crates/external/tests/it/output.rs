@@ -1,4 +1,4 @@
-//! Parses output that the tools really printed.
+//! Parses real output of the tools.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -123,7 +123,7 @@ fn missing_figures_are_named() {
     assert!(message(Generator::Wrk, &more).contains("unknown field"));
 }
 
-/// A text that was really printed, with a piece of it replaced.
+/// Real output in which a piece has been replaced.
 fn damaged() -> impl Strategy<Value = (Generator, String)> {
     let files = [
         (Generator::Wrk, "wrk-sizes.txt"),

@@ -1,4 +1,4 @@
-//! The arguments and scripts of each tool, word for word. `BLESS=1` writes the scripts again.
+//! The arguments and scripts for each tool, compared literally. `BLESS=1` rewrites the scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

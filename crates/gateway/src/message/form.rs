@@ -17,7 +17,7 @@ pub(crate) enum Form {
     Other,
 }
 
-/// What a message's head states about its body.
+/// The form of a message's body and its coding, as stated by the head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) content_type: Option<&'a [u8]>,

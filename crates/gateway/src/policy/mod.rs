@@ -59,7 +59,7 @@ enum Stage {
     RateLimit(RateLimiter),
     SizeLimit(u64),
     Openapi(Arc<Contract>),
-    /// The number of the mock.
+    /// The mock, by its index among the pages.
     Mock(usize),
 }
 

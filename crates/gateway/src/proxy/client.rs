@@ -22,7 +22,7 @@ use crate::soap::{Parked, Passage};
 /// it: closing at once could destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// What happens to a connection after an event.
+/// The consequence of an event for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Keep,

@@ -34,7 +34,7 @@ pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 /// The state that all connections of a worker share.
 pub(crate) struct Core<I> {
     pub(crate) io: I,
-    /// The number of the worker.
+    /// The index of this worker.
     pub(crate) worker: usize,
     pub(crate) current: Current,
     /// Connections to targets.

@@ -14,7 +14,7 @@ use crate::faults::Hold;
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) id: ConnId,
-    /// The number of its target.
+    /// Its target, by the worker's numbering.
     pub(crate) target: usize,
     pub(crate) decoder: Decoder,
     /// The bytes for the target, sent unchanged or through TLS.

@@ -1,4 +1,4 @@
-//! The formats of nginx, Apache and Kong: common and combined, with anything after them.
+//! The formats of nginx, Apache and Kong: common and combined, with any text after them.
 
 use memchr::{memchr, memmem};
 
@@ -6,11 +6,11 @@ use super::request_line;
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example, for messages.
+/// An example for error messages.
 pub(super) const EXAMPLE: &str =
     r#"203.0.113.9 - - [10/Oct/2025:13:55:36 +0000] "GET /a HTTP/1.1" 200 2326"#;
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Reads a line. Otherwise returns the expectation that the line does not meet.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let open = memmem::find(line, b" [").ok_or("a time in brackets")? + 2;
     let close = open + memchr(b']', &line[open..]).ok_or("a time in brackets")?;
@@ -42,7 +42,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     }))
 }
 
-/// The address before ` - user`. The name of a server may come first.
+/// The address before ` - user`. The name of a server may precede it.
 fn client(head: &[u8]) -> &[u8] {
     let end = memmem::find(head, b" - ").or_else(|| memchr(b' ', head));
     let address = &head[..end.unwrap_or(head.len())];

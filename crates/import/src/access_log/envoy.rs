@@ -6,10 +6,10 @@ use super::request_line;
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example, for messages.
+/// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"[2025-04-15T20:17:00.310Z] "GET /a HTTP/2" 200 - 0 154 226 100 "203.0.113.9" "curl" "id" "host" "10.0.2.1:80""#;
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Reads a line. Otherwise returns the expectation that the line does not meet.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let rest = line
         .strip_prefix(b"[")
@@ -45,12 +45,12 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
         status,
         response_bytes: sizes[1],
         request_bytes: sizes[0],
-        // After the duration and the time of the upstream.
+        // It follows the duration and the time of the upstream.
         client: words.nth(2).unwrap_or_default(),
     }))
 }
 
-/// Words between blanks; quotes hold blanks together.
+/// Words separated by spaces; spaces within quotes belong to the word.
 struct Words<'l>(&'l [u8]);
 
 impl<'l> Iterator for Words<'l> {

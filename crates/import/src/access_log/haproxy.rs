@@ -1,4 +1,4 @@
-//! HAProxy's format of HTTP logs, with or without the prefix of syslog.
+//! HAProxy's format of HTTP logs, with or without a syslog prefix.
 
 use memchr::{memchr, memmem};
 
@@ -6,12 +6,12 @@ use super::request_line;
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example, for messages.
+/// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"203.0.113.9:33317 [06/Feb/2025:12:14:14.655] in app/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a HTTP/1.1""#;
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Reads a line. Otherwise returns the expectation that the line does not meet.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
-    // The prefix of syslog has brackets as well, without a blank before.
+    // The syslog prefix contains brackets too, but without a space before them.
     let open = memmem::find(line, b" [").ok_or("a time in brackets")? + 2;
     let close = open + memchr(b']', &line[open..]).ok_or("a time in brackets")?;
     let at_ms = time::common(&line[open..close]);

@@ -1,5 +1,5 @@
-//! One JSON object on each line, with the names that nginx configurations, Kong, APISIX, Envoy,
-//! Traefik, Caddy and HAProxy configurations use.
+//! One JSON object per line, with the member names that configurations of nginx and HAProxy
+//! commonly use, and those of Kong, APISIX, Envoy, Traefik and Caddy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,10 @@ use super::request_line;
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example, for messages.
+/// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"{"time": "2025-10-10T13:55:36Z", "method": "GET", "uri": "/a", "status": 200, "bytes_sent": 2326}"#;
 
-/// A line that was read. Its texts may be copies, because JSON escapes characters.
+/// A parsed line. Its texts may be copies, because JSON escapes characters.
 #[derive(Debug, Default)]
 pub(super) struct JsonLine<'l> {
     at: Value<'l>,
@@ -26,7 +26,7 @@ pub(super) struct JsonLine<'l> {
     client: Value<'l>,
 }
 
-/// A scalar; nothing for other values.
+/// A scalar; empty for other values.
 #[derive(Debug, Default)]
 enum Value<'l> {
     #[default]
@@ -35,7 +35,7 @@ enum Value<'l> {
     Number(f64),
 }
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Reads a line. Otherwise returns the expectation that the line does not meet.
 pub(super) fn parse(line: &[u8]) -> Result<JsonLine<'_>, &'static str> {
     serde_json::from_slice(line).map_err(|_| "a JSON object")
 }
@@ -90,7 +90,7 @@ impl<'l> Value<'l> {
         }
     }
 
-    /// Takes a value, unless there is one.
+    /// Stores a value, unless there already is one.
     fn set(&mut self, value: Value<'l>) {
         if matches!(self, Self::None) {
             *self = value;
@@ -98,7 +98,7 @@ impl<'l> Value<'l> {
     }
 }
 
-/// The object that members are in.
+/// The object that contains the members.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
     Line,
@@ -107,7 +107,7 @@ enum Within {
 }
 
 impl<'l> JsonLine<'l> {
-    /// The place for a member; none for one that says nothing of interest.
+    /// The place for a member; none if the member is not needed.
     fn place(&mut self, within: Within, name: &str) -> Option<&mut Value<'l>> {
         Some(match (within, name) {
             (
@@ -249,7 +249,7 @@ impl<'de: 'l, 'l> serde::de::DeserializeSeed<'de> for Inner<'_, 'l> {
     }
 }
 
-/// A key, without a copy if it has no escapes.
+/// A key, borrowed if it has no escapes.
 struct Key<'k>(Cow<'k, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {

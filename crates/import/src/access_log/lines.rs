@@ -1,24 +1,24 @@
-//! The lines of a log: plain or compressed by gzip, of bounded length.
+//! The lines of a log: plain or compressed with gzip, with a maximum length.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use memchr::memchr;
 
-/// The longest line that is read.
+/// The maximum length of a line in bytes.
 const LINE_BYTES_MAX: usize = 256 << 10;
 
-/// Bytes that are read at once.
+/// The number of bytes that are read at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The first bytes of a gzip file (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads lines. A longer line is cut, and its rest dropped.
+/// Reads lines. A line that is too long is cut, and its rest dropped.
 pub(super) struct Lines<'r> {
     reader: Box<dyn BufRead + 'r>,
     line: Vec<u8>,
-    /// Bytes that were read, after decompression.
+    /// The number of bytes read, after decompression.
     pub(super) bytes: u64,
 }
 

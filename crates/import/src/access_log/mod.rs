@@ -1,4 +1,4 @@
-//! Access logs: the formats that gateways write, recognized by themselves.
+//! Access logs in the formats that gateways write, which are recognized automatically.
 
 mod combined;
 mod envoy;
@@ -15,10 +15,11 @@ use crate::options::Options;
 use crate::traffic::{self, Hit, Recorder};
 use lines::Lines;
 
-/// Lines by which a format is recognized.
+/// The number of lines from which a format is recognized.
 const SAMPLE_LINES: usize = 200;
 
-/// Malformed lines that are shown: by their numbers, because their text may be personal.
+/// The number of malformed lines that are shown, by their line numbers, because their text may be
+/// personal.
 const EXAMPLES_MAX: usize = 5;
 
 /// The share of malformed lines from which a log is refused.
@@ -57,8 +58,8 @@ impl Format {
         }
     }
 
-    /// Passes the request of a line to `take`; none if the line has none. Returns the expectation
-    /// that a line does not meet.
+    /// Passes the request of a line to `take`, or none if the line has none. Returns the
+    /// expectation that a line does not meet.
     fn read(self, line: &[u8], take: impl FnOnce(Option<&Hit<'_>>)) -> Result<(), &'static str> {
         match self {
             Self::Combined => take(combined::parse(line)?.as_ref()),
@@ -74,11 +75,11 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// How much of a log was read.
+/// The part of a log that has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub lines: u64,
-    /// Bytes, after decompression.
+    /// The number of bytes, after decompression.
     pub bytes: u64,
 }
 
@@ -89,13 +90,13 @@ pub struct AccessLog {
     lines: u64,
     bytes: u64,
     malformed: u64,
-    /// Lines in the format whose request is none, such as TLS on a plain port.
+    /// The number of lines in the format that contain no request, such as TLS on a plain port.
     without_request: u64,
     examples: Vec<String>,
 }
 
 impl AccessLog {
-    /// An empty log, of which the settings choose a part.
+    /// An empty log; the settings choose the part of it that is used.
     pub fn new(options: &Options) -> Self {
         Self {
             recorder: Recorder::new(&options.replay),
@@ -169,7 +170,7 @@ impl AccessLog {
         }
     }
 
-    /// Makes the scenario and the load profiles of the log.
+    /// Creates the scenario and the load profiles of the log.
     ///
     /// # Errors
     /// 1 % of the lines or more are malformed, or no line has a request.

@@ -1,8 +1,8 @@
-//! `GET /a?b HTTP/1.1`, as logs quote it.
+//! The request line `GET /a?b HTTP/1.1`, as quoted in logs.
 
 use memchr::{memchr, memchr2};
 
-/// The end of a quoted text: the quote that no backslash escapes.
+/// The end of a quoted text: the first quote that is not escaped by a backslash.
 pub(super) fn end(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -17,7 +17,7 @@ pub(super) fn end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Method and target; none if a client sent something else than HTTP, which logs keep as it was.
+/// Method and target; none if a client sent something other than HTTP, which logs keep unchanged.
 pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
     let Some(space) = memchr(b' ', line) else {
         return Ok(None);

@@ -1,14 +1,14 @@
-//! Long definitions of policies as files of their own, so that a scenario stays readable.
+//! Moves long definitions of policies to separate files, so that a scenario stays readable.
 
 use gatebench_model::{Policy, Scenario};
 
 use crate::folder::Folder;
 
-/// The folder of these files.
+/// The folder for these files.
 const FOLDER: &str = "definitions";
 
-/// Moves the definitions of a scenario to files, and writes their paths in their place. A text that
-/// has a file already is not written again.
+/// Moves the definitions of a scenario to files, and replaces them with the paths. A text that
+/// already has a file is not written again.
 pub(super) fn move_to_files(scenario: &mut Scenario, folder: &mut Folder) {
     for route in &mut scenario.routes {
         for policy in &mut route.policies {

@@ -1,5 +1,5 @@
-//! An API as gateways are configured for it: routes, policies and consumers, and the scenario that
-//! sends requests to it.
+//! An API as configured in gateways: routes, policies and consumers, and the scenario that sends
+//! requests to it.
 
 mod definitions;
 mod requests;
@@ -20,7 +20,7 @@ use crate::log::Log;
 use crate::name::Names;
 use crate::options::Options;
 
-/// The routes that get parity cases. More would take longer than the load.
+/// The number of routes that get parity cases. More cases would take longer than the load.
 const PROVEN_ROUTES_MAX: usize = 100;
 
 #[derive(Default)]
@@ -31,23 +31,23 @@ pub(crate) struct Api {
     pub(crate) has_tls: bool,
     /// True if the gateway serves its own metrics.
     pub(crate) has_metrics: bool,
-    /// Effects on every route for which there is no policy.
+    /// Settings that affect every route and for which there is no policy.
     pub(crate) not_understood: Vec<String>,
 }
 
-/// A route, and the request that takes it.
+/// A route, and a request that matches it.
 #[derive(Clone)]
 pub(crate) struct ApiRoute {
     pub(crate) route: Route,
-    /// The method of its requests.
+    /// The method of the request.
     pub(crate) method: String,
-    /// The path of its requests.
+    /// The path of the request.
     pub(crate) sample: String,
-    /// Headers without which a request does not take the route, such as Host.
+    /// Headers without which a request does not match the route, such as Host.
     pub(crate) headers: BTreeMap<String, String>,
-    /// The word in the configuration that names the upstream.
+    /// The name of the upstream in the configuration.
     pub(crate) service: String,
-    /// Effects on this route for which there is no policy.
+    /// Settings that affect this route and for which there is no policy.
     pub(crate) not_understood: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl ApiRoute {
     }
 }
 
-/// The routes of an API while it is read: paths in the form of scenarios, each once.
+/// The routes of an API while it is read: paths in the form of scenarios, without duplicates.
 #[derive(Default)]
 pub(crate) struct Routes {
     pub(crate) all: Vec<ApiRoute>,
@@ -78,7 +78,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Adds a route for a prefix. A second route with the same prefix is left out, because a
+    /// Adds a route for a prefix. A second route with the same prefix is omitted, because a
     /// scenario chooses routes by their prefixes alone.
     pub(crate) fn add(
         &mut self,
@@ -101,7 +101,7 @@ impl Routes {
     }
 }
 
-/// A prefix that ends where a segment ends, in the characters that every gateway takes.
+/// A prefix that ends where a segment ends, in characters that every gateway accepts.
 pub(crate) fn route_path(prefix: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%:@!$&'()*+,;=".contains(c);
     let end = prefix.find(|c: char| !plain(c)).unwrap_or(prefix.len());
@@ -144,7 +144,7 @@ impl Api {
         Ok(paths)
     }
 
-    /// Writes its scenarios, the configuration that it was read from, and the suite of both.
+    /// Writes its scenarios, the configuration from which it was read, and the suite of both.
     pub(crate) fn write_with_config(
         &self,
         log: Log<'_>,
@@ -251,7 +251,7 @@ fn further_upstreams(policy: &Policy) -> Vec<String> {
         .collect()
 }
 
-/// The embedded upstream that the services of routes resemble by their names, if all resemble the
+/// The embedded upstream whose name resembles those of the services of routes, if all resemble the
 /// same one.
 fn upstream_of(routes: &[ApiRoute]) -> UpstreamKind {
     let known = [

@@ -8,13 +8,13 @@ use gatebench_model::{Body, Check, Consumer, ParityCase, Policy, Request, Upstre
 
 use super::{Api, ApiRoute, token};
 
-/// A limit up to which a load is refused now and then.
+/// With limits up to this, some requests of a load may be refused.
 const LIMIT_LOW: u64 = 1_000_000;
 
-/// A limit that parity cases, sent before and after each load, would use up.
+/// With limits up to this, the parity cases before and after each load would use them up.
 const LIMIT_TINY: u64 = 50;
 
-/// The largest body that a case sends to prove a limit of sizes.
+/// The size of the largest body that a case sends to prove a size limit, in bytes.
 const PROOF_BYTES_MAX: u64 = 8 << 20;
 
 /// 5 + 7 in SOAP 1.1.
@@ -47,7 +47,7 @@ pub(super) fn good(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> Reque
     request
 }
 
-/// A request that takes the route, without credentials.
+/// A request that matches the route, without credentials.
 fn anonymous(route: &ApiRoute, upstream: UpstreamKind) -> Request {
     let below = match upstream {
         UpstreamKind::Calculator => "/ws",
@@ -88,7 +88,7 @@ fn limits(route: &ApiRoute) -> impl Iterator<Item = u64> {
         })
 }
 
-/// Adds the credential of the first consumer who has one of the kind.
+/// Adds the credential of the first consumer that has one of this kind.
 fn add_credential(policy: &Policy, consumers: &[Consumer], request: &mut Request) {
     let key = || consumers.iter().find_map(|consumer| consumer.keys.first());
     match policy {

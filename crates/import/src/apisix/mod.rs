@@ -1,4 +1,4 @@
-//! APISIX: the file of its standalone mode.
+//! APISIX: the configuration file of its standalone mode.
 
 mod plugins;
 
@@ -15,7 +15,7 @@ use crate::log::Log;
 use crate::options::Options;
 use plugins::Effects;
 
-/// Settings of a route that change neither a request nor its route.
+/// Settings of a route that change neither a request nor its routing.
 const OF_ROUTE: [&str; 14] = [
     "id",
     "desc",
@@ -39,7 +39,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     api.write_with_config(log, "apisix", "apisix.yaml", text, options)
 }
 
-/// A file as an API.
+/// Reads a file as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;
     let mut keys = Keys::of(&root, "the file", log);
@@ -185,7 +185,7 @@ fn read_route<'n>(
     }
 }
 
-/// The prefix of a path that may end in `*`, or have parameters such as `:id`.
+/// The prefix of a path that may end in `*`, or contain parameters such as `:id`.
 fn prefix(path: &str) -> &str {
     let end = path.find(['*', ':']).unwrap_or(path.len());
     let prefix = &path[..end];

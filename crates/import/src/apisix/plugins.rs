@@ -13,7 +13,7 @@ use crate::keys::Keys;
 use crate::log::Log;
 use crate::regex_sample;
 
-/// The effects of the plug-ins on a route.
+/// The effects of plug-ins on a route.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,
@@ -146,7 +146,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// `X-Client` for `x_client`, as variables of nginx name headers.
+/// Converts `x_client`, as variables of nginx name headers, to `X-Client`.
 fn header_name(variable: &str) -> String {
     let capital = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_ascii_uppercase() + rest,

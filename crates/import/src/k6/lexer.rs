@@ -1,15 +1,15 @@
-//! Tokens of JavaScript, as far as a script of k6 needs them.
+//! Tokens of JavaScript, as far as k6 scripts need them.
 
 use std::ops::Range;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// A name or a word of the language.
+    /// A name or a keyword.
     Word,
     /// A number.
     Number(f64),
-    /// A text without expressions.
+    /// A string without expressions.
     Text(String),
     /// A template: texts, and the source of each expression between them.
     Template(Vec<String>, Vec<Range<usize>>),
@@ -34,7 +34,7 @@ const SIGNS: [&str; 15] = [
 /// Words after which a slash begins a regular expression.
 const BEFORE_REGEX: [&str; 5] = ["return", "typeof", "case", "in", "of"];
 
-/// The tokens of a text. What is not closed ends with the text.
+/// The tokens of a text. A construct that is not closed extends to the end of the text.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens_in(text, 0..text.len())
 }
@@ -66,7 +66,7 @@ impl Lexer<'_> {
         self.tokens.push(Token { kind, span });
     }
 
-    /// Takes a token; false at the end.
+    /// Reads a token; returns false at the end.
     fn step(&mut self) -> bool {
         let Some(c) = self.rest().chars().next() else {
             return false;
@@ -107,7 +107,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// Reports whether a slash here begins a regular expression, and is no division.
+    /// Reports whether a slash here begins a regular expression and is not a division.
     fn begins_regex(&self) -> bool {
         let Some(last) = self.tokens.last() else {
             return true;
@@ -157,7 +157,7 @@ impl Lexer<'_> {
         self.push(Kind::Number(number), start);
     }
 
-    /// The text up to a quote, which is taken.
+    /// The text up to a quote, which is consumed.
     fn quoted(&mut self, quote: char) -> String {
         self.at += 1;
         let mut text = String::new();
@@ -188,7 +188,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `\u00e9`, `\u{e9}` or `\xe9`.
+    /// Reads an escape such as `\u00e9`, `\u{e9}` or `\xe9`.
     fn code(&mut self, kind: char, text: &mut String) {
         let digits = match self
             .rest()

@@ -68,7 +68,8 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     Ok(folder)
 }
 
-/// The options that `k6 inspect` printed, and a request in place of those that it does not print.
+/// Imports the options that `k6 inspect` printed, with one request in place of those that it does
+/// not print.
 fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script, ImportError> {
     let parsed = serde_json::from_str(text).map_err(|error| {
         let message = format!("line {}: this is neither JSON nor a script", error.line());
@@ -86,7 +87,7 @@ fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script,
     })
 }
 
-/// Has the upstream respond as the checks of a request demand, as far as it can.
+/// Configures the upstream to respond as the checks of a request demand, as far as possible.
 fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.is_empty() {
         request.checks = vec![Check::Status(200)];
@@ -163,7 +164,7 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
     }
 }
 
-/// A route for each first segment.
+/// Creates a route for each first segment.
 fn routes(requests: &[Request]) -> Vec<Route> {
     let mut names = Names::default();
     let mut routes: Vec<Route> = Vec::new();

@@ -1,4 +1,4 @@
-//! `options` of a script as loads.
+//! Converts the `options` of a script to loads.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Th
 use gatebench_model::{HumanDuration, Shape};
 use serde_json::Value as Json;
 
-/// The function of a script that names none.
+/// The function that is run if a script names none.
 pub(super) const DEFAULT: &str = "default";
 
-/// Virtual users without stages, if a script names none.
+/// The number of virtual users without stages if a script names none.
 const USERS: u32 = 1;
 
-/// The time of a load that ends after a number of iterations.
+/// The length of a load that would end after a number of iterations.
 const ITERATIONS_TIME: Duration = Duration::from_secs(600);
 
 /// A load with its name, the function that it runs and its length.
@@ -25,8 +25,8 @@ pub(super) struct Load {
     pub(super) length: Duration,
 }
 
-/// The loads of a script, and the parts that are not understood. `think` has the think time of a
-/// function.
+/// The loads of a script, and the parts that are not understood. `think` returns the think time of
+/// a function.
 pub(super) fn loads(
     options: &Json,
     think: &dyn Fn(&str) -> Option<Duration>,
@@ -153,7 +153,7 @@ fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, D
     }
 }
 
-/// The seconds for which a rate is meant.
+/// The period of a rate in seconds.
 fn unit(of: &Json) -> f64 {
     let unit = text(of, "timeUnit")
         .and_then(duration)
@@ -190,7 +190,7 @@ fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
     Shape::Open(open)
 }
 
-/// A duration as Go writes it: `1m30s`, `500ms`.
+/// Parses a duration in Go's format: `1m30s`, `500ms`.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut seconds = 0.0;

@@ -1,5 +1,5 @@
-//! The requests of a script: the calls of `http`, `check` and `sleep`, by the function that they
-//! are in.
+//! The requests of a script: the calls of `http`, `check` and `sleep`, by the function that
+//! contains them.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::lexer::{Kind, Token, tokens};
 use super::value::{Constants, HOLE, Reader};
 use crate::log::Log;
 
-/// The source of values for parts that only a running script knows.
+/// The source of values for parts that are known only when the script runs.
 pub(super) const SOURCE: &str = "value";
 
-/// The calls of `http` that are requests, and the place of their parameters.
+/// The calls of `http` that are requests, and the index of their parameters.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
     ("head", "HEAD", 1),
@@ -30,16 +30,16 @@ const CALLS: [(&str, &str, usize); 8] = [
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) options: Json,
-    /// Requests, each with the function that it is in.
+    /// Requests, each with the function that contains it.
     pub(super) requests: Vec<(String, Request)>,
-    /// Seconds that are slept in each function.
+    /// The number of seconds slept in each function.
     pub(super) sleeps: Vec<(String, f64)>,
     pub(super) has_tls: bool,
 }
 
 impl Script {
-    /// The think time after each request of a function; none if it does not sleep. A user of k6
-    /// sleeps once in each round, a connection here thinks after each request.
+    /// The think time after each request of a function; none if it does not sleep. A k6 user sleeps
+    /// once per iteration, whereas a connection here thinks after each request.
     pub(super) fn think(&self, function: &str) -> Option<Duration> {
         let of = |name: &String| name == function;
         let slept: f64 = self
@@ -76,11 +76,11 @@ struct Walker<'t> {
     text: &'t str,
     tokens: &'t [Token],
     constants: Constants,
-    /// The functions around the token, each with the depth of its braces.
+    /// The functions that contain the token, each with the depth of its braces.
     functions: Vec<(String, usize)>,
     depth: usize,
     script: Script,
-    /// Reserved for requests that are not known, so that each is reported once.
+    /// The positions of requests that are not understood, so that each is reported once.
     not_known: Vec<usize>,
 }
 
@@ -131,8 +131,8 @@ impl Walker<'_> {
         next
     }
 
-    /// Keeps the value of a constant. Its expression is walked through again, because it may
-    /// contain calls.
+    /// Stores the value of a constant. Its expression is scanned again, because it may contain
+    /// calls.
     fn constant(&mut self, at: usize) -> usize {
         let name = self.word(at + 1).to_owned();
         let mut reader = Reader::new(self.text, self.tokens, at + 3, &self.constants);
@@ -336,8 +336,7 @@ impl Walker<'_> {
     }
 }
 
-/// The path and the query of a URL. A part that only the script knows may stand for scheme and
-/// host.
+/// The path and the query of a URL. A part that only the script knows may replace scheme and host.
 fn path_of(url: &str) -> String {
     let rest = match url.split_once("://") {
         Some((_, rest)) => rest,
@@ -351,7 +350,7 @@ fn path_of(url: &str) -> String {
     }
 }
 
-/// The text as a template, with a source of values in its holes.
+/// The text as a template, with a source of values for its holes.
 fn with_values(text: &str) -> String {
     let parts: Vec<String> = text.split(HOLE).map(template::escape).collect();
     parts.join(&format!("{{{{ {SOURCE} }}}}"))

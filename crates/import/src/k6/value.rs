@@ -1,4 +1,5 @@
-//! Values of expressions that need no program to run: literals, constants, and what joins them.
+//! Values of expressions that can be computed without running the script: literals, constants, and
+//! combinations of them.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,10 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::lexer::{Kind, Token, tokens_in};
 
-/// A part of a text that only a running script knows.
+/// Represents a part of a text that is known only when the script runs.
 pub(super) const HOLE: char = '\u{e000}';
 
-/// The deepest expression.
+/// The largest nesting depth of an expression.
 const DEPTH_MAX: usize = 64;
 
 /// The constants of a script.
@@ -55,15 +56,15 @@ impl<'t> Reader<'t> {
         is_sign && self.peek() == sign
     }
 
-    /// Takes a sign, if it comes next.
+    /// Consumes a sign if it comes next.
     pub(super) fn take(&mut self, sign: &str) -> bool {
         let is_it = self.is_sign(sign);
         self.at += usize::from(is_it);
         is_it
     }
 
-    /// An expression up to a comma or a closing bracket. None if only a running script knows its
-    /// value; it is passed over then.
+    /// Reads an expression up to a comma or a closing bracket. Returns none if its value is known
+    /// only when the script runs; the expression is then skipped.
     pub(super) fn expression(&mut self) -> Option<Json> {
         let start = self.at;
         self.depth += 1;
@@ -95,7 +96,7 @@ impl<'t> Reader<'t> {
         is_word && self.text[before.span.end..next.span.start].contains('\n')
     }
 
-    /// Passes over an expression.
+    /// Skips an expression.
     fn skip(&mut self) {
         let mut depth = 0_usize;
         while self.at < self.tokens.len() {
@@ -157,7 +158,7 @@ impl<'t> Reader<'t> {
         self.members(value)
     }
 
-    /// The accesses after a value: `.a`, `['b']`, or a call, whose result is not known.
+    /// Applies the accesses after a value: `.a`, `['b']`, or a call, whose result is not known.
     fn members(&mut self, mut value: Option<Json>) -> Option<Json> {
         loop {
             if self.take(".") || self.take("?.") {
@@ -197,7 +198,7 @@ impl<'t> Reader<'t> {
             "false" => Some(Json::Bool(false)),
             "null" | "undefined" => Some(Json::Null),
             "JSON" if self.peek() == "." => self.stringify(),
-            // A tagged template is the template for a name in figures.
+            // A tagged template is a URL whose figures share one name.
             "http" if self.peek() == "." => {
                 let template = self.tokens.get(self.at + 2)?.clone();
                 let Kind::Template(texts, expressions) = &template.kind else {
@@ -255,7 +256,7 @@ impl<'t> Reader<'t> {
         Some(Json::Array(items))
     }
 
-    /// An object. Members whose values are not known are left out.
+    /// An object. Members with unknown values are omitted.
     fn object(&mut self) -> Option<Json> {
         let mut members = Map::new();
         while self.at < self.tokens.len() && !self.take("}") {
@@ -289,13 +290,13 @@ impl<'t> Reader<'t> {
         if self.take(":") {
             return self.expression().map(|value| (key, value));
         }
-        // A constant under its own name.
+        // A shorthand member, whose name is that of a constant.
         let value = self.constants.get(&key).cloned();
         value.map(|value| (key, value))
     }
 }
 
-/// A value as a template shows it; a hole if it is not known.
+/// A value as text in a template; a hole if it is not known.
 fn plain(value: Option<&Json>) -> String {
     match value {
         Some(Json::String(text)) => text.clone(),
@@ -312,7 +313,7 @@ fn number(value: f64) -> Option<Json> {
     Number::from_f64(value).map(Json::Number)
 }
 
-/// The sum of numbers, or the text of both operands.
+/// The sum of two numbers; otherwise the concatenation of both operands as text.
 fn joined(left: Option<Json>, right: Option<Json>) -> Option<Json> {
     if left.is_none() && right.is_none() {
         return None;

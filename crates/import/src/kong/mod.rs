@@ -1,4 +1,4 @@
-//! Kong: the entities of a declarative configuration, or of a file of deck.
+//! Kong: the entities of a declarative configuration, or of a deck file.
 
 mod plugins;
 mod routes;
@@ -19,7 +19,7 @@ use crate::options::Options;
 use plugins::Plugin;
 use routes::Reader;
 
-/// The versions of the format that are read, by how they begin.
+/// The prefixes of the supported format versions.
 const VERSIONS: [&str; 3] = ["1.", "2.", "3."];
 
 /// Keys of a file that do not change what the gateway does to a request.
@@ -39,7 +39,7 @@ const IGNORED: [&str; 13] = [
     "upstreams",
 ];
 
-/// A file as an API.
+/// Reads a file as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;
     let mut keys = Keys::of(&root, "the file", log);
@@ -101,20 +101,20 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
 /// The secrets with which consumers sign tokens, each with the issuer that its tokens name.
 pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
 
-/// The name of an entity that is referred to by its name, or as `{name: ...}`.
+/// The name of an entity that is referenced by its name, or as `{name: ...}`.
 pub(crate) fn name_in(node: &Node) -> Option<&str> {
     let named = node.get("name").or_else(|| node.get("id"));
     named.unwrap_or(node).text()
 }
 
-/// The lists of credentials, of a consumer or of the file.
+/// The keys of lists of credentials, of a consumer or of the file.
 const CREDENTIALS: [&str; 3] = [
     "keyauth_credentials",
     "basicauth_credentials",
     "jwt_secrets",
 ];
 
-/// Credentials that were read.
+/// Credentials that have been read.
 #[derive(Default)]
 struct Credentials {
     consumers: BTreeMap<String, Consumer>,
@@ -141,7 +141,7 @@ impl Credentials {
             }
             "basicauth_credentials" => {
                 let (user, password) = (keys.required("username", log), keys.text("password", log));
-                // The policy takes the name of a consumer as that of the user.
+                // The policy uses the name of a consumer as the user name.
                 if let Some(user) = user {
                     self.consumer(&user).password = password;
                 }

@@ -15,7 +15,7 @@ use super::{TokenSecrets, name_in, soap, transformers};
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The shortest secret of a token that the policy takes (RFC 7518 section 3.2).
+/// The length of the shortest token secret that the policy accepts (RFC 7518 section 3.2).
 const SECRET_BYTES_MIN: usize = 32;
 
 /// A plug-in and the entity that it is bound to.
@@ -79,7 +79,7 @@ impl<'n> Plugin<'n> {
     }
 }
 
-/// The effects of the plug-ins on a route.
+/// The effects of plug-ins on a route.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,
@@ -99,7 +99,8 @@ impl Effects {
         effects
     }
 
-    /// Without a plug-in that finds the consumer, a limit counts by address, and a load has one.
+    /// Without a plug-in that identifies the consumer, a limit counts by address, and a load has
+    /// only one address.
     fn count_together_without_consumers(&mut self) {
         let finds = |it: &Policy| {
             matches!(
@@ -165,7 +166,7 @@ impl Effects {
         }
     }
 
-    /// Both directions are one policy.
+    /// Both directions belong to one policy.
     fn add_soap(&mut self, is_request: bool, chain: Option<gatebench_model::soap::SoapChain>) {
         let soap = self.policies.iter_mut().find_map(|policy| match policy {
             Policy::Soap(soap) => Some(soap),
@@ -200,7 +201,7 @@ fn key_auth(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
     Some(std::iter::once(policy).chain(hidden).collect())
 }
 
-/// The edit that removes the credential, if the upstream must not see it.
+/// The edit that removes the credential, if the upstream must not get it.
 fn hidden(keys: &mut Keys<'_>, header: &str, log: &mut Log<'_>) -> Option<Policy> {
     let is_hidden = keys.flag("hide_credentials", log) == Some(true);
     let edits = HeaderEdits {
@@ -241,7 +242,7 @@ fn jwt(keys: &mut Keys<'_>, secrets: &TokenSecrets, log: &mut Log<'_>) -> Option
     Some(vec![Policy::Jwt(JwtPolicy {
         keys: usable.iter().map(key).collect(),
         jwks: None,
-        // Each secret has its own issuer; the policy can demand one only.
+        // Each secret has its own issuer, but the policy can demand only one.
         issuer: usable
             .first()
             .filter(|_| usable.len() == 1)
@@ -257,7 +258,7 @@ fn rate_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> 
     let per = match keys.text("limit_by", log).as_deref() {
         None | Some("consumer") => RateLimitKey::Consumer,
         Some("header") => RateLimitKey::Header,
-        // A load has one address.
+        // A load has only one address.
         Some("ip" | "service" | "route" | "path") => RateLimitKey::Route,
         Some(_) => return None,
     };

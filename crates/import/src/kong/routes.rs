@@ -11,7 +11,7 @@ use crate::keys::Keys;
 use crate::log::Log;
 use crate::regex_sample;
 
-/// Settings of a service that change neither a request nor its route.
+/// Settings of a service that change neither a request nor its routing.
 const OF_SERVICE: [&str; 18] = [
     "id",
     "tags",
@@ -33,7 +33,7 @@ const OF_SERVICE: [&str; 18] = [
     "tls_sans",
 ];
 
-/// The same of a route.
+/// Settings of a route that change neither a request nor its routing.
 const OF_ROUTE: [&str; 13] = [
     "id",
     "tags",
@@ -52,7 +52,7 @@ const OF_ROUTE: [&str; 13] = [
 
 /// Reads services and routes with the plug-ins that act on them.
 pub(super) struct Reader<'n> {
-    /// Plug-ins at the top of the file.
+    /// Plug-ins at the top level of the file.
     plugins: Vec<Plugin<'n>>,
     secrets: TokenSecrets,
     routes: Routes,
@@ -198,8 +198,8 @@ impl<'n> Reader<'n> {
     }
 }
 
-/// The plug-ins that act on a route: of those with the same name only the one that is bound most
-/// closely.
+/// The plug-ins that act on a route: of several with the same name, only the one with the most
+/// specific binding.
 fn acting<'n>(
     all: &[Plugin<'n>],
     of_service: &[Plugin<'n>],
@@ -283,9 +283,9 @@ impl Conditions {
     }
 }
 
-/// A path as a prefix and a sample; none if it is an expression without a known sample.
+/// A path as a prefix and a sample; none if it is an expression for which no sample is known.
 fn path(text: &str) -> Option<RoutePath> {
-    // Formats before 3.0 mark expressions by their characters.
+    // Before format 3.0, expressions are recognised by their characters.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%".contains(c);
     let expression = match text.strip_prefix('~') {
         Some(expression) => expression,
@@ -295,7 +295,8 @@ fn path(text: &str) -> Option<RoutePath> {
         }
         None => text,
     };
-    // The expression of a prefix that ends where a segment ends needs no further segment.
+    // If an expression describes a prefix that ends where a segment ends, no further segment is
+    // needed.
     let sample = match expression.strip_suffix("(?:/|$)") {
         Some(prefix) => regex_sample::sample(prefix)?,
         None => regex_sample::sample(expression)?,

@@ -11,7 +11,7 @@ use crate::log::Log;
 /// The namespace of the schema that the policy uses by default.
 const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 
-/// The namespaces that the plug-in knows by default.
+/// The namespaces that the plug-in defines by default.
 const NAMESPACES: [(&str, &str); 2] = [
     ("soap", SOAP_1_1),
     ("soap12", "http://www.w3.org/2003/05/soap-envelope"),
@@ -60,7 +60,7 @@ pub(super) fn chain(keys: &mut Keys<'_>, log: &mut Log<'_>) -> SoapChain {
     }
     chain.route_xpath_targets = targets(keys, log);
     chain.route_xpath_register_ns = namespaces(keys, &chain.route_xpath_targets, log);
-    // Definitions are fetched by neither gateway while it is measured.
+    // Neither gateway fetches definitions while it is measured.
     keys.ignore(&["ExternalEntityLoader_Async", "ExternalEntityLoader_Timeout"]);
     chain
 }
@@ -93,7 +93,7 @@ fn targets(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Vec<XPathTarget> {
     targets
 }
 
-/// The namespaces whose prefixes the expressions use.
+/// The namespaces of the prefixes used in the expressions.
 fn namespaces(
     keys: &mut Keys<'_>,
     targets: &[XPathTarget],

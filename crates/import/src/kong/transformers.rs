@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The policies of a transformer; none if it has an operation that no policy has.
+/// The policies of a transformer; none if it has an operation without a corresponding policy.
 pub(super) fn policies(
     keys: &mut Keys<'_>,
     is_request: bool,
@@ -32,12 +32,12 @@ pub(super) fn policies(
             let kind = types.get(number).map_or("string", String::as_str);
             edit_json(&mut json, operation, text, kind)?;
         }
-        // The parts of queries and of paths have no policy.
+        // There is no policy for the parts that concern queries and paths.
         if lists.unread().next().is_some() {
             return None;
         }
     }
-    // `replace` acts only if there is a value, and `add` only if there is none: together they set.
+    // `replace` acts only if the value exists, and `add` only if it does not: together they set.
     let is_set = |text: &String| {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         headers.set.get(name).is_some_and(|set| set == value)

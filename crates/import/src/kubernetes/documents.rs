@@ -4,7 +4,7 @@ use gatebench_config::{Node, read_tree};
 
 use crate::error::ImportError;
 
-/// Reads every document. Empty ones are left out.
+/// Reads all documents. Empty ones are omitted.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     let mut nodes = Vec::new();
     let mut start = 0;
@@ -15,7 +15,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
             !line.is_empty() && !line.starts_with(['#', '%']) && line != "---" && line != "..."
         });
         if has_content {
-            // Blank lines in front give each value its line in the whole text.
+            // Blank lines in front give each value its line number in the whole text.
             let mut padded = blank(&text[..start]);
             padded.push_str(document);
             nodes.push(read_tree(file, &padded).map_err(Box::new)?);
@@ -25,7 +25,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     Ok(nodes)
 }
 
-/// The end of each document: where the next marker begins.
+/// The end of each document, which is where the next marker begins.
 fn ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -40,7 +40,7 @@ fn ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// As many bytes, with the same line ends and nothing else.
+/// The same number of bytes with the same line endings, but otherwise blank.
 fn blank(text: &str) -> String {
     text.bytes()
         .map(|byte| if byte == b'\n' { '\n' } else { ' ' })

@@ -17,10 +17,10 @@ use crate::options::Options;
 use crate::regex_sample;
 use filters::Effects;
 
-/// The gateways of the suite: those that have all policies of the Gateway API's core.
+/// The gateways of the suite: those that support all policies of the Gateway API's core.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
-/// Kinds of resources that say nothing about requests.
+/// Kinds of resources that do not concern requests.
 const IGNORED: [&str; 12] = [
     "GatewayClass",
     "Service",
@@ -54,7 +54,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     Ok(folder)
 }
 
-/// The documents as an API.
+/// Reads the documents as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let mut reader = Reader::default();
     for document in documents::read(file, text)? {
@@ -96,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// Clients use TLS if no listener is without it.
+    /// Clients use TLS if all listeners do.
     fn gateway(&mut self, node: &Node) {
         let listeners = node
             .get("spec")
@@ -193,7 +193,7 @@ struct Condition {
 }
 
 impl Condition {
-    /// The condition of a rule that has none.
+    /// The condition of a rule that states none.
     fn any(node: &Node) -> Self {
         Self {
             span: node.head(),
@@ -204,7 +204,7 @@ impl Condition {
         }
     }
 
-    /// Reads a condition; none if no request can be made for it.
+    /// Reads a condition; none if no matching request can be made.
     fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
         let mut condition = Self::any(node);
         let mut keys = Keys::of(node, "the match", log);

@@ -1,4 +1,5 @@
-//! OpenAPI: a request for each operation of a document, and the policy that checks them by it.
+//! OpenAPI: a request for each operation of a document, and the policy that checks requests against
+//! it.
 
 mod operation;
 mod resolve;
@@ -20,7 +21,7 @@ use crate::options::Options;
 use operation::Operation;
 use resolve::Document;
 
-/// The gateways of the suite: those that have the policy.
+/// The gateways of the suite: those that support the policy.
 const GATEWAYS: [&str; 1] = ["reference"];
 
 /// The methods that a document may describe.
@@ -28,10 +29,10 @@ const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
 
-/// The copy of the document in the folder.
+/// The name of the copy of the document in the folder.
 const COPY: &str = "openapi.yaml";
 
-/// The operations that get parity cases.
+/// The number of operations that get parity cases.
 const PROVEN_MAX: usize = 50;
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
@@ -56,7 +57,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
         ));
     }
     let mut route = ApiRoute::new("api".into(), route_path(&base));
-    // Paths of the document are without the prefix of `servers`.
+    // Paths in the document do not include the prefix of `servers`.
     route.route.strip_path = route.route.path != "/";
     route.route.policies = policies;
     route.not_understood = not_understood;
@@ -146,7 +147,7 @@ fn operations(root: &Node, document: &Document, base: &str, log: &mut Log<'_>) -
 
 fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options) -> Scenario {
     let mut scenario = api.scenario(&options.name, title, &api.routes, UpstreamKind::Any);
-    // The credentials of the sample that the route got are those of every operation.
+    // The credentials in the sample of the route are used for all operations.
     let sample = scenario
         .requests
         .first()
@@ -185,7 +186,7 @@ fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options)
     scenario
 }
 
-/// A case: the request as it is, or with the status with which it is refused.
+/// A case: the unchanged request, or the request with the status with which it is refused.
 fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase {
     if let Some(status) = refused {
         request.checks = vec![Check::Status(status)];
@@ -200,7 +201,7 @@ fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase 
     }
 }
 
-/// A path of the document with a method that it does not have.
+/// A path of the document with a method that the document does not describe.
 fn unknown_method(operations: &[Operation], requests: &[Request]) -> Option<ParityCase> {
     let first = operations.first()?;
     let known: Vec<&str> = operations

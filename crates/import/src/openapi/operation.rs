@@ -1,4 +1,4 @@
-//! An operation as a request.
+//! Converts an operation to a request.
 
 use gatebench_model::{Body, Check, Request, template};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::resolve::Document;
 use super::sample;
 
-/// The status of a response that the document does not name.
+/// The status of a response if the document names none.
 const STATUS: u16 = 200;
 
 /// An operation, and the request that it allows.
@@ -20,7 +20,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// Reads an operation, or returns the reason why no request can be made of it.
+    /// Reads an operation. Otherwise returns the reason why no request can be made for it.
     pub(super) fn read(
         document: &Document,
         base: &str,
@@ -74,7 +74,7 @@ fn status(operation: &Value) -> u16 {
         .unwrap_or(STATUS)
 }
 
-/// Adds a body in JSON or as a form. Returns a body that is not allowed.
+/// Adds a JSON or form body. Returns a body that is not allowed.
 fn add_body(
     document: &Document,
     body: &Value,
@@ -134,7 +134,7 @@ impl Target {
         }
     }
 
-    /// Adds a parameter, if it must be there. One of the operation replaces one of the path.
+    /// Adds a parameter if it is required. A parameter of the operation replaces one of the path.
     fn add(&mut self, document: &Document, parameter: &Value) -> Result<(), &'static str> {
         let name = parameter
             .get("name")
@@ -187,7 +187,7 @@ impl Target {
     }
 }
 
-/// A value as a parameter has it; items are separated by commas.
+/// A value as written in a parameter; items are separated by commas.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

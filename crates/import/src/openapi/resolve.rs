@@ -1,8 +1,8 @@
-//! A document whose references within it can be followed.
+//! A document in which references can be followed.
 
 use serde_json::Value;
 
-/// References that lead to references, at the most.
+/// The largest number of references that are followed in a row.
 const HOPS_MAX: usize = 16;
 
 pub(super) struct Document {
@@ -23,7 +23,7 @@ impl Document {
         self.resolved(value).clone()
     }
 
-    /// The value, or the one that it refers to.
+    /// The value, or the value to which it refers.
     pub(super) fn resolved<'v>(&'v self, value: &'v Value) -> &'v Value {
         let mut value = value;
         for _ in 0..HOPS_MAX {

@@ -1,17 +1,17 @@
-//! A value that a schema allows.
+//! Generates a value that a schema allows.
 
 use serde_json::{Map, Value, json};
 
 use super::resolve::Document;
 use crate::regex_sample;
 
-/// The deepest value that is made.
+/// The largest nesting depth of a generated value.
 const DEPTH_MAX: usize = 8;
 
-/// The longest text, and the most items, that a minimum may demand.
+/// The largest minimum length of a text, and minimum number of items, that is satisfied.
 const LENGTH_MAX: u64 = 10_000;
 
-/// A value that a schema allows; none if it cannot be made.
+/// A value that a schema allows; none if it cannot be generated.
 pub(super) fn of(document: &Document, schema: &Value) -> Option<Value> {
     value(document, schema, 0)
 }
@@ -65,7 +65,7 @@ fn kind(schema: &Value) -> &str {
     }
 }
 
-/// The members that must be there.
+/// An object with the required members.
 fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<String, Value>> {
     let mut members = Map::new();
     for name in schema
@@ -82,7 +82,7 @@ fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<Strin
     Some(members)
 }
 
-/// The members of all parts and of the schema itself.
+/// An object with the members of all parts and of the schema itself.
 fn merged(document: &Document, schema: &Value, parts: &[Value], depth: usize) -> Option<Value> {
     let mut members = object(document, schema, depth)?;
     for part in parts {

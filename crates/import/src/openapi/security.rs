@@ -1,4 +1,4 @@
-//! Security schemes as policies, with consumers who pass them.
+//! Converts security schemes to policies, with consumers that pass them.
 
 use gatebench_config::Node;
 use gatebench_model::policy::{ApiKeyPolicy, ApiKeyQueryPolicy, BasicAuthPolicy};
@@ -11,7 +11,7 @@ use crate::log::Log;
 /// The consumer of an imported document. A document contains no credentials.
 const CONSUMER: &str = "someone";
 
-/// The policies for the security that holds for the whole document, the consumers who pass them,
+/// The policies for the security that applies to the whole document, the consumers that pass them,
 /// and the schemes without a policy.
 pub(super) fn read(
     document: &Document,
@@ -20,7 +20,7 @@ pub(super) fn read(
 ) -> (Vec<Policy>, Vec<Consumer>, Vec<String>) {
     let mut policies = Vec::new();
     let mut not_understood = Vec::new();
-    // The first alternative is enough for a request to pass.
+    // A request passes if it satisfies the first alternative.
     let required = document
         .root
         .pointer("/security/0")

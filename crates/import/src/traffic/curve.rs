@@ -1,16 +1,16 @@
-//! The rate over time: requests in slots of equal length, which grow with the time that is covered.
+//! The rate over time: requests in slots of equal length, which grows with the time covered.
 
 use std::collections::BTreeMap;
 
 use crate::time::HOUR_MS;
 
-/// The slots that are kept, at the most.
+/// The largest number of slots.
 const SLOTS_MAX: usize = 200_000;
 
-/// Milliseconds of a slot at the beginning.
+/// The initial length of a slot in milliseconds.
 const WIDTH_MS: i64 = 1_000;
 
-/// Requests by time.
+/// The number of requests by time.
 #[derive(Debug)]
 pub(super) struct Curve {
     width_ms: i64,
@@ -44,7 +44,7 @@ impl Curve {
         self.has_fractions |= at_ms % 1_000 != 0;
         if at_ms.div_euclid(self.width_ms) != self.last.0 {
             self.settle();
-            // The slots may have grown.
+            // The slots may have become longer.
             self.last = (at_ms.div_euclid(self.width_ms), 0);
         }
         self.last.1 += 1;
@@ -66,7 +66,7 @@ impl Curve {
         self.last_hour.1 = 0;
     }
 
-    /// Adds the last slot to the others, and doubles the slots if there are too many.
+    /// Adds the last slot to the others, and doubles the length of slots if there are too many.
     fn settle(&mut self) {
         if self.last.1 > 0 {
             *self.slots.entry(self.last.0).or_default() += self.last.1;
@@ -86,21 +86,21 @@ impl Curve {
         self.total
     }
 
-    /// Requests by the beginning of each hour of the whole log.
+    /// The number of requests by the beginning of each hour of the whole log.
     pub(super) fn hours(&mut self) -> &BTreeMap<i64, u64> {
         self.settle_hour();
         &self.hours
     }
 
-    /// The beginning and the length of the time that it covers, in milliseconds.
+    /// The beginning and the length of the time covered, in milliseconds.
     pub(super) fn span(&mut self) -> Option<(i64, i64)> {
         self.settle();
         let (first, last) = (self.slots.keys().next()?, self.slots.keys().next_back()?);
         Some((first * self.width_ms, (last - first + 1) * self.width_ms))
     }
 
-    /// Requests in equal parts of a span of time. A slot that lies in two parts counts in both, in
-    /// proportion.
+    /// The number of requests in equal parts of a time span. A slot that overlaps two parts counts
+    /// in both, in proportion.
     pub(super) fn parts(&mut self, start_ms: i64, length_ms: i64, parts: usize) -> Vec<f64> {
         self.settle();
         let mut counts = vec![0.0; parts];

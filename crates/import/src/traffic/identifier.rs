@@ -1,4 +1,4 @@
-//! Segments of paths that identify something: each kind is replaced by made-up values.
+//! Path segments that are identifiers: each kind is replaced with made-up values.
 
 /// The kinds of identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,9 +11,9 @@ pub(super) enum Kind {
     Hash,
     /// Year, month and day.
     Date,
-    /// Letters and digits at random.
+    /// Random letters and digits.
     Token,
-    /// An address of mail.
+    /// An email address.
     Mail,
     /// One of many texts at the same place.
     Text,
@@ -30,7 +30,7 @@ impl Kind {
         Self::Text,
     ];
 
-    /// The name of its source of values.
+    /// The name of the source of its values.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Number => "number",
@@ -51,7 +51,7 @@ const TOKEN_CHARS_MIN: usize = 20;
 /// A text with this many digits among other characters is an identifier.
 const DIGITS_MIN: usize = 4;
 
-/// The kind of identifier that a segment is; none if it seems to be a name.
+/// The kind of identifier; none if the segment seems to be a name.
 pub(super) fn kind_of(segment: &str) -> Option<Kind> {
     let bytes = segment.as_bytes();
     let digits = bytes.iter().filter(|it| it.is_ascii_digit()).count();
@@ -76,7 +76,7 @@ pub(super) fn kind_of(segment: &str) -> Option<Kind> {
     (digits >= DIGITS_MIN || is_token(bytes)).then_some(Kind::Token)
 }
 
-/// Reports whether groups of these lengths are joined by hyphens.
+/// Reports whether it consists of groups of these lengths joined by hyphens.
 fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool {
     let mut groups = bytes.split(|byte| *byte == b'-');
     let fits = |length: &usize| {
@@ -87,7 +87,7 @@ fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool 
     lengths.iter().all(fits) && groups.next().is_none()
 }
 
-/// Letters of both cases and digits in the alphabets of Base64.
+/// Reports whether it contains letters of both cases and digits, in the alphabets of Base64.
 fn is_token(bytes: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+.~%".contains(byte);
     bytes.len() >= TOKEN_CHARS_MIN
@@ -96,7 +96,8 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Long text without digits that changes between upper and lower case more often than words do.
+/// Reports whether it is a long text without digits that changes between upper and lower case more
+/// often than words do.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

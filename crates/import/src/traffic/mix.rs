@@ -15,38 +15,38 @@ use crate::api::route_path;
 use crate::defaults;
 use crate::name::Names;
 
-/// The requests of a scenario: reports have a row for each.
+/// The largest number of requests in a scenario: reports have a row for each.
 const REQUESTS_MAX: usize = 100;
 
-/// The largest part of a log that a scenario may leave out, because it consists of rare requests.
+/// The largest share of a log that a scenario may omit because it consists of rare requests.
 const RARE_MAX: f64 = 0.005;
 
-/// Sizes of the responses of a request, all equally frequent.
+/// The number of response sizes of a request, all equally frequent.
 const SIZES: u32 = 20;
 
-/// The largest response and the largest request that are sent.
+/// The size of the largest response and the largest request in bytes.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// The smallest weight that a scenario may have.
 const WEIGHT_MIN: f64 = 0.001;
 
-/// Routes that get a parity case.
+/// The number of routes that get a parity case.
 const PROVEN_MAX: usize = 50;
 
 /// The mix of recorded requests.
 pub(super) struct Mix {
-    /// The most frequent first.
+    /// The requests, most frequent first.
     entries: Vec<Entry>,
-    /// All requests of the log that could be replayed.
+    /// The number of requests in the log that can be replayed.
     total: u64,
     /// Mean lengths of the identifiers.
     lengths: Vec<(Kind, usize)>,
 }
 
-/// How well the shares of a scenario's requests agree with those of the log.
+/// The agreement of the shares of a scenario's requests with those of the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// The part of the log that the scenario leaves out, 0 to 1.
+    /// The share of the log that the scenario omits, 0 to 1.
     pub left_out: f64,
     /// The largest difference between the share of a request in the scenario and that in the log,
     /// 0 to 1.
@@ -54,8 +54,8 @@ pub struct Shares {
 }
 
 impl Mix {
-    /// Reduces a record to the requests of a scenario. Where that would leave out too much, paths
-    /// are made more general.
+    /// Reduces a record to the requests of a scenario. If that would omit too much, paths are
+    /// generalised.
     pub(super) fn of(mut tree: Tree) -> Self {
         for names_max in [usize::MAX, 50, 25, 12, 6, 3, 1, 0] {
             if names_max < usize::MAX {
@@ -185,7 +185,7 @@ impl Mix {
         request
     }
 
-    /// A route for each prefix of names that paths begin with.
+    /// Creates a route for each prefix of names with which paths begin.
     fn routes(&self) -> Vec<Route> {
         let mut names = Names::default();
         let prefixes: BTreeSet<String> = self
@@ -241,7 +241,7 @@ fn path_of(segments: &[Segment]) -> String {
     segments.iter().map(part).collect()
 }
 
-/// The name in figures: `GET /users/{number}`, and the status if it is no success.
+/// The name in figures: `GET /users/{number}`, and the status if it is not a success.
 fn name_of(entry: &Entry) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Name(name) => format!("/{name}"),
@@ -256,7 +256,7 @@ fn name_of(entry: &Entry) -> String {
     format!("{} {path}{status}", METHODS[entry.tally.method])
 }
 
-/// The names with which a path begins, in the characters that every gateway takes.
+/// The names with which a path begins, in characters that every gateway accepts.
 fn prefix_of(segments: &[Segment]) -> String {
     let mut prefix = String::new();
     for segment in segments {

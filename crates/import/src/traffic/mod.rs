@@ -1,7 +1,7 @@
-//! Recorded traffic, whatever it was recorded in: the mix of requests, the curve of the rate, and
-//! the think times of clients.
+//! Recorded traffic of any origin: the mix of requests, the curve of the rate, and the think times
+//! of clients.
 //!
-//! A record keeps no address, no value of a query and no body, and replaces identifiers in paths.
+//! A record contains no address, no query value and no body, and replaces identifiers in paths.
 
 mod curve;
 mod identifier;
@@ -33,22 +33,22 @@ pub(crate) struct Hit<'h> {
     pub(crate) status: u16,
     pub(crate) response_bytes: Option<u64>,
     pub(crate) request_bytes: Option<u64>,
-    /// Something that differs from client to client; it is not kept.
+    /// A text that identifies the client; it is not stored.
     pub(crate) client: &'h [u8],
 }
 
 /// The methods that are replayed.
 pub(crate) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
-/// The record of traffic so far. Its size is bounded.
+/// The record of traffic so far, with a bounded size.
 pub(crate) struct Recorder {
     tree: Tree,
     curve: Curve,
     think: Think,
     keeps_queries: bool,
-    /// The hour to which the record is cut.
+    /// The hour to which the record is restricted.
     hour: Option<Hour>,
-    /// Requests that cannot be replayed, such as CONNECT.
+    /// The number of requests that cannot be replayed, such as CONNECT.
     pub(crate) skipped: u64,
 }
 
@@ -85,7 +85,7 @@ impl Recorder {
         self.curve.total()
     }
 
-    /// The record, reduced to requests that a scenario can hold.
+    /// The record, reduced to requests that a scenario can contain.
     pub(crate) fn finish(self) -> Traffic {
         Traffic {
             mix: Mix::of(self.tree),
@@ -96,7 +96,7 @@ impl Recorder {
     }
 }
 
-/// The path and the query of a target; none if it has none.
+/// The path and the query of a target; none if the target has no path.
 fn absolute_path(target: &str) -> Option<&str> {
     if target.starts_with('/') {
         return Some(target);
@@ -106,7 +106,7 @@ fn absolute_path(target: &str) -> Option<&str> {
     is_http.then(|| rest.find('/').map_or("/", |at| &rest[at..]))
 }
 
-/// Recorded traffic, reduced to what a scenario and a load can hold.
+/// Recorded traffic, reduced to what a scenario and a load can contain.
 pub(crate) struct Traffic {
     mix: Mix,
     curve: Curve,

@@ -1,4 +1,4 @@
-//! The replay of recorded traffic: its load profiles, and the folder with everything.
+//! The replay of recorded traffic: its load profiles, and the folder that contains everything.
 
 use std::time::Duration;
 
@@ -16,29 +16,29 @@ use crate::options::Options;
 use crate::options::Replay;
 use crate::time::{self, HOUR_MS};
 
-/// The stages of a replayed curve.
+/// The largest number of stages of a replayed curve.
 const STAGES_MAX: usize = 60;
 
-/// The length of a replay, unless the user wants another or the log is shorter.
+/// The length of a replay, unless the user chooses another or the log is shorter.
 const OVER: Duration = Duration::from_secs(60);
 
-/// The largest difference between the mix and the log.
+/// The largest permitted difference between the mix and the log.
 const DIFFERENCE_MAX: f64 = 0.01;
 
 /// The shortest stage.
 const STAGE_MIN: Duration = Duration::from_millis(100);
 
-/// The rate of a part of the log in which nothing was requested.
+/// The rate for a part of the log without requests.
 const RATE_MIN: f64 = 0.001;
 
-/// Connections for each request per second: enough for responses that take 100 ms.
+/// The number of connections per request per second: enough for responses that take 100 ms.
 const CONNECTIONS_PER_RATE: f64 = 0.1;
 const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 
-/// The hours that are listed.
+/// The number of hours that are listed.
 const HOURS_MAX: usize = 48;
 
-/// The most connections of the closed load.
+/// The largest number of connections of the closed load.
 const USERS_MAX: f64 = 10_000.0;
 
 /// The replay as text, and the time that it covers.
@@ -141,7 +141,7 @@ pub(crate) fn write(
     Ok(folder)
 }
 
-/// The requests of each hour, the first ones of a long log.
+/// The number of requests of each hour; in a long log, only of the first ones.
 fn hours_comment(hours: &[(String, u64)]) -> Vec<String> {
     let mut lines = vec!["Requests of each hour of the log; `--hour` cuts to one:".to_owned()];
     let shown = hours.iter().take(HOURS_MAX);
@@ -214,8 +214,8 @@ fn open(traffic: &mut Traffic, covered: &Covered, times: f64) -> Shape {
     Shape::Open(open)
 }
 
-/// As many users as the log had at a time on average, who think as long as those did (Little's
-/// law); none if no client came back.
+/// The average number of concurrent users in the log, with the same think times (Little's law);
+/// none if no client returned.
 fn users(traffic: &Traffic, covered: &Covered, times: f64) -> Option<Shape> {
     let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
     let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;

@@ -1,9 +1,9 @@
 //! The distribution of sizes, in buckets whose means are exact.
 
-/// Buckets in each doubling, as a power of two.
+/// The number of buckets per doubling, as a power of two.
 const BITS: u32 = 2;
 
-/// Sizes by bucket, in their order.
+/// Sizes by bucket, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sizes(Vec<Bucket>);
 
@@ -47,8 +47,8 @@ impl Sizes {
         }
     }
 
-    /// `parts` sizes, each the mean of as many of the recorded ones, from the smallest on; equal
-    /// ones once. None without a size.
+    /// `parts` sizes in ascending order, each the mean of an equal number of recorded sizes;
+    /// duplicates are removed. Empty if nothing was recorded.
     pub(super) fn quantiles(&self, parts: u32) -> Vec<u64> {
         let total: u64 = self.0.iter().map(|bucket| bucket.count).sum();
         if total == 0 {
@@ -75,7 +75,7 @@ impl Sizes {
                 }
                 left.pop();
             }
-            // Sums of fractions may end a little early.
+            // The last part may be missing because of rounding.
             let rest = means.last().copied().unwrap_or(0);
             let mean = if count_taken > 1e-6 {
                 (sum / count_taken).round() as u64

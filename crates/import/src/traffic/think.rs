@@ -6,10 +6,10 @@ use std::hash::{BuildHasher, RandomState};
 /// A longer pause ends a visit.
 const PAUSE_MS_MAX: i64 = 120_000;
 
-/// Clients whose last request is kept, at the most.
+/// The largest number of clients whose last request is kept.
 const CLIENTS_MAX: usize = 200_000;
 
-/// Pauses of all clients. Of a client only a hash is kept, with a key of this process.
+/// The pauses of all clients. Only a hash of a client is kept, with a key of this process.
 #[derive(Debug, Default)]
 pub(super) struct Think {
     hasher: RandomState,
@@ -38,7 +38,7 @@ impl Think {
         }
     }
 
-    /// The mean pause in milliseconds; none if no client came back.
+    /// The mean pause in milliseconds; none if no client returned.
     pub(super) fn mean_ms(&self) -> Option<u64> {
         (self.pauses > 0).then(|| self.sum_ms / self.pauses)
     }

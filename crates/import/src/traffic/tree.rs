@@ -1,4 +1,4 @@
-//! Paths as a tree of segments. Where a segment has too many values, they become one.
+//! Paths as a tree of segments. If there are too many values at one place, they are merged.
 
 use std::collections::HashMap;
 
@@ -6,27 +6,27 @@ use super::Hit;
 use super::identifier::{Kind, kind_of};
 use super::sizes::Sizes;
 
-/// The names at one place, beyond which they are taken for identifiers.
+/// The number of names at one place beyond which they are treated as identifiers.
 pub(super) const NAMES_MAX: usize = 100;
 
-/// The segments of a path that are kept apart; the rest is one segment.
+/// The number of segments of a path that are kept separately; the rest is one segment.
 const DEPTH_MAX: usize = 16;
 
-/// The nodes of a tree, beyond which new names are taken for identifiers.
+/// The number of nodes in a tree beyond which new names are treated as identifiers.
 const NODES_MAX: usize = 20_000;
 
 const ROOT: usize = 0;
 
-/// A segment: a name, or an identifier of a kind.
+/// A segment: a name, or an identifier of some kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     Name(Box<str>),
     Identifier(Kind),
-    /// The query, which is the last one: its parameters.
+    /// The query, which comes last, as the names of its parameters.
     Query(Box<str>),
 }
 
-/// How often a method got a status, and the sizes.
+/// The number of times that a method got a status, and the sizes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) method: usize,
@@ -44,7 +44,7 @@ struct Node {
     /// The children for queries, which have no further children.
     queries: HashMap<Box<str>, usize>,
     tallies: Vec<Tally>,
-    /// True if a name is no longer kept.
+    /// True if names are no longer kept.
     is_collapsed: bool,
 }
 
@@ -52,7 +52,7 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    /// Characters of all identifiers of each kind, and their number.
+    /// The total length and the number of identifiers of each kind.
     lengths: [(u64, u64); Kind::ALL.len()],
 }
 
@@ -65,7 +65,7 @@ impl Default for Tree {
     }
 }
 
-/// A path with everything that was recorded of it.
+/// A path with everything that was recorded for it.
 pub(super) struct Entry {
     pub(super) segments: Vec<Segment>,
     pub(super) tally: Tally,
@@ -141,7 +141,7 @@ impl Tree {
         new
     }
 
-    /// The child for a query: the names of its parameters in their order, or the whole text.
+    /// The child for a query: the names of its parameters in order, or the whole text.
     fn query_child(&mut self, at: usize, query: &str, keeps_queries: bool) -> usize {
         let text: Box<str> = match keeps_queries {
             true => query.into(),
@@ -166,7 +166,7 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    /// Makes one identifier of all names at a place.
+    /// Merges all names at a place into one identifier.
     fn collapse(&mut self, at: usize) {
         let names = std::mem::take(&mut self.nodes[at].names);
         self.nodes[at].is_collapsed = true;
@@ -233,10 +233,10 @@ impl Tree {
         }
     }
 
-    /// Makes one identifier of the names wherever there are more than this, from the leaves on, and
-    /// leaves out queries if there is more than one at a place.
+    /// Merges the names at every place with more names than this, starting at the leaves, and drops
+    /// queries if there are several at a place.
     pub(super) fn coarsen(&mut self, names_max: usize) {
-        // A node that others were merged into may have too many names afterwards.
+        // A node into which others were merged may then have too many names itself.
         while self.coarsen_once(names_max) {}
     }
 
@@ -298,8 +298,7 @@ impl Tree {
     }
 }
 
-/// The names of the parameters, each with a made-up value. Names that look like values are left
-/// out.
+/// The names of the parameters, each with a made-up value. Names that look like values are omitted.
 fn names_of(query: &str) -> String {
     let is_plain = |name: &str| {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-[]".contains(&byte);

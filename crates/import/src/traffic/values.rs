@@ -1,4 +1,4 @@
-//! Made-up values in place of identifiers, of the same kinds and lengths.
+//! Made-up values that replace identifiers, of the same kinds and lengths.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,13 +8,13 @@ use gatebench_model::data::{List, Pick, Rows, Uniform};
 
 use super::identifier::Kind;
 
-/// The values of a source.
+/// The number of values of a source.
 const VALUES: u64 = 200;
 
-/// The longest value.
+/// The length of the longest value.
 const CHARS_MAX: usize = 200;
 
-/// The sources of these kinds by name, with values of these mean lengths.
+/// The sources for these kinds by name, with values of these mean lengths.
 pub(super) fn sources(kinds: impl IntoIterator<Item = (Kind, usize)>) -> BTreeMap<String, Source> {
     let source = |(kind, length): (Kind, usize)| (kind.name().to_owned(), source(kind, length));
     kinds.into_iter().map(source).collect()
@@ -63,7 +63,7 @@ fn value(kind: Kind, length: usize, number: u64) -> String {
     }
 }
 
-/// Digits without a pattern, the same for the same number (SplitMix64).
+/// Digits without a pattern that depend only on the number (SplitMix64).
 struct Digits(u64);
 
 impl Digits {

@@ -8,9 +8,9 @@ use super::tree::NewEntry;
 /// A changed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The file, which may be an included one.
+    /// The name of the file, which may be an included one.
     pub file: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// The line as the user wrote it, without secrets.
     pub before: String,
@@ -20,7 +20,7 @@ pub struct Change {
     pub why: &'static str,
 }
 
-/// The beginning of the mark of a replacement.
+/// The beginning of the marker of a replacement.
 const MARK: &str = "gatebench-replacement-";
 
 /// Replacements in the text of one file.
@@ -28,7 +28,7 @@ pub(super) struct Edits<'t> {
     file: &'t str,
     text: &'t str,
     all: Vec<Edit>,
-    /// Changes of included files.
+    /// Changes in included files.
     further: Vec<Change>,
 }
 
@@ -36,7 +36,7 @@ struct Edit {
     span: Range<usize>,
     /// A template.
     new: String,
-    /// Text around it, which is no template.
+    /// Text around it that is not part of the template.
     around: (String, String),
     why: &'static str,
     /// True if the replacement is the text of another file, whose own changes are listed.
@@ -60,7 +60,7 @@ impl<'t> Edits<'t> {
         }
     }
 
-    /// Replaces bytes of the text by a template.
+    /// Replaces bytes of the text with a template.
     pub(super) fn replace(
         &mut self,
         span: &Range<usize>,
@@ -79,7 +79,7 @@ impl<'t> Edits<'t> {
         self.push(&(at..at), new.into(), why, false);
     }
 
-    /// Inserts an entry of a mapping, whose value is a template.
+    /// Inserts an entry into a mapping; its value is a template.
     pub(super) fn insert_entry(&mut self, entry: NewEntry, value: &str, why: &'static str) {
         let NewEntry { at, before, after } = entry;
         self.push(&(at..at), value.to_owned(), why, false);
@@ -88,17 +88,17 @@ impl<'t> Edits<'t> {
         }
     }
 
-    /// Replaces bytes of the text by a file.
+    /// Replaces bytes of the text with the contents of a file.
     pub(super) fn include(&mut self, span: &Range<usize>, file: String, changes: Vec<Change>) {
         self.push(span, file, "the included file is part of the text", true);
         self.further.extend(changes);
     }
 
     fn push(&mut self, span: &Range<usize>, new: String, why: &'static str, is_include: bool) {
-        // A block of text ends where the next token begins; its line end stays.
+        // A multi-line scalar ends where the next token begins; its final newline stays.
         let kept = self.text[span.clone()].trim_end().len();
         let span = &(span.start..span.start + kept);
-        // A removed part needs no changes inside it.
+        // Changes inside a removed part are dropped.
         let is_within = |edit: &Edit| edit.span.start <= span.start && span.end <= edit.span.end;
         if self
             .all
@@ -141,7 +141,7 @@ impl<'t> Edits<'t> {
         (out, changes)
     }
 
-    /// The text, which is YAML or JSON, as a template in JSON, and the changed lines. Every
+    /// The text, which is YAML or JSON, as a JSON template, and the changed lines. Every
     /// replacement must be a template of a JSON value.
     pub(super) fn finish_as_json(mut self) -> (String, Vec<Change>) {
         self.all
@@ -160,7 +160,7 @@ impl<'t> Edits<'t> {
             at = edit.span.end;
         }
         marked.push_str(&self.text[at..]);
-        // The text was read before, and marks are plain words.
+        // The text has been parsed before, and markers are plain words.
         let value = gatebench_config::yaml_value(&marked).unwrap_or_default();
         let mut out = literal(&format!("{value:#}"));
         for (number, edit) in self.all.iter().enumerate() {
@@ -225,13 +225,13 @@ impl<'t> Edits<'t> {
     }
 }
 
-/// The first line that is not blank, without blanks around it.
+/// The first non-blank line, without surrounding white space.
 fn first_line(text: &str) -> &str {
     let mut lines = text.lines().map(str::trim);
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// A text that a template renders as it is.
+/// A text that a template renders unchanged.
 pub(super) fn literal(text: &str) -> String {
     if !text.contains('{') {
         return text.to_owned();

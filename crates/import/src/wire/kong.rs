@@ -54,7 +54,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     for service in root.list("services") {
         service_addresses(text, service, &upstreams, &mut edits);
     }
-    // Kong refuses an upstream that has the same target twice.
+    // Kong refuses an upstream with duplicate targets.
     let only = format!("[{{\"target\": \"{TARGET}\"}}]");
     for upstream in root.list("upstreams") {
         if let Some(targets) = upstream.get("targets") {
@@ -70,7 +70,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
             each_mapping(config, &mut |config| plugin_addresses(config, &mut edits));
         }
     });
-    // Kong takes its file for JSON by its name.
+    // Kong recognises a JSON file by its name.
     let (text, changes) = edits.finish_as_json();
     Ok(OwnConfig {
         language: Language::Kong,
@@ -82,7 +82,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// Replaces a reference that is a mapping, as deck takes it, by the name or the id in it.
+/// Replaces a reference that is a mapping, as deck accepts it, with the name or the id in it.
 fn reference_by_name(node: &Node, edits: &mut Edits<'_>) {
     for key in ["service", "route", "consumer"] {
         let reference = node.get(key).filter(|it| matches!(it.data, Data::Map(_)));
@@ -93,7 +93,7 @@ fn reference_by_name(node: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Kong loads a plug-in only if it is on this list, and `bundled` are its own.
+/// Kong loads a plug-in only if it is on this list; `bundled` stands for its own plug-ins.
 fn environment(plugins: &BTreeSet<String>) -> BTreeMap<String, String> {
     let own = plugins
         .iter()
@@ -145,8 +145,8 @@ fn service_addresses(
     }
 }
 
-/// Replaces addresses in the settings of a plug-in: a measurement must not send anything to servers
-/// of the user.
+/// Replaces addresses in the settings of a plug-in: a measurement must not send anything to the
+/// user's servers.
 fn plugin_addresses(config: &Node, edits: &mut Edits<'_>) {
     for entry in config.entries() {
         let is_route = entry.key == "URL";

@@ -1,6 +1,6 @@
-//! Lines of configurations without their secrets.
+//! Removes secrets from lines of configurations.
 
-/// Words in front of a secret.
+/// Words that precede a secret.
 const WORDS: [&str; 12] = [
     "password",
     "passwd",
@@ -19,7 +19,7 @@ const WORDS: [&str; 12] = [
 /// The replacement of a secret.
 const MASK: &str = "***";
 
-/// The line without values after such words, and without the user of a URL.
+/// The line without the values after such words, and without credentials in URLs.
 pub(super) fn without_secrets(line: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut is_secret = false;
@@ -46,7 +46,7 @@ pub(super) fn without_secrets(line: &str) -> String {
     out.join(" ")
 }
 
-/// `http://***@host` for `http://user:password@host`.
+/// Converts `http://user:password@host` to `http://***@host`.
 fn without_user(word: &str) -> String {
     let Some(at) = word.find("://").map(|at| at + 3) else {
         return word.to_owned();

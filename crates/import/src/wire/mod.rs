@@ -1,4 +1,4 @@
-//! A gateway's configuration as the user runs it, made to run here: listening ports, addresses of
+//! Adapts the configuration of a user's gateway so that it runs here: listening ports, addresses of
 //! upstreams, and the paths of files and sockets become those of a trial. Nothing else changes.
 //!
 //! The result is a template of a gateway folder.
@@ -32,11 +32,11 @@ pub(crate) const TARGET_HOST: &str = "{{ upstreams[0].targets[0].address }}";
 /// Its port alone.
 pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 
-/// Reads files that a configuration includes: all that a pattern such as `conf.d/*.conf` names,
+/// Reads the files that a configuration includes: all that match a pattern such as `conf.d/*.conf`,
 /// each with its path. The pattern is relative to the configuration unless it is absolute.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
-/// A language of configurations.
+/// The language of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// nginx.conf.
@@ -59,7 +59,7 @@ impl Language {
             return match () {
                 () if has("_format_version") => Some(Self::Kong),
                 () if has("static_resources") || has("dynamic_resources") => Some(Self::Envoy),
-                // A scenario has routes, too.
+                // A scenario contains `routes` too.
                 () if has("routes") && !has("scenario") => Some(Self::Apisix),
                 () => None,
             };
@@ -109,7 +109,7 @@ impl Language {
     }
 }
 
-/// A user's configuration that runs here.
+/// A user's configuration that has been adapted to run here.
 #[derive(Clone, Debug)]
 pub struct OwnConfig {
     pub language: Language,
@@ -117,7 +117,7 @@ pub struct OwnConfig {
     pub text: String,
     /// The lines that differ from the user's.
     pub changes: Vec<Change>,
-    /// Variables with which the gateway must be started.
+    /// Environment variables that the gateway needs.
     pub environment: BTreeMap<String, String>,
     /// True if clients must use TLS.
     pub has_tls: bool,
@@ -131,8 +131,8 @@ fn is_template(text: &str) -> bool {
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
 }
 
-/// Makes a configuration run here. None if its language is not known, or if it is a template, which
-/// runs as it is.
+/// Adapts a configuration so that it runs here. None if its language is not known, or if it is a
+/// template, which is used unchanged.
 ///
 /// # Errors
 /// All mistakes of the text, and parts that cannot run here, each with its line and its remedy.

@@ -1,4 +1,4 @@
-//! The scenario of a configuration: a request for each route that leads to an upstream.
+//! The scenario for a configuration: a request for each route that leads to an upstream.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::api::{Api, Routes};
 use crate::log::Log;
 use crate::name::slug;
 
-/// The routes that get a request. The first ones are enough to measure a gateway.
+/// The number of routes that get a request. The first ones are enough to measure a gateway.
 const ROUTES_MAX: usize = 50;
 
 /// A route of a configuration.
@@ -18,7 +18,7 @@ pub(super) struct Hint {
     pub(super) host: Option<String>,
     /// The literal beginning of its paths.
     pub(super) prefix: String,
-    /// A path that takes it.
+    /// A path that matches it.
     pub(super) sample: String,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn of_hints(
         for request in &mut scenario.requests {
             request.checks = vec![Check::StatusIn(vec![200, beyond])];
         }
-        // After the load, a limit is used up.
+        // After the load, the limit has been used up.
         scenario
             .parity
             .iter_mut()
@@ -78,7 +78,7 @@ pub(super) fn of_hints(
     Some(scenario)
 }
 
-/// The scenario of an API; none without a route.
+/// The scenario for an API; none without a route.
 pub(super) fn of_api(file: &str, api: &Api) -> Option<Scenario> {
     let stem = file.rsplit('/').next().unwrap_or(file);
     let name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);

@@ -1,10 +1,10 @@
-//! Places in configurations that are YAML or JSON.
+//! Places in YAML or JSON configurations.
 
 use std::ops::Range;
 
 use gatebench_config::{Data, Entry, Node};
 
-/// Visits every mapping, outer ones first. The path has the keys that lead to it.
+/// Visits every mapping, outer ones first. The path consists of the keys that lead to it.
 pub(super) fn each_mapping<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
     if matches!(node.data, Data::Map(_)) {
         visit(node);
@@ -22,8 +22,8 @@ pub(super) fn at<'n>(node: &'n Node, keys: &[&str]) -> Option<&'n Node> {
     keys.iter().try_fold(node, |node, key| node.get(key))
 }
 
-/// The bytes of an entry, so that the mapping is valid without it: the whole line, or up to the
-/// next entry.
+/// The bytes of an entry that must be removed so that the mapping stays valid: the whole line, or
+/// up to the next entry.
 pub(super) fn removable(text: &str, mapping: &Node, entry: &Entry) -> Range<usize> {
     let entries = mapping.entries();
     let place = entries
@@ -47,7 +47,7 @@ pub(super) fn is_flow(text: &str, mapping: &Node) -> bool {
     text.as_bytes().get(mapping.span.start) == Some(&b'{')
 }
 
-/// The place of a new entry, and the text around its value.
+/// The position of a new entry, and the text around its value.
 pub(super) struct NewEntry {
     pub(super) at: usize,
     pub(super) before: String,

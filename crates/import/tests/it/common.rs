@@ -1,4 +1,4 @@
-//! Helpers of the tests.
+//! Helpers for the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};

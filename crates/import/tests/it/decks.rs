@@ -1,5 +1,5 @@
-//! A file of deck in the form of the published one, for the routes and plug-ins of the suite
-//! `soap`: each route gives the policies of the suite's scenario of that name.
+//! A deck file in the form of the published one, for the routes and plug-ins of the suite `soap`:
+//! each route results in the policies of the suite's scenario with the same name.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::common::{inputs, scenario};
 
 const SCENARIOS: &str = "../../scenarios/published/soap";
 
-/// The deck, with definitions in place of their names.
+/// The deck, with the names of definitions replaced by the definitions.
 fn deck() -> String {
     let mut text = fs::read_to_string(inputs().join("soap-deck.yaml")).unwrap();
     for folder in ["definitions", "openapi"] {

@@ -1,4 +1,5 @@
-//! Inputs next to the files that are made of them: `inputs/KIND-NAME.EXTENSION` and `.txt`.
+//! Compares inputs (`inputs/KIND-NAME.EXTENSION`) with the files that are generated from them
+//! (`.txt`).
 
 use std::fmt::Write as _;
 use std::fs;

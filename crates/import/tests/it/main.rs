@@ -1,4 +1,4 @@
-//! Whole inputs, and the folders that are made of them.
+//! Complete inputs, and the folders that are generated from them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

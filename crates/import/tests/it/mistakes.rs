@@ -1,4 +1,5 @@
-//! Bad input: each mistake with its line, the expectation and the remedy, and all of them at once.
+//! Invalid input: each mistake with its line, the expectation and the remedy, and all of them at
+//! once.
 
 use gatebench_import::{ImportError, Options, TextKind, import};
 

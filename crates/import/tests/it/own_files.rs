@@ -1,4 +1,4 @@
-//! Configurations that run here: `inputs/own-NAME` next to their templates and changes in
+//! Configurations that run here: compares `inputs/own-NAME` with their templates and changes in
 //! `inputs/own-NAME.txt`.
 
 use std::fmt::Write as _;

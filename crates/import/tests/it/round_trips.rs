@@ -1,5 +1,5 @@
-//! A scenario, rendered by a gateway's folder and imported again, is the same scenario: for every
-//! scenario of the repository that the folder has.
+//! Tests that a scenario, rendered by a gateway's folder and imported again, is the same scenario:
+//! for every scenario of the repository that the folder supports.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,7 +12,7 @@ use gatebench_testbed::gateway::{Catalogue, Wiring, input_for, render};
 
 use crate::common::{imported, scenario};
 
-/// The most routes and consumers; more are shortened.
+/// The largest number of routes and consumers; longer lists are shortened.
 const MANY: usize = 5;
 
 /// Every scenario of the repository, which takes seconds to read.
@@ -65,10 +65,10 @@ fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
         .text
 }
 
-/// The policies in an order of their own, because a gateway has its own order.
+/// The policies in a fixed order, because a gateway has its own order.
 fn sorted(policies: &[Policy]) -> Vec<String> {
     let word = |policy: &Policy| match policy {
-        // APISIX has a realm of its own.
+        // APISIX has a fixed realm.
         Policy::BasicAuth(_) => "BasicAuth".to_owned(),
         policy => format!("{policy:?}"),
     };
@@ -128,7 +128,7 @@ fn check(
 
 #[test]
 fn kong_gives_the_scenarios_again() {
-    // The script that edits JSON is no plug-in of Kong's.
+    // The script that edits JSON is not one of Kong's plug-ins.
     let is_expected = |it: &Scenario| {
         let policies = it.policies();
         !policies.contains("request_json") && !policies.contains("response_json")

@@ -40,7 +40,7 @@ pub enum Study {
     /// A search for the rate that a gateway sustains with an objective; each trial of a gateway is
     /// a repeat.
     Capacity(Capacity),
-    /// A soak.
+    /// A long load on one process.
     Soak(Soak),
     /// A profile of CPU time.
     Profile(Flame),

@@ -1,4 +1,4 @@
-//! Every format holds every request.
+//! Tests that every format contains every request.
 
 use gatebench_outputs::{Duration, Encoder, Fact, Format, OpenMetrics, Stat, What};
 

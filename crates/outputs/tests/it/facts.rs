@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gatebench_outputs::{Class, Distribution, Fact, Load, Second, Trend, What};
 
 pub const SECOND_NS: u64 = 1_000_000_000;
-/// When the load began.
+/// The time at which the load began.
 pub const BEGIN_NS: u64 = 1_700_000_000 * SECOND_NS;
 
 pub fn load() -> Arc<Load> {
@@ -26,7 +26,7 @@ pub fn load() -> Arc<Load> {
     })
 }
 
-/// The fact of a second.
+/// The fact for a second.
 pub fn fact(load: &Arc<Load>, second: Second) -> Fact {
     let from_ns = BEGIN_NS + u64::from(second.number) * SECOND_NS;
     Fact {
@@ -37,7 +37,7 @@ pub fn fact(load: &Arc<Load>, second: Second) -> Fact {
     }
 }
 
-/// A second with these statuses and errors, all of the same times.
+/// A second with these statuses and errors, all with the same times.
 pub fn second(number: u32, statuses: &[(u16, u64)], errors: &[(&str, u64)]) -> Second {
     let mut second = Second {
         number,

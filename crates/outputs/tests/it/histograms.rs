@@ -1,4 +1,4 @@
-//! Random histograms as native ones and back.
+//! Converts random histograms to native ones and back.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn second_of(number: u32, times: Distribution) -> Second {
 }
 
 proptest! {
-    /// The cumulative counts never fall, and keep every value at its place to within a bucket.
+    /// The cumulative counts never fall, and every value stays within a bucket of its place.
     #[test]
     fn counts_are_kept_in_their_buckets(
         seconds in vec(vec(0_u64..60_000_000_000, 0..50), 1..5),

@@ -1,11 +1,11 @@
-//! Line protocol, read as InfluxDB does.
+//! Line protocol, parsed as InfluxDB does.
 
 use gatebench_outputs::{Class, Fact};
 use gatebench_outputs::{Distribution, Duration, Encoder, Format, Second, Trend};
 
 use crate::facts::{BEGIN_NS, SECOND_NS, fact, load, second};
 
-/// A line: measurement and tags as they are, value, and time.
+/// A line: measurement and tags as written, value, and time.
 struct Line {
     series: String,
     value: f64,

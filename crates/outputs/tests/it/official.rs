@@ -27,7 +27,7 @@ known(message)
 print(json_format.MessageToJson(message))
 ";
 
-/// Reads a dashboard and writes it again, which leaves out what the schema does not have.
+/// Reads a dashboard and writes it again, which drops everything that the schema does not define.
 const DASHBOARD: &str = "
 import json, sys
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
@@ -35,7 +35,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 print(JSONEncoder().encode(Dashboard.from_json(json.load(sys.stdin))))
 ";
 
-/// Where the packages are.
+/// The folder with the packages.
 fn packages() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),

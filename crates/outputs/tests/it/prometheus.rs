@@ -15,7 +15,7 @@ pub struct Received {
     pub histograms: Vec<Histogram>,
 }
 
-/// All series that these facts became, by their labels in the order of the message.
+/// All series that result from these facts, by their labels in the order of the message.
 pub fn received(facts: &[Fact], native: Option<i32>) -> BTreeMap<Vec<(String, String)>, Received> {
     let format = Format::RemoteWrite {
         stats: Stat::DEFAULT.to_vec(),
@@ -103,7 +103,7 @@ fn rates_and_figures_count_from_the_start() {
     assert_eq!(checks[1], (2_000, 820.0 / 822.0));
     let p90 = samples(&facts, "k6_http_req_duration_p90", &[("status", "200")]);
     assert_eq!(p90[0], (1_000, 270e-6));
-    // The class had two statuses in the second, and times are known by class.
+    // The class had two statuses in the second, and times are known only by class.
     let mixed = samples(&facts, "k6_http_req_duration_count", &[("status", "2xx")]);
     assert_eq!(mixed[0], (2_000, 520.0));
     let all = samples(&facts, "k6_iteration_duration_count", &[]);
@@ -125,7 +125,7 @@ fn users_are_gone_at_the_end_and_gauges_are_stale() {
     assert_eq!(users[3].1.to_bits(), 0x7ff0_0000_0000_0002);
     let requests = samples(&facts, "k6_http_reqs_total", &[("status", "200")]);
     assert!(requests.iter().all(|(_, value)| !value.is_nan()));
-    // A percentile that was never sent has no series that could end.
+    // A percentile that was never sent has no series to end.
     let stale = received(&facts, None).into_iter().filter(|(labels, _)| {
         let is = |name: &str, value: &str| labels.contains(&(name.into(), value.into()));
         is("__name__", "k6_http_req_duration_p99") && is("status", "404")

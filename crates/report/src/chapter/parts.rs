@@ -10,7 +10,6 @@ use crate::table_view::{TableView, table_view};
 /// A line in bold above the blocks that follow.
 #[derive(Serialize)]
 pub struct Heading {
-    /// The text.
     pub text: Text,
     /// True if the colour of its card precedes it.
     pub key: bool,
@@ -31,7 +30,6 @@ pub enum Tone {
 /// A separate sentence.
 #[derive(Serialize)]
 pub struct Fact {
-    /// The text.
     pub text: Text,
     /// The tone; none for a remark.
     pub tone: Option<Tone>,
@@ -42,7 +40,7 @@ pub struct Fact {
 pub struct Note {
     /// The severity, which is also the CSS class on the page.
     pub word: &'static str,
-    /// What was observed, and where.
+    /// The observations and their places.
     pub places: Vec<Place>,
     /// The output of a failed trial; none for a limit.
     pub reason: Option<String>,

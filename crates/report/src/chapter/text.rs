@@ -16,7 +16,6 @@ pub struct Text {
 /// Text of a single style.
 #[derive(Clone, Debug, Serialize)]
 pub struct Span {
-    /// The text.
     pub text: String,
     /// True if the text is bold.
     pub is_strong: bool,

@@ -21,7 +21,6 @@ pub enum Unit {
     Cores,
     /// A ratio; 1 is equal.
     Ratio,
-    /// A count.
     Count,
 }
 

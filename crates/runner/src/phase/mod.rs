@@ -70,7 +70,7 @@ pub(crate) struct Measured {
     pub(crate) summary: PhaseSummary,
     /// Samples of the gateway's stacks, if the plan requires them.
     pub(crate) profile: Option<Profile>,
-    /// The reason of an early end after which the partial phase is kept.
+    /// The reason for an early end after which the partial phase is kept.
     pub(crate) abort: Option<Abort>,
 }
 
@@ -210,7 +210,7 @@ fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
     u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 
-/// Returns the reason of an early end if the partial load is kept, because every second of a soak
+/// Returns the reason for an early end if the partial load is kept, because every second of a soak
 /// counts, and every sample of a profile.
 fn ended_by(
     context: &TrialContext<'_>,

@@ -128,7 +128,7 @@ impl Watch<'_> {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
-        // From here on, the processes whose CPU time counts are known.
+        // Only now are the processes known whose CPU time counts.
         self.samplers.sample();
         while !self.shared.over.load(Ordering::Acquire) {
             if self.interrupt.is_raised() {

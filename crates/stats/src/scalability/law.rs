@@ -130,8 +130,8 @@ struct Fit {
 }
 
 impl Fit {
-    /// The least squares of (row · coefficients − 1); `None` if they are not unique or one is
-    /// negative.
+    /// The least-squares solution of row · coefficients = 1; `None` if it is not unique or one of
+    /// the coefficients is negative.
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Columns of length 1 keep the equations well conditioned.
         let length = |column: usize| {

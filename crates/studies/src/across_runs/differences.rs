@@ -35,8 +35,8 @@ const UNKNOWN: &str = "unknown";
 /// The fact that is compared if neither of two runs records its accounting.
 const KERNEL: &str = "kernel.release";
 
-/// Unusual values. Only these separate a series from those of earlier versions, which did not record
-/// accounting.
+/// Unusual values. Only these separate a series from those of earlier versions, which did not
+/// record accounting.
 const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
     ("kernel.accounting.paravirt_time", "off"),
     ("kernel.accounting.softirq", "nobody"),

@@ -1,4 +1,4 @@
-//! Sentences on comparisons between runs.
+//! Sentences about comparisons between runs.
 
 use gatebench_report::Validity;
 use gatebench_report::format::{counted, listed, quantity, ratio_and_interval};

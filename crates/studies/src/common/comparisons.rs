@@ -47,7 +47,7 @@ pub(crate) struct Cell {
     pub(crate) pair: Pair,
 }
 
-/// What a comparison compares.
+/// The subject of a comparison: a metric in a kind of phase.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject {
     pub(crate) kind: PhaseKind,

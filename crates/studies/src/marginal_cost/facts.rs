@@ -46,7 +46,6 @@ impl MarginalUnit {
 /// A quantity that may grow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarginalCostMeasure {
-    /// The metric.
     pub metric: Metric,
     pub unit: Unit,
     /// The phase that it is measured in; none if each number is a separate phase.

@@ -19,7 +19,6 @@ pub struct CostFindings {
 /// A quantity that policies cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostMeasure {
-    /// The metric.
     pub metric: Metric,
     pub unit: Unit,
     /// The phase that it is measured in.

@@ -58,7 +58,6 @@ pub enum RevisionError {
     NoCommit {
         /// The name that the user wrote.
         reference: String,
-        /// The repository.
         repository: PathBuf,
     },
     /// The commit could not be checked out.

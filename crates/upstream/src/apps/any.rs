@@ -5,7 +5,7 @@ use crate::asked::Asked;
 use crate::duration::parse_size_bytes;
 use crate::response::{Body, Response, TEXT};
 
-/// The size of a response whose request names none.
+/// The size of a response if its request names none.
 const BYTES: u64 = 2;
 
 pub(super) fn response(asked: &Asked<'_>) -> Response {

@@ -7,7 +7,7 @@ use crate::asked::Asked;
 use crate::json;
 use crate::response::{AnythingParts, Body, JSON, Response};
 
-/// Writes the members that the head states into the scratch.
+/// Writes the members known from the head into the scratch buffer.
 pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     json::write_pairs(scratch, asked.query);
     let args_end = scratch.len();
@@ -87,7 +87,7 @@ fn write_title_case(out: &mut Vec<u8>, name: &str) {
     out.push(b'"');
 }
 
-/// Writes the whole body, when the request's body is known.
+/// Writes the whole body once the request's body is known.
 pub(crate) fn write_anything(
     out: &mut Vec<u8>,
     parts: AnythingParts,

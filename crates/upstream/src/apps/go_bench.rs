@@ -35,7 +35,7 @@ pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Ra
     }
 }
 
-/// X-Delay, for X-Delay-Percent of the requests.
+/// The delay from X-Delay, for X-Delay-Percent of the requests.
 fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str> {
     let Some(delay) = asked.text("X-Delay") else {
         return Ok(0);
@@ -50,7 +50,8 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
     Ok(if is_hit { delay_ns } else { 0 })
 }
 
-/// X-Slowdown, which adds to X-Delay from the time X-Slowdown-From on [default: always].
+/// The delay from X-Slowdown, which is added to X-Delay from the time X-Slowdown-From on [default:
+/// always].
 fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     let Some(slowdown) = asked.text("X-Slowdown") else {
         return Ok(0);

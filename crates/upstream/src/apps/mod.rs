@@ -33,7 +33,8 @@ impl Apps {
     }
 }
 
-/// Decides at the head. `scratch` is empty and keeps the bytes that the response needs at the end.
+/// Decides the response when the head is known. `scratch` is empty and stores the bytes that the
+/// response needs at the end.
 pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let random = &mut apps.random;
     match apps.kind {
@@ -45,12 +46,12 @@ pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>
         Kind::Httpbin => httpbin::response(asked, scratch, random),
         Kind::Calculator(region) => calculator::response(asked, region, scratch),
         Kind::Any => any::response(asked),
-        // A separate origin, which never calls this, serves it.
+        // A separate origin serves it and never calls this.
         Kind::Pathology => Response::not_found(),
     }
 }
 
-/// 404, with the paths that exist.
+/// A 404 response that lists the existing paths.
 fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     let words = format!("upstream: no such path; there are {}\n", kind.paths());
     scratch.extend_from_slice(words.as_bytes());
@@ -60,7 +61,7 @@ fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// A body of that many bytes, or the refusal of too large a body.
+/// A body of this number of bytes, or the refusal of too large a body.
 fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Response {
     match bytes {
         Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Response::ok(content_type, body(bytes)),

@@ -1,5 +1,5 @@
-//! The account: when every request came and when its response was sent, in histograms of fixed
-//! size, and exact counts.
+//! The account: the times at which requests arrived and their responses were sent, in histograms of
+//! fixed size, and exact counts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,30 +11,32 @@ use super::Arrivals;
 /// Times above this are clamped: two hours, more than any case takes.
 const HIGHEST_NS: u64 = 7_200_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// Requests are back to back when the gap between them is below this share of the nominal one.
+/// Requests are back to back if the gap between them is below this share of the nominal gap.
 const BACK_TO_BACK_SHARE: f64 = 0.1;
 
-/// The account of an upstream since it began.
+/// The account of an upstream since its last start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// Time 0 in `CLOCK_MONOTONIC` nanoseconds: the time at which the first request came, or at
-    /// which the first after the warm-up is due, by the least late request of the warm-up.
+    /// Time 0 in `CLOCK_MONOTONIC` nanoseconds: the time at which the first request arrived or,
+    /// with a warm-up, at which the first request after it is due, derived from the least late
+    /// request of the warm-up.
     pub epoch_ns: Option<u64>,
-    /// Requests of the warm-up, which count nowhere else.
+    /// Requests of the warm-up, which are not included in any other count.
     pub warm_up: u64,
-    /// Requests received whole. Those without a response, a reset or an abandonment are under way.
+    /// Requests received completely. Those without a response, a reset or an abandonment are in
+    /// progress.
     pub received: u64,
-    /// Responses whose last byte was given to the kernel.
+    /// Responses whose last byte was passed to the kernel.
     pub answered: u64,
-    /// Responses broken off by a planned reset.
+    /// Responses cut off by a planned reset.
     pub reset: u64,
     /// Requests whose client went away first.
     pub abandoned: u64,
-    /// Bytes of the bodies of the whole responses.
+    /// Size of the bodies of complete responses in bytes.
     pub body_bytes: u64,
-    /// From a request's arrival until its last byte, or the reset.
+    /// From a request's arrival to its last byte, or to the reset.
     pub service_ns: Quantiles,
-    /// The delay after the time that the case sets, which shows how exact this upstream is.
+    /// The delay beyond the time set by the case, which shows how exact this upstream is.
     pub overshoot_ns: Quantiles,
     /// From arrival to arrival.
     pub gap_ns: Quantiles,
@@ -47,31 +49,32 @@ pub struct Account {
 pub struct AtRate {
     /// Arrivals per second.
     pub rate_per_second: f64,
-    /// Arrivals less than a tenth of the nominal gap after the one before.
+    /// Arrivals that followed the previous one within a tenth of the nominal gap.
     pub back_to_back: u64,
-    /// From when the n-th arrival was due until the n-th request ended.
+    /// From the time at which the n-th arrival was due to the end of the n-th request.
     pub response_ns: Quantiles,
-    /// From when the n-th arrival was due until the n-th request came.
+    /// From the time at which the n-th arrival was due to the arrival of the n-th request.
     pub lag_ns: Quantiles,
 }
 
-/// A few numbers of a histogram, in nanoseconds with three significant digits, `min` and `max` too.
+/// Some statistics of a histogram, in nanoseconds with three significant digits, including `min`
+/// and `max`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The number of values.
     pub count: u64,
-    /// The least.
+    /// The minimum.
     pub min: u64,
     pub mean: f64,
     /// The median.
     pub p50: u64,
-    /// 90 %.
+    /// The 90th percentile.
     pub p90: u64,
-    /// 99 %.
+    /// The 99th percentile.
     pub p99: u64,
-    /// 99.9 %.
+    /// The 99.9th percentile.
     pub p99_9: u64,
-    /// The greatest.
+    /// The maximum.
     pub max: u64,
 }
 
@@ -93,7 +96,7 @@ impl Quantiles {
     }
 }
 
-/// The schedule that an account compares requests with; known when it begins.
+/// The schedule with which an account compares requests; known when it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plan {
     /// Uniform arrivals per second.
@@ -107,11 +110,11 @@ pub(super) struct Plan {
 pub(super) struct Receipt {
     /// Its number; 0 in the warm-up.
     pub(super) index: u64,
-    /// When it came after the epoch; 0 before it.
+    /// The time of its arrival after the epoch; 0 before the epoch.
     pub(super) arrival_ns: u64,
-    /// When it came, by the clock.
+    /// The time of its arrival by the clock.
     pub(super) received_ns: u64,
-    /// When it was due, by the clock; where a rate is known and outside of the warm-up.
+    /// The time at which it was due, by the clock; only if a rate is known and outside the warm-up.
     intended_ns: Option<u64>,
     is_counted: bool,
     /// The start of the account to which it belongs.
@@ -121,14 +124,14 @@ pub(super) struct Receipt {
 /// The end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// That many bytes of the body were sent.
+    /// This number of bytes of the body was sent.
     Answered(u64),
     Reset,
     Abandoned,
 }
 
-/// The account as it grows, shared by the workers. A lock per request is cheap compared with the
-/// time that a request waits here.
+/// The growing account, shared by the workers. A lock per request is cheap compared with the time
+/// that a request waits here.
 #[derive(Debug)]
 pub(super) struct Accounts(Mutex<Growing>);
 
@@ -226,7 +229,7 @@ impl Accounts {
         Self(Mutex::new(Growing::new(0, Plan::default())))
     }
 
-    /// Starts again. Requests that are still under way are not counted when they end.
+    /// Starts a new account. Requests still in progress are not counted when they end.
     pub(super) fn begin(&self, plan: Plan) {
         let mut growing = self.lock();
         *growing = Growing::new(growing.turn + 1, plan);
@@ -237,7 +240,7 @@ impl Accounts {
         self.lock().receive(now_ns)
     }
 
-    /// Notes the end of a request, which the case set at `due_ns`.
+    /// Notes the end of a request, which the case scheduled for `due_ns`.
     pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
         let mut growing = self.lock();
         let growing = &mut *growing;
@@ -310,7 +313,7 @@ mod tests {
         accounts.begin(at_rate(100.0, 2));
         let receipts = [507, 510, 523, 529].map(|at_ms| accounts.receive(at_ms * MS));
         let seen = receipts.map(|it| (it.index, it.arrival_ns / MS, it.is_counted));
-        // The first is late, the second is not: those that count are due at 520 and 530 ms.
+        // The first is late, the second is not: the counted requests are due at 520 and 530 ms.
         assert_eq!(
             seen,
             [(0, 0, false), (0, 0, false), (0, 3, true), (1, 9, true)]
@@ -331,8 +334,8 @@ mod tests {
     fn requests_are_compared_with_the_schedule_from_the_first() {
         let accounts = Accounts::new();
         accounts.begin(at_rate(100.0, 0));
-        // Due at 0, 10, 20 and 30 ms after the first: the third is 5 ms late, the fourth right
-        // behind it.
+        // Due at 0, 10, 20 and 30 ms after the first: the third is 5 ms late, and the fourth
+        // follows directly.
         for at_ms in [1_000, 1_010, 1_025, 1_030] {
             let receipt = accounts.receive(at_ms * MS);
             let due_ns = receipt.received_ns + 2 * MS;

@@ -3,13 +3,13 @@
 use super::distribution::Distribution;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
 
-/// The longest time that a request is kept, in nanoseconds (an hour).
+/// The longest time for which a request is held, in nanoseconds (an hour).
 const SERVICE_NS_MAX: u64 = 3_600_000_000_000;
 /// The longest body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// A service whose time is known by construction: a function of a request's number or of when it
-/// came.
+/// A service whose time is known by construction: a function of a request's number or of its
+/// arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Case {
     /// Every request takes `service`.
@@ -17,8 +17,9 @@ pub enum Case {
         /// Nanoseconds.
         service_ns: u64,
     },
-    /// As constant, but no response is sent during a stall. Responses that are due in it leave at
-    /// its end. The stalls begin `at`, `at + every`, `at + 2·every` ... after the epoch.
+    /// Like constant, but no response is sent during a stall. Responses that are due during a stall
+    /// are sent at its end. The stalls begin `at`, `at + every`, `at + 2·every` ... after the
+    /// epoch.
     Stall {
         /// From stall to stall, nanoseconds.
         every_ns: u64,
@@ -51,10 +52,10 @@ pub enum Case {
     Jitter {
         /// Which, and its parameters.
         distribution: Distribution,
-        /// Another seed, other draws.
+        /// The seed; another seed gives other draws.
         seed: u64,
     },
-    /// Every `every`-th response is broken off in its middle by a reset.
+    /// Every `every`-th response is cut off in the middle by a reset.
     Reset {
         /// At least 1.
         every: u64,
@@ -63,15 +64,16 @@ pub enum Case {
         /// The body of a whole response.
         bytes: u64,
     },
-    /// The response begins after `service` and comes in pieces, each `every` after the one before.
+    /// The response begins after `service` and is sent in pieces, each `every` after the previous
+    /// one.
     Trickle {
-        /// Of the body.
+        /// Size of the body.
         bytes: u64,
-        /// Of each piece but the last, which may be shorter.
+        /// Size of each piece except the last, which may be shorter.
         piece_bytes: u64,
         /// From piece to piece, nanoseconds.
         every_ns: u64,
-        /// Nanoseconds until head and first piece.
+        /// Nanoseconds until the head and the first piece.
         service_ns: u64,
     },
 }
@@ -83,11 +85,11 @@ pub struct Service {
     pub begins_ns: u64,
     /// From piece to piece, nanoseconds.
     pub piece_every_ns: u64,
-    /// Bytes of every piece but the last.
+    /// Size of every piece except the last.
     pub piece_bytes: u64,
     /// Bytes of the whole body.
     pub body_bytes: u64,
-    /// Broken off after the first half of the body.
+    /// True if the response is cut off after the first half of the body.
     pub is_reset: bool,
 }
 
@@ -114,7 +116,7 @@ impl Service {
 }
 
 impl Case {
-    /// The service of the request with this number (from 0) that arrives that long after the epoch.
+    /// The service of the request with this number (from 0) that arrives this long after the epoch.
     pub fn service(&self, index: u64, arrival_ns: u64) -> Service {
         match *self {
             Self::Constant { service_ns } => Service::whole(service_ns, SHORT_BYTES),
@@ -175,7 +177,7 @@ impl Case {
     /// `/stall?every=14s&for=1s&service=5ms`.
     ///
     /// # Errors
-    /// A sentence that names the wrong word and the expected values.
+    /// A sentence that names the invalid word and the expected values.
     pub fn parse(path: &str, query: &str) -> Result<Self, String> {
         let mut words = Words::new(query)?;
         let case = Self::read(path, &mut words)?;
@@ -237,15 +239,15 @@ impl Case {
 /// The body of the cases that do not choose their own, in bytes: `ab`.
 const SHORT_BYTES: u64 = 2;
 const MS: u64 = 1_000_000;
-/// The paths and the parameters of each.
+/// The paths with their parameters.
 pub(crate) const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&service=, \
      /bimodal?fast=&slow=&slow_every=, /slow-start?for=&from=&to=, \
      /jitter?distribution=&mean=&seed=, /reset?every=&service=&bytes=, \
      /trickle?bytes=&piece=&every=&service=";
-/// The most pairs a query may hold.
+/// The largest number of pairs in a query.
 const PAIRS_MAX: usize = 8;
 
-/// The pairs of a query, each to be taken once.
+/// The pairs of a query, each of which may be used once.
 struct Words<'a> {
     pairs: [Option<(&'a str, &'a str)>; PAIRS_MAX],
 }
@@ -269,7 +271,7 @@ impl<'a> Words<'a> {
         Some(value)
     }
 
-    /// The value of a pair as `read` understands it, or the default if there is no such pair.
+    /// The value of a pair as interpreted by `read`, or the default if there is no such pair.
     fn value(
         &mut self,
         name: &str,

@@ -1,7 +1,7 @@
 //! One client's connection over HTTP/1.1: one request at a time, with the response at the time that
 //! the case sets.
 //!
-//! While a request is served nothing further is read. Bytes that arrive wait in the inbox, and
+//! While a request is served, nothing further is read. Bytes that arrive wait in the inbox, and
 //! receiving is paused.
 
 use gatebench_net::http1::{Decoder, Event};
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     finished: bool,
     state: State,
     request: Request,
-    /// The sender of the first request.
+    /// The kind of client that sent the first request.
     speaker: Option<Speaker>,
     deadline: Deadline,
 }
@@ -107,7 +107,7 @@ impl Connection {
         !matches!(self.state, State::Reading) || self.outbox.pending_bytes() > 0
     }
 
-    /// Reads the inbox, as far as possible now.
+    /// Reads the inbox as far as possible now.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -146,7 +146,7 @@ impl Connection {
                         self.outbox.flush(&mut env.io, self.id, true);
                     }
                 }
-                // The body of a request has no meaning here; only responses are informational.
+                // The body of a request has no meaning here; requests are never informational.
                 Event::Body(_) | Event::Informational(_) => {}
                 Event::End => {
                     self.request.wire_bytes += wire_bytes;
@@ -161,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// The request is whole.
+    /// Handles the end of a request.
     fn whole<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
         let wire_bytes = self.request.wire_bytes;
         self.request.note(env, wire_bytes);
@@ -207,7 +207,7 @@ impl Connection {
         self.end(env)
     }
 
-    /// The last byte is on its way, or the reset is due.
+    /// Handles the end of a response: its last byte is being sent, or the reset is due.
     fn end<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         let next = if self.request.keep_alive {
             State::Reading

@@ -1,4 +1,4 @@
-//! Service times that look random and are a function of seed and number, so that the truth is
+//! Service times that look random but are a function of seed and number, so that the truth is
 //! known.
 
 use crate::random::Random;
@@ -9,17 +9,17 @@ const PARETO_SHAPE: f64 = 2.5;
 /// A distribution of service times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// From 0 to twice the mean, all alike.
+    /// Uniform from 0 to twice the mean.
     Uniform {
         /// Nanoseconds.
         mean_ns: u64,
     },
-    /// −mean · ln(1 − u).
+    /// Exponential: −mean · ln(1 − u).
     Exponential {
         /// Nanoseconds.
         mean_ns: u64,
     },
-    /// Scale · (1 − u)^(−1/2.5), where the scale is 0.6 of the mean.
+    /// Pareto: scale · (1 − u)^(−1/2.5), where the scale is 0.6 of the mean.
     Pareto {
         /// Nanoseconds.
         mean_ns: u64,
@@ -41,7 +41,7 @@ impl Distribution {
         })
     }
 
-    /// The draw with this number, nanoseconds, by the inverse of the distribution function.
+    /// The draw with this number in nanoseconds, by the inverse of the distribution function.
     pub(super) fn draw_ns(self, seed: u64, index: u64) -> u64 {
         self.inverse_ns(uniform(seed, index)).round() as u64
     }
@@ -58,7 +58,7 @@ impl Distribution {
     }
 }
 
-/// The number of this index in [0, 1): the upper 53 bits of SplitMix64 at that place in its
+/// The number in [0, 1) with this index: the upper 53 bits of SplitMix64 at that position in its
 /// sequence.
 fn uniform(seed: u64, index: u64) -> f64 {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -81,7 +81,7 @@ mod tests {
         // The median of an exponential distribution is ln 2 of its mean.
         assert_eq!(exponential.inverse_ns(0.5).round(), 693_147.0);
         assert_eq!(exponential.inverse_ns(0.0), 0.0);
-        // The scale is the least value; at 1 − 2^−2.5 it has doubled.
+        // The scale is the minimum; at 1 − 2^−2.5 the value has doubled.
         assert_eq!(pareto.inverse_ns(0.0), 600_000.0);
         assert_eq!(
             pareto.inverse_ns(1.0 - 2_f64.powf(-2.5)).round(),

@@ -10,11 +10,11 @@ use crate::http2::{Reply, Responding, Step};
 use crate::pattern;
 use crate::response::Response;
 
-/// Its pieces are as long as the case sets. Pieces that the windows hold back wait for them.
+/// The case determines the length of the pieces. Pieces that the windows hold back wait.
 #[derive(Default)]
 pub(crate) struct Exchange {
     request: Request,
-    /// From the end of the request to the end of its response.
+    /// Set from the end of the request to the end of its response.
     job: Option<Job>,
 }
 

@@ -1,14 +1,15 @@
-//! The `pathology` origin: an upstream whose faults are known by construction. A load engine is
-//! tested against it.
+//! The `pathology` origin: an upstream whose faults are known by construction, with which the load
+//! generator is tested.
 //!
-//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which decides the treatment
-//! of a request from its number or its arrival. Numbers and time begin at the first request after a
-//! start or a `POST` to [`BEGIN_PATH`]. Connections are independent: no request waits for another.
-//! On its own core (`--cores`) a worker responds within some 20 µs of the due time, because it
-//! polls without waiting for the last 2 ms. Without its own core it polls for the last 0.15 ms.
+//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which determines how a
+//! request is treated from its number or its arrival. Numbers and time begin at the first request
+//! after a start or a `POST` to [`BEGIN_PATH`]. Connections are independent: no request waits for
+//! another. On its own core (`--cores`) a worker responds within some 20 µs of the due time,
+//! because it polls without waiting for the last 2 ms. Without its own core it polls for the last
+//! 0.15 ms.
 //!
 //! The result that an open load must find is a pure function, [`fn@truth`]. The [`Account`]
-//! contains the real events.
+//! contains the actual events.
 
 mod account;
 mod case;
@@ -31,6 +32,6 @@ pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";
 
 /// `POST` resets number, time and account. With `?rate=1000` the account compares arrivals with a
 /// load of that many uniform arrivals a second. With `?rate=1000&warm_up=500` number and time begin
-/// when the request after the first 500 is due; those are served as if they came at time 0, and do
-/// not count.
+/// when the request after the first 500 is due; those 500 are served as if they arrived at time 0,
+/// and do not count.
 pub const BEGIN_PATH: &str = "/.gatebench/pathology/begin";

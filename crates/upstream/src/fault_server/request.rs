@@ -1,4 +1,4 @@
-//! A request and the response it will get.
+//! A request and its future response.
 
 use std::ops::Range;
 
@@ -23,26 +23,26 @@ pub(super) struct Request {
 
 pub(super) enum What {
     Case(Case),
-    /// A response given at once, from control or for a wrong path, and its body.
+    /// A response given at once, from control or for an invalid path, and its body.
     AtOnce(Response, Vec<u8>),
 }
 
-/// A response under way.
+/// A response in progress.
 pub(super) struct Job {
     pub(super) receipt: Receipt,
     pub(super) service: Service,
-    /// Pieces that have left.
+    /// Number of pieces that have been sent.
     pub(super) pieces_sent: u64,
 }
 
 impl Job {
-    /// When the next piece is due.
+    /// The time at which the next piece is due.
     pub(super) fn next_due_ns(&self) -> u64 {
         let begins_ns = self.receipt.received_ns + self.service.begins_ns;
         begins_ns + self.pieces_sent * self.service.piece_every_ns
     }
 
-    /// When the last piece, or the reset, is due.
+    /// The time at which the last piece, or the reset, is due.
     pub(super) fn ends_due_ns(&self) -> u64 {
         self.receipt.received_ns + self.service.ends_ns()
     }
@@ -63,7 +63,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// Decides at the head.
+    /// Decides the response when the head is known.
     pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
         if !is_control {
             env.counters.begin(asked);
@@ -95,19 +95,20 @@ impl Request {
         }
     }
 
-    /// Counts the request that has just become whole.
+    /// Counts the request that has just become complete.
     pub(super) fn note<I>(&mut self, env: &Env<'_, '_, I>, wire_bytes: u64) {
         if self.is_control {
             return;
         }
         if env.ledger.note(env.counters, self.nonce) {
-            // The times of a retry are not those of the request: it is counted, not timed.
+            // The times of a retry are not those of the original request: it is counted, but not
+            // timed.
             self.nonce = None;
         }
         env.counters.bytes_in.add(wire_bytes);
     }
 
-    /// A head with the connection field of HTTP/1.1.
+    /// Adds the connection field of HTTP/1.1 to a head.
     pub(super) fn on_connection(&self, head: HeadOptions<'static>) -> HeadOptions<'static> {
         HeadOptions {
             connection: (!self.keep_alive).then_some("close"),
@@ -160,7 +161,7 @@ impl Job {
         from..until
     }
 
-    /// The head of the response, whose times are right because it leaves at `now_ns`.
+    /// The head of the response, whose times are correct because it is sent at `now_ns`.
     pub(super) fn head(
         &self,
         nonce: Option<Nonce>,
@@ -181,7 +182,7 @@ impl Job {
         (head, times)
     }
 
-    /// Accounts for the response: its last byte is on its way, or the reset is due.
+    /// Accounts for a response whose last byte is being sent, or whose reset is due.
     pub(super) fn ended<I: Io>(&self, env: &Env<'_, '_, I>) {
         let end = if self.service.is_reset {
             End::Reset
@@ -192,7 +193,7 @@ impl Job {
         env.origin.accounts.end(&self.receipt, end, due_ns, now_ns);
     }
 
-    /// Accounts for a response whose client has gone away.
+    /// Accounts for a response whose client has disconnected.
     pub(super) fn abandoned<I>(&self, env: &Env<'_, '_, I>) {
         let (due_ns, now_ns) = (self.ends_due_ns(), env.now_ns);
         env.origin

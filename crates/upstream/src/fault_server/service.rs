@@ -1,4 +1,4 @@
-//! The parts that the workers share: control's paths, and deadlines met by polling.
+//! The state that the workers share: the control paths, and deadlines met by polling.
 
 use std::io;
 
@@ -22,14 +22,14 @@ const SPIN_NS: u64 = 150_000;
 /// receive requests late either.
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
-/// The parts that the workers share.
+/// The state that the workers share.
 pub(crate) struct FaultServer {
     pub(super) accounts: Accounts,
     ledger: Ledger,
     spin_ns: u64,
 }
 
-/// The parts that all connections of a worker share.
+/// The state that all connections of a worker share.
 pub(super) type Env<'a, 'p, I> = crate::env::Env<'a, I, &'p FaultServer>;
 
 impl FaultServer {
@@ -41,7 +41,7 @@ impl FaultServer {
         }
     }
 
-    /// The response to a request to control's paths.
+    /// The response to a request to a control path.
     pub(super) fn control(
         &self,
         method: &str,
@@ -80,7 +80,7 @@ const NO_ACCOUNT: &str = "upstream: the account cannot be written as JSON\n";
 const NO_PLAN: &str =
     "upstream: write ?rate=1000, in requests per second, or ?rate=1000&warm_up=500, in requests\n";
 
-/// Reads nothing, a rate, or a rate and a warm-up after it.
+/// Reads an empty query, a rate, or a rate followed by a warm-up.
 fn plan(query: &str) -> Option<Plan> {
     if query.is_empty() {
         return Some(Plan::default());

@@ -1,8 +1,8 @@
 //! The result that an open load must find, calculated before anything is sent.
 //!
-//! An arrival that is due at a time, and never waits for a connection, gets its response when the
-//! case sets it. So its response time is a pure function of its number. An engine that sends the
-//! same load must report the same times, except for the way there and back.
+//! An arrival that is due at a known time and never waits for a connection gets its response at the
+//! time set by the case. So its response time is a pure function of its number. A load generator
+//! that sends the same load must report the same times, except for the time on the way.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +18,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals of that many seconds.
+    /// The arrivals during this number of seconds.
     pub fn of(rate_per_second: f64, seconds: f64) -> Self {
         Self {
             rate_per_second,
@@ -26,7 +26,7 @@ impl Arrivals {
         }
     }
 
-    /// When an arrival is due, nanoseconds after the epoch.
+    /// The time at which an arrival is due, in nanoseconds after the epoch.
     pub fn due_ns(&self, index: u64) -> u64 {
         (index as f64 * 1e9 / self.rate_per_second).round() as u64
     }
@@ -35,13 +35,13 @@ impl Arrivals {
 /// Every response time of a load, and how the requests end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
-    /// From the due time to the last byte, or the reset, in order, nanoseconds.
+    /// From the due time to the last byte, or to the reset, in order, in nanoseconds.
     pub response_ns: Vec<u64>,
-    /// Responses that come whole.
+    /// Number of complete responses.
     pub answered: u64,
-    /// Responses broken off by a reset.
+    /// Number of responses cut off by a reset.
     pub reset: u64,
-    /// Bytes of the bodies of whole responses.
+    /// Size of the bodies of complete responses in bytes.
     pub body_bytes: u64,
 }
 
@@ -54,8 +54,8 @@ pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     })
 }
 
-/// As [`fn@truth`], through that many connections (at least one) with a request each. Arrivals that
-/// find no free connection wait for the first one, in order.
+/// As [`fn@truth`], but over this number of connections (at least one) with one request at a time
+/// each. Arrivals that find no free connection wait for the first one, in order.
 pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Truth {
     let mut free_ns: BinaryHeap<Reverse<u64>> = (0..connections).map(|_| Reverse(0)).collect();
     Truth::of(arrivals, |index, due_ns| {
@@ -69,7 +69,7 @@ pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Tr
 }
 
 impl Truth {
-    /// `serve` returns the service of an arrival, in order, and its response time.
+    /// `serve` returns the service of an arrival and its response time; it is called in order.
     fn of(arrivals: &Arrivals, mut serve: impl FnMut(u64, u64) -> (Service, u64)) -> Self {
         let mut truth = Self {
             response_ns: Vec::with_capacity(arrivals.count as usize),
@@ -91,11 +91,12 @@ impl Truth {
         truth
     }
 
-    /// The least response time that at least the share `q` (0 to 1) of the requests does not
-    /// exceed, nanoseconds: the ⌈q·n⌉-th of n. 0 for an empty load.
+    /// The smallest response time that is not exceeded by at least the share `q` (0 to 1) of the
+    /// requests, in nanoseconds: the ⌈q·n⌉-th of n. 0 for an empty load.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         let count = self.response_ns.len();
-        // A rest of q·n beyond a whole number that comes from rounding is not a request.
+        // A tiny excess of q·n over a whole number is a rounding error and does not count as a
+        // request.
         let rank = (q * count as f64 - 1e-6).ceil().max(1.0) as usize;
         let at = rank.min(count).saturating_sub(1);
         self.response_ns.get(at).copied().unwrap_or(0)

@@ -6,20 +6,21 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER, Times};
 
 use crate::response::{HeadOptions, NO_TIMES};
 
-/// Heads kept of one connection. A route has few; where lengths vary without end, the oldest go.
+/// The number of heads kept per connection. A route has few; if lengths vary endlessly, the oldest
+/// are replaced.
 const HEADS_MAX: usize = 8;
 
 /// The last heads that were sent on a connection.
 #[derive(Default)]
 pub(crate) struct Heads {
     known: Vec<Known>,
-    /// Where the next new one goes.
+    /// The index of the next one to be replaced.
     next: usize,
 }
 
 struct Known {
     options: HeadOptions<'static>,
-    /// Replaces the content type of the options, which borrow nothing.
+    /// The content type, which the options do not contain because they borrow nothing.
     content_type: Vec<u8>,
     block: Block,
     times: Option<Variable>,

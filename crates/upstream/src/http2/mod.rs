@@ -1,8 +1,9 @@
-//! One client's connection over HTTP/2: requests on many streams, each with its response when due.
+//! One client's HTTP/2 connection: requests on many streams, each with its response at its due
+//! time.
 //!
-//! The responses to the requests of one receive leave together, stamped with one reading of the
-//! clock. While a send is under way no further response is queued. A client that reads slowly
-//! therefore makes this hold no more than its streams, and receiving is never paused.
+//! The responses to the requests of one receive are sent together, stamped with one reading of the
+//! clock. While a send is outstanding, no further response is queued. If a client reads slowly,
+//! this therefore holds no more than its streams, and receiving is never paused.
 
 mod heads;
 mod reply;
@@ -21,24 +22,24 @@ use crate::response::Response;
 use heads::Heads;
 pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
-/// A request and its response on one stream. Its memory serves one request after another.
+/// A request and its response on one stream. The memory is reused for later requests.
 pub(crate) trait Responding<I: Io, O>: Default {
-    /// Decides the response when the head was read.
+    /// Decides the response when the head is known.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
 
-    /// Takes a piece of the request's body. Returns the number of its bytes that are kept.
+    /// Handles a piece of the request's body. Returns the number of its bytes that are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
     /// Refuses the request, regardless of the decision at its head.
     fn refuse(&mut self, response: Response);
 
-    /// Counts the whole request with its bytes. Returns the time at which its response is due.
+    /// Counts the complete request with its bytes. Returns the time at which its response is due.
     fn whole(&mut self, env: &mut Env<'_, I, O>, wire_bytes: u64) -> u64;
 
     /// Continues the response.
     fn go_on(&mut self, env: &mut Env<'_, I, O>, reply: &mut Reply<'_>) -> Step;
 
-    /// Ends the exchange because the client has given it up.
+    /// Ends the exchange because the client has cancelled it.
     fn given_up(&mut self, env: &mut Env<'_, I, O>);
 }
 
@@ -54,9 +55,9 @@ pub(crate) struct Connection<E> {
     /// Streams whose responses are due later.
     later: Timers<StreamId>,
     deadline: Deadline,
-    /// The sender of the first request.
+    /// The kind of client that sent the first request.
     speaker: Option<Speaker>,
-    /// Bytes that came since the last whole request.
+    /// Bytes received since the last complete request.
     wire_bytes: u64,
     /// Bytes that were sent and are not counted yet, because the speaker is unknown.
     uncounted_bytes: u64,
@@ -77,7 +78,7 @@ enum State {
 }
 
 struct Stream<E> {
-    /// None while no request is here.
+    /// None while there is no request.
     id: Option<StreamId>,
     kept_bytes: u64,
     exchange: E,
@@ -158,7 +159,7 @@ impl<I: Io, O, E: Responding<I, O>> Conversation<I, O> for Connection<E> {
 }
 
 impl<E> Connection<E> {
-    /// Reads all bytes that have come.
+    /// Reads all received bytes.
     fn read<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, mut input: &[u8])
     where
         E: Responding<I, O>,
@@ -193,7 +194,8 @@ impl<E> Connection<E> {
                     env.counters.protocol_errors.add(u64::from(error.is_some()));
                     self.give_up(env, stream);
                 }
-                // A client that goes away waits for its responses. An origin ignores the rest.
+                // A client that sends GOAWAY still waits for its responses. An origin ignores the
+                // other events.
                 Event::Informational { .. }
                 | Event::Trailers { .. }
                 | Event::Settings
@@ -202,7 +204,7 @@ impl<E> Connection<E> {
         }
     }
 
-    /// The request is whole.
+    /// Handles the end of a request.
     fn finish<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: StreamId)
     where
         E: Responding<I, O>,
@@ -244,7 +246,7 @@ impl<E> Connection<E> {
     }
 
     /// Queues a piece of every stream in turn, until enough is queued or no stream has more to send
-    /// now. Reports whether any of them sent its times.
+    /// now. Reports whether any of the pieces contained times.
     fn speak<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> bool
     where
         E: Responding<I, O>,
@@ -292,7 +294,7 @@ impl<E> Connection<E> {
         E: Responding<I, O>,
     {
         self.arm(env);
-        // No event reports a send that is done at once.
+        // No event reports a send that finishes at once.
         while !self.is_sending() {
             let are_timed = self.state == State::Open && self.speak(env);
             let queued = self.outbox.queue().len();
@@ -317,7 +319,7 @@ impl<E> Connection<E> {
                 env.linger(self.id, &mut self.deadline);
                 Fate::Keep
             }
-            // Bytes that still wait for windows would wait for ever, because no window update can
+            // Bytes that still wait for windows would wait forever, because no window update can
             // arrive.
             State::Open if self.finished && self.later.is_empty() => Fate::Close,
             State::Open | State::Lingering => Fate::Keep,
@@ -346,7 +348,7 @@ impl<E> Stream<E> {
         self.exchange.begin(env, &asked, is_control);
     }
 
-    /// Takes a piece of the request's body, unless the connection keeps too much already.
+    /// Handles a piece of the request's body, unless the connection keeps too much already.
     fn take_body<I: Io, O>(&mut self, piece: &[u8], of_connection: &mut u64)
     where
         E: Responding<I, O>,

@@ -6,7 +6,7 @@ use gatebench_net::trace::Times;
 use super::heads::Heads;
 use crate::response::HeadOptions;
 
-/// Bytes of a body that one stream sends before the next stream's turn: a frame.
+/// The number of bytes of a body that one stream sends before the next stream's turn: one frame.
 pub(crate) const PIECE_BYTES: usize = 16 * 1024;
 
 /// The next step of a response after a piece was sent.
@@ -18,7 +18,7 @@ pub(crate) enum Step {
     Later(u64),
     /// Everything is sent.
     Done,
-    /// The stream is broken off.
+    /// The stream is reset.
     Reset,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Reply<'a> {
     heads: &'a mut Heads,
     stream: StreamId,
     out: &'a mut Vec<u8>,
-    /// The clock just before this leaves.
+    /// The clock just before this is sent.
     pub(crate) now_ns: u64,
     is_timed: bool,
 }

@@ -1,5 +1,5 @@
-//! The pathology origin over real sockets: responses, resets and counts. No time is
-//! asserted but that nothing comes too early.
+//! The pathology origin over real sockets: responses, resets and counts. The only assertion about
+//! time is that nothing arrives too early.
 
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
@@ -121,7 +121,7 @@ fn a_trickled_response_is_whole_to_the_byte() {
         let began = Instant::now();
         let response = client.get("/trickle?bytes=1001&piece=100&every=2ms&service=3ms");
         assert_eq!(response.body, expected);
-        // Eleven pieces, ten pauses.
+        // Eleven pieces with ten pauses.
         assert!(began.elapsed() >= Duration::from_millis(23));
         assert_eq!(account(&upstream).body_bytes, 1_001);
     }

@@ -1,5 +1,5 @@
-//! HTTP/2 on the port of HTTP/1.1: with prior knowledge and by ALPN, with curl and with our own
-//! client.
+//! HTTP/2 on the same port as HTTP/1.1: with prior knowledge and by ALPN, with curl and with our
+//! own client.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_upstream::{Kind, LEDGER_PATH, Snapshot};
 
-/// The output of curl with further arguments.
+/// The output of curl with additional arguments.
 fn curl(words: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["-sSk", "--max-time", "20"])
@@ -141,7 +141,7 @@ fn a_failed_handshake_is_counted() {
         stream
             .write_all(b"GET /ping HTTP/1.1\r\nHost: h\r\n\r\n")
             .unwrap();
-        // It says why by an alert, and closes.
+        // It states the reason in an alert, and closes the connection.
         stream.read_to_end(&mut Vec::new()).unwrap();
         let output = curl(&[&format!("https://{}{LEDGER_PATH}", upstream.address)]);
         let ledger: Snapshot = serde_json::from_str(&output).unwrap();
@@ -155,7 +155,7 @@ struct Own {
     stream: TcpStream,
     client: Client,
     out: Vec<u8>,
-    /// Status, times, body and whether it is whole, by number of stream.
+    /// Status, times and body of each response, and whether it is complete, by stream number.
     responses: BTreeMap<u32, Response>,
 }
 
@@ -195,7 +195,7 @@ impl Own {
         id
     }
 
-    /// Until no request is pending.
+    /// Waits until no request is pending.
     fn wait(&mut self) {
         while self.client.open_count() > 0 {
             self.turn();

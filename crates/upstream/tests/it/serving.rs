@@ -99,7 +99,7 @@ fn a_delay_is_service_time_and_blocks_no_other_request() {
             let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
             assert!(times.service_ns >= 400_000_000);
         }
-        // One after the other they would need 20 s; the rest is room for a busy machine.
+        // One after the other they would need 20 s; the remaining margin is for a busy machine.
         assert!(
             start.elapsed() < Duration::from_secs(12),
             "{:?}",

@@ -63,12 +63,12 @@ fn resets_and_bytes_are_counted() {
 fn two_connections_carry_two_requests_every_five_milliseconds() {
     let case = Case::parse("/constant", "service=5ms").unwrap();
     let arrivals = Arrivals::of(1_000.0, 0.01);
-    // Due at 0, 1, ... 9 ms, ended at 5, 6, 10, 11, ... 25, 26: the wait grows by 1.5 ms an
+    // Due at 0, 1, ... 9 ms, ended at 5, 6, 10, 11, ... 25, 26: the wait grows by 1.5 ms per
     // arrival.
     let found = truth_through(2, &case, &arrivals).response_ns;
     let expected = [5, 5, 8, 8, 11, 11, 14, 14, 17, 17];
     assert_eq!(found, expected.map(|ms| ms * MS));
-    // Five are enough.
+    // Five connections are enough.
     assert_eq!(truth_through(5, &case, &arrivals), truth(&case, &arrivals));
 }
 

@@ -1,4 +1,5 @@
-//! The ledger's counts of the forms of requests, and the pause that a request sets in its response.
+//! The ledger's counts of requests on the wire, and the pause in a response that a request asks
+//! for.
 
 use std::io::Write;
 use std::process::Command;

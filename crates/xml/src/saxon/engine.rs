@@ -1,4 +1,4 @@
-//! A helper as seen by callers that send orders over their own lines.
+//! A helper from the point of view of callers that send orders over their own lines.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The place of a helper, which exists as long as a caller refers to it.
+/// The address of a helper, which exists as long as a caller refers to it.
 #[derive(Debug)]
 pub struct Engine {
     address: PathBuf,
@@ -15,25 +15,26 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Makes a place in that folder, and the socket that accepts lines there.
+    /// Creates an address in that folder, and the socket that accepts lines there.
     pub(super) fn make(folder: &Folder) -> io::Result<(Self, UnixListener)> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let address = folder.0.join(number.to_string());
         let at_hand = File::create_new(number_file(&address))?;
         at_hand.set_len(size_of::<u64>() as u64)?;
-        // Its files are removed when it is dropped, whether the socket can be made or not.
+        // Its files are removed when it is dropped, whether or not the socket can be created.
         let engine = Self { address, at_hand };
         let doors = UnixListener::bind(&engine.address)?;
         Ok((engine, doors))
     }
 
-    /// The socket that accepts lines.
+    /// The path of the socket that accepts lines.
     pub fn address(&self) -> &Path {
         &self.address
     }
 
-    /// The number of the order on which it works, or worked when it ended; none between two orders.
+    /// The number of the order on which it works, or was working when it ended; none between two
+    /// orders.
     pub fn at_hand(&self) -> Option<u64> {
         let mut number = [0; size_of::<u64>()];
         self.at_hand.read_exact_at(&mut number, 0).ok()?;
@@ -54,7 +55,7 @@ fn number_file(address: &Path) -> PathBuf {
     address.with_extension("at")
 }
 
-/// The folder of the sockets, accessible to this user only; removed when it is dropped.
+/// The folder of the sockets, accessible only to this user; removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
@@ -67,7 +68,7 @@ impl Folder {
             let path = std::env::temp_dir().join(name);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self(path)),
-                // A killed process with the same number left it.
+                // A killed process with the same process ID left it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

@@ -26,10 +26,10 @@ import time
 sys.path.insert(0, sys.argv[1])
 TIME_S, MEMORY_BYTES = float(sys.argv[2]), int(sys.argv[3])
 
-# Private memory may grow to this; then the process ends, and is started again.
+# Private memory may grow to this limit; then the process ends and is started again.
 resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-# The gateway ends by its own will; a terminal's Ctrl-C is not meant for this.
+# The gateway decides when this ends, not a Ctrl-C in its terminal.
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 from saxonche import PySaxonProcessor
@@ -38,7 +38,7 @@ ORDER, ANSWER, NUMBER = struct.Struct("<cQQI"), struct.Struct("<BI"), struct.Str
 TOGETHER_S = 0.004
 
 saxon = PySaxonProcessor(license=False)
-# Neither a stylesheet nor a document reads, writes or fetches anything.
+# No stylesheet or document may read, write or fetch anything.
 saxon.set_configuration_property("http://saxon.sf.net/feature/allowedProtocols", "")
 saxon.set_configuration_property("http://saxon.sf.net/feature/allow-external-functions", "false")
 compiled = {}
@@ -88,8 +88,8 @@ class Line:
         """Obeys what is whole, for four milliseconds; true where more is left."""
         orders, answers, at = self.orders, [], 0
         enough = time.monotonic() + TOGETHER_S
-        # Without a handler this signal ends the process, whatever it is doing. Set once for all:
-        # what the orders before one have taken of its time is little compared with it.
+        # Without a handler this signal ends the process, whatever it is doing. It is set once for
+        # all orders, because earlier orders used little of the time in comparison.
         signal.setitimer(signal.ITIMER_PROF, TIME_S)
         while len(orders) >= at + ORDER.size:
             kind, number, stylesheet, length = ORDER.unpack_from(orders, at)

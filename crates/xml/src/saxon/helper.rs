@@ -14,32 +14,32 @@ use crate::errors::Complaints;
 
 const PROGRAM: &str = include_str!("helper.py");
 
-/// The longest time that a helper may take to begin.
+/// The longest time that a helper may take to start.
 const START_MAX: Duration = Duration::from_secs(20);
 
 /// The reason why there is no result.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// Saxon's message.
+    /// Saxon refused with this message.
     Refused(Complaints),
-    /// The process has ended, or does not respond any more.
+    /// The process has ended, or no longer responds.
     Gone,
 }
 
-/// A process that runs stylesheets. It ends when it is dropped, and by itself when the gateway
+/// A process that runs stylesheets. It ends when this is dropped, and by itself when the gateway
 /// ends.
 #[derive(Debug)]
 pub(super) struct Helper {
     child: Child,
     line: UnixStream,
-    /// Bytes that were received and not parsed yet.
+    /// Bytes received but not parsed yet.
     received: Vec<u8>,
-    /// The place at which it accepts further lines.
+    /// The address at which it accepts further lines.
     pub engine: Arc<Engine>,
 }
 
 impl Helper {
-    /// Starts one with the Python package in `package`, and its socket in `folder`.
+    /// Starts a helper with the Python package in `package`, and its socket in `folder`.
     pub fn start(package: &Path, folder: &Folder, bounds: &Bounds) -> Result<Self, String> {
         let failed = |error: io::Error| format!("python3 cannot be started: {error}");
         let (engine, doors) = Engine::make(folder)
@@ -68,12 +68,12 @@ impl Helper {
                 package.display()
             ));
         }
-        // It may work for another line when an order comes.
+        // It may be working for another line when an order arrives.
         helper.be_patient(2 * bounds.patience()).map_err(failed)?;
         Ok(helper)
     }
 
-    /// Sets the longest wait for it to write or to read.
+    /// Sets the longest wait for it to read or write.
     fn be_patient(&self, time: Duration) -> io::Result<()> {
         self.line.set_read_timeout(Some(time))?;
         self.line.set_write_timeout(Some(time))

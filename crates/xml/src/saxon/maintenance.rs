@@ -1,5 +1,5 @@
 //! The thread that replaces helpers which have ended, and makes all helpers forget stylesheets that
-//! are not used any more. No message waits for this work.
+//! are no longer used. No message waits for this work.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,16 +10,16 @@ use std::time::Duration;
 use super::helper::{Helper, Trouble};
 use super::{Shared, locked, wire};
 
-/// Rest after each start, because messages that crash helpers must not keep a core busy with
-/// starting them.
+/// Pause after each start, so that messages that crash helpers do not keep a core busy with
+/// restarts.
 const REST: Duration = Duration::from_millis(50);
 
 /// A task of the maintenance thread.
 #[derive(Debug)]
 pub(super) enum Chore {
-    /// The slot of that number has lost its helper.
+    /// The slot with that number has lost its helper.
     Replace(usize),
-    /// The stylesheet of that number is not used any more.
+    /// The stylesheet with that number is no longer used.
     Forget(u64),
 }
 
@@ -55,7 +55,7 @@ fn is_replaced(shared: &Shared, at: usize) -> bool {
     let Ok(mut helper) = Helper::start(&shared.package, &shared.folder, &shared.bounds) else {
         return false;
     };
-    // Locked to the end, so that a thread that compiles meanwhile finds the helper in its slot.
+    // Locked until the end, so that a thread that compiles meanwhile finds the helper in its slot.
     let used = locked(&shared.used);
     for order in used.values() {
         if let Err(Trouble::Gone) = helper.ask(order) {

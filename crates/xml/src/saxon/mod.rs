@@ -33,9 +33,9 @@ pub use self::wire::{Made, Unmade, next_response};
 /// The limits of one transformation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Processor time, until it is ended; five times that on the clock.
+    /// The limit of processor time; the helper may take five times as long on the clock.
     pub time: Duration,
-    /// Bytes of private memory of a helper.
+    /// The limit of a helper's private memory in bytes.
     pub memory_bytes: u64,
 }
 
@@ -60,7 +60,7 @@ impl Bounds {
 #[derive(Debug)]
 pub struct Saxon {
     shared: Arc<Shared>,
-    /// The tasks for the maintenance thread; closed to end it.
+    /// The tasks for the maintenance thread; dropped to end the thread.
     chores: Option<Sender<Chore>>,
     maintenance: Option<JoinHandle<()>>,
 }
@@ -97,7 +97,7 @@ impl Saxon {
     /// Starts `count` helpers with the Python package in `package`.
     ///
     /// # Errors
-    /// Python or the package cannot be loaded, or there is no place for sockets.
+    /// Python or the package cannot be loaded, or sockets cannot be created.
     pub fn start(package: PathBuf, bounds: Bounds, count: usize) -> Result<Arc<Self>, String> {
         let folder = Folder::make()
             .map_err(|error| format!("there is no folder for the helpers' sockets: {error}"))?;
@@ -121,7 +121,7 @@ impl Saxon {
         }))
     }
 
-    /// Compiles a stylesheet on every helper, one after the other.
+    /// Compiles a stylesheet on all helpers, one after the other.
     ///
     /// # Errors
     /// Saxon's complaint about the stylesheet.
@@ -140,7 +140,7 @@ impl Saxon {
             number,
             text::compile_order(text, parameters).as_bytes(),
         )?;
-        // Helpers that are started from now on compile it too.
+        // Helpers that are started later compile it too.
         locked(&self.shared.used).insert(number, order.clone());
         let stylesheet = SaxonStylesheet {
             saxon: Arc::clone(self),
@@ -154,15 +154,15 @@ impl Saxon {
         Ok(stylesheet)
     }
 
-    /// A helper for orders: that of the slot `first`, unless it compiles or has gone, when there is
-    /// another.
+    /// A helper for orders: that of the slot `first` unless it compiles or has ended, otherwise
+    /// another one if possible.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
         slots::from(&self.shared.slots, first)
             .find_map(Slot::free_engine)
             .or_else(|| slots::from(&self.shared.slots, first).find_map(Slot::engine))
     }
 
-    /// Reports that a helper has ended, or does not respond in time; it is replaced.
+    /// Reports that a helper has ended, or does not respond in time, so that it is replaced.
     pub fn lost(&self, engine: &Engine) {
         let mut slots = self.shared.slots.iter();
         if let Some(at) = slots.position(|slot| slot.lose(engine)) {
@@ -175,7 +175,7 @@ impl Saxon {
         self.shared.bounds.patience()
     }
 
-    /// The result for a message that has ended a helper.
+    /// The result for a message that has crashed a helper.
     pub fn ended(&self) -> Unmade {
         let bounds = self.shared.bounds;
         let message = format!(
@@ -194,7 +194,7 @@ impl Saxon {
         ))
     }
 
-    /// Waits for the result of an order of that number from a slot's helper; none if the slot is
+    /// Waits for the result of an order with that number from a slot's helper; none if the slot is
     /// empty.
     fn ask(&self, slot: &Slot, number: u64, order: &[u8]) -> Option<Made> {
         let mut helper = locked(&slot.helper);
@@ -203,7 +203,7 @@ impl Saxon {
             Ok(made) => Some(Ok(made)),
             Err(Trouble::Refused(why)) => Some(Err(why.into())),
             Err(Trouble::Gone) => {
-                // If it worked on an order of a line, this order is not at fault.
+                // If it was working on an order from a line, this order did not cause the failure.
                 let at_hand = asked.engine.at_hand();
                 let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
                 self.lost(&asked.engine);
@@ -232,8 +232,8 @@ impl Drop for Saxon {
 }
 
 impl SaxonStylesheet {
-    /// The transformation of a text, XML or JSON. JSON becomes the text of a single element, for
-    /// `json-to-xml(.)`. `xsl:output` sets the form of the result.
+    /// The order to transform a text, XML or JSON. JSON becomes the text of a single element, for
+    /// `json-to-xml(.)`. `xsl:output` determines the form of the result.
     ///
     /// # Errors
     /// The input is not a document, or exceeds a limit.
@@ -271,7 +271,7 @@ impl Order {
         made.unwrap_or_else(|| Err(Saxon::none_ready()))
     }
 
-    /// The helpers that the order is for.
+    /// The helpers for which the order is intended.
     pub fn saxon(&self) -> &Arc<Saxon> {
         &self.saxon
     }

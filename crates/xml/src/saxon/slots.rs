@@ -47,14 +47,14 @@ impl Slot {
         is_it
     }
 
-    /// Takes a new helper.
+    /// Stores a new helper.
     pub fn take(&self, helper: Helper) {
         *locked(&self.engine) = Some(Arc::clone(&helper.engine));
         *locked(&self.helper) = Some(helper);
     }
 }
 
-/// All slots, from one of them on.
+/// All slots in turn, starting with slot `first`.
 pub(super) fn from(slots: &[Slot], first: usize) -> impl Iterator<Item = &Slot> {
     let (before, after) = slots.split_at(first % slots.len());
     after.iter().chain(before)

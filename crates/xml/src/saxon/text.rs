@@ -1,4 +1,4 @@
-//! Texts for helpers.
+//! Texts that are sent to helpers.
 
 use std::borrow::Cow;
 
@@ -34,13 +34,13 @@ fn json_string(text: &str) -> String {
     out
 }
 
-/// The text that Saxon parses: XML in UTF-8 without a document type, JSON as the text of an
+/// The text for Saxon to parse: XML in UTF-8 without a document type, JSON as the text of an
 /// element.
 ///
-/// Text that declares a type or another encoding goes through our own parser first, which refuses
-/// the type.
+/// A text that declares a document type or another encoding goes through our own parser first,
+/// which refuses the type.
 pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
-    // Saxon would take a mark for a text before the first element.
+    // Saxon would treat a byte order mark as text before the first element.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let is_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
     if is_json && std::str::from_utf8(text).is_ok() {
@@ -76,13 +76,13 @@ fn element_of(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reports whether a document is in UTF-8, declares UTF-8 or nothing, and has no document type. Its
-/// form is decided before the first element.
+/// Reports whether a document is in UTF-8, declares UTF-8 or nothing, and has no document type.
+/// This is decided before the first element.
 fn is_plain(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return false;
     };
-    // The last two end lines in XML 1.1.
+    // In XML 1.1 the last two are line endings.
     let is_blank = |c: char| c.is_ascii_whitespace() || matches!(c, '\u{85}' | '\u{2028}');
     let mut rest = text.trim_start_matches(is_blank);
     while let Some(inside) = rest
@@ -102,7 +102,7 @@ fn is_plain(text: &[u8]) -> bool {
     !rest.starts_with("<!")
 }
 
-/// Saxon's message without their line breaks. Blanks within a line stay, as in Kong's plug-in.
+/// Joins the lines of Saxon's message. Spaces within a line are kept, as in Kong's plug-in.
 pub(super) fn one_line(words: &str) -> String {
     let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" ")

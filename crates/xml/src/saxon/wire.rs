@@ -1,5 +1,5 @@
-//! The messages on a line to a helper: orders, and results in their order. helper.py defines their
-//! form.
+//! The messages on a line to a helper: orders, and results in the same order. helper.py defines
+//! their format.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub type Made = Result<Vec<u8>, Unmade>;
 /// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmade {
-    /// Saxon's message on the message or the stylesheet.
+    /// Saxon complained about the message or the stylesheet.
     Refused(Complaints),
     /// The helper has ended while it worked on the order, or there is no helper.
     Gone(Complaints),
@@ -41,7 +41,7 @@ impl From<Unmade> for Complaints {
     }
 }
 
-/// An order of that number; `kind` is one of helper.py's letters.
+/// Encodes an order with that number; `kind` is one of helper.py's letters.
 pub(super) fn order(
     kind: u8,
     number: u64,
@@ -59,7 +59,7 @@ pub(super) fn order(
     Ok(out)
 }
 
-/// Takes the next result out of the bytes of a helper; none while it is not whole.
+/// Removes the next result from the front of a helper's bytes; none while it is incomplete.
 pub fn next_response(said: &mut &[u8]) -> Option<Made> {
     let (head, rest) = said.split_first_chunk::<ANSWER_BYTES>()?;
     let [status, length @ ..] = *head;

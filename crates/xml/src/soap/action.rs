@@ -1,4 +1,4 @@
-//! SOAPAction of a request, compared with the WSDL.
+//! The SOAPAction of a request, compared with the WSDL.
 
 use super::api::Api;
 use super::envelope::{self, SOAP_1_1, SOAP_1_2, Version};
@@ -6,14 +6,14 @@ use super::fault::Culprit;
 use super::options::SoapAction;
 use crate::document::Document;
 
-/// The headers of a request.
+/// The values in the headers of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Headers {
-    /// Of the header SOAPAction, without quotes.
+    /// The header SOAPAction, without quotes.
     soap11: Option<String>,
-    /// Of the parameter `action` of Content-Type, without quotes.
+    /// The parameter `action` of Content-Type, without quotes.
     soap12: Option<String>,
-    /// The parameter occurs twice or has no end.
+    /// The parameter occurs twice or its quote is not closed.
     is_malformed: bool,
 }
 
@@ -45,7 +45,7 @@ fn parameters(content_type: &str) -> impl Iterator<Item = (&str, &str)> {
         .map(|(name, value)| (name.trim(), value.trim()))
 }
 
-/// The value without its quotes; `None` if a quote has no end.
+/// The value without its quotes; `None` if a quote is not closed.
 fn unquoted(value: &str) -> Option<&str> {
     for quote in ['"', '\''] {
         if let Some(rest) = value.strip_prefix(quote) {
@@ -58,7 +58,7 @@ fn unquoted(value: &str) -> Option<&str> {
 /// Checks the headers of a request.
 ///
 /// # Errors
-/// The mistake, and whether it is in the request or the definition.
+/// The mistake, and whether the request or the definition contains it.
 pub(crate) fn check(
     mode: SoapAction,
     headers: &Headers,

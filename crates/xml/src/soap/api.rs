@@ -33,7 +33,7 @@ impl Api {
             let Wsdl { schemas, actions } = wsdl::read(document, location, files, limits)?;
             return Ok(Self { schemas, actions });
         }
-        // Any other document has no schema that fits a message.
+        // Any other document has no schema for a message.
         let schemas = if wsdl::is_schema(root) {
             vec![Schema::compile(document, files)]
         } else {
@@ -58,10 +58,10 @@ impl Api {
             .chain(is_empty.then(|| none.to_owned()))
     }
 
-    /// Validates an element by the first schema that declares it.
+    /// Validates an element with the first schema that declares it.
     ///
     /// # Errors
-    /// The mistake, and whether it is in the message or the definition.
+    /// The mistake, and whether the message or the definition contains it.
     pub fn validate(&self, document: &Document, node: Node<'_>) -> Result<(), (Culprit, String)> {
         let mut wrong_schema = None;
         for schema in &self.schemas {

@@ -1,4 +1,4 @@
-//! The steps of a chain, over one content.
+//! The steps of a chain, applied to one content.
 
 use super::action::{self, Headers};
 use super::client::Client;
@@ -24,7 +24,7 @@ pub(crate) const GENERAL: &str = "General process failed";
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub step: &'static str,
-    /// The culprit in a request; all failures of a response are the server's.
+    /// The cause in a request; all failures of a response are the server's.
     pub culprit: Culprit,
     pub details: String,
 }
@@ -39,13 +39,14 @@ impl Failure {
     }
 }
 
-/// A chain at work.
+/// A running chain.
 pub(crate) struct Chain<'a> {
     pub options: &'a Options,
     pub definitions: &'a Definitions,
     pub parameters: &'a Parameters,
     pub content: Content<'a>,
-    /// The client, which sets the language of faults. An envelope decides before a header.
+    /// The client, which determines the format of faults. An envelope takes precedence over a
+    /// header.
     pub client: Client,
 }
 
@@ -89,7 +90,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Validates the envelope. If `is_request`, its version decides the client's language.
+    /// Validates the envelope. If `is_request`, its version determines the client's format.
     pub fn validate_envelope(&mut self, is_request: bool) -> Result<(), Failure> {
         let definitions = self.definitions;
         if definitions.soap11.is_none() && definitions.soap12.is_none() {

@@ -1,9 +1,9 @@
-//! The language of a client's requests and of its responses.
+//! The format of a client's requests and of its responses.
 
-/// The language of faults.
+/// The format of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Client {
-    /// SOAP 1.1, which is also assumed of anything unknown.
+    /// SOAP 1.1, which is also assumed if the format is unknown.
     #[default]
     Soap11,
     Soap12,
@@ -11,7 +11,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// By the Content-Type of the request.
+    /// Derives it from the Content-Type of the request.
     pub fn of(content_type: Option<&str>) -> Self {
         let begins = |word: &str| {
             let text = content_type.unwrap_or_default().trim_start().as_bytes();
@@ -26,7 +26,7 @@ impl Client {
         }
     }
 
-    /// The Content-Type of bodies that are made here for such a client.
+    /// The Content-Type of bodies that are generated for such a client.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Soap11 => "text/xml; charset=utf-8",
@@ -36,7 +36,7 @@ impl Client {
     }
 }
 
-/// The form of a body, by its first character that is not blank.
+/// The form of a body, determined by its first character that is not white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Xml,

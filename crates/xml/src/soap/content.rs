@@ -1,4 +1,4 @@
-//! The content that passes along a chain: bytes, a tree, or both, each made from the other on
+//! The content that passes through a chain: bytes, a tree, or both, each derived from the other on
 //! demand.
 
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub(crate) struct Content<'a> {
 }
 
 enum Form<'a> {
-    /// Bytes, and their tree once a step has needed it.
+    /// Bytes, and their tree if a step has needed it.
     Text {
         bytes: Cow<'a, [u8]>,
         tree: Option<Document>,
@@ -29,7 +29,7 @@ enum Form<'a> {
     Result {
         tree: Document,
         declaration: &'a str,
-        /// The tree is equal to its text without ` xmlns=""`.
+        /// The tree equals its text without ` xmlns=""`.
         is_edited: bool,
     },
 }
@@ -44,7 +44,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The tree that parsing the text of this content would give.
+    /// The tree that results from parsing the text of this content.
     ///
     /// # Errors
     /// The text is not well-formed.
@@ -98,7 +98,7 @@ impl<'a> Content<'a> {
         Document::parse(&self.render()?, self.limits)
     }
 
-    /// Replaces the content by the result of a transformation.
+    /// Replaces the content with the result of a transformation.
     ///
     /// # Errors
     /// The transformation failed. The content is parsed already.
@@ -129,7 +129,8 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// A transformation of the text outside of this process. Its result replaces this content.
+    /// The order for a transformation of the text outside of this process. Its result replaces this
+    /// content.
     ///
     /// # Errors
     /// The text cannot be transformed there.
@@ -140,7 +141,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The result of such a transformation.
+    /// Replaces the content with the result of such a transformation.
     pub fn ordered(
         mut result: Vec<u8>,
         limits: &'a Limits,
@@ -185,7 +186,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Takes every ` xmlns=""` out of a text, in place.
+/// Removes every ` xmlns=""` from a text, in place.
 fn remove_empty_namespaces(text: &mut Vec<u8>) {
     let mut kept = 0;
     let mut read = 0;

@@ -1,5 +1,5 @@
-//! All definitions of a chain, compiled, or the reasons why they are not. Failures are kept like
-//! successes, because bad calls must not make the gateway compile again and again.
+//! All compiled definitions of a chain, or the reasons why they cannot be compiled. Failures are
+//! kept like successes, because invalid calls must not make the gateway compile again and again.
 
 use super::api::Api;
 use super::envelope::XML_SCHEMA;
@@ -23,7 +23,7 @@ pub(crate) struct Definitions {
     pub soap11: Slot<Schema>,
     pub soap12: Slot<Schema>,
     pub api: Slot<Api>,
-    /// In the order of the options' targets.
+    /// The expressions in the order of the options' targets.
     pub routes: Vec<Result<XPath, Complaints>>,
 }
 
@@ -41,7 +41,7 @@ impl Definitions {
             .unwrap_or_else(|| Self::without_a_thread(options))
     }
 
-    /// The same for a thread that has a stack of [`STACK_BYTES`](crate::process::STACK_BYTES).
+    /// The same on a thread that has a stack of [`STACK_BYTES`](crate::process::STACK_BYTES).
     pub fn compile_on_this_thread(options: &Options, files: &dyn Files) -> Self {
         let files = Included { options, files };
         let _budget = Budget::begin(&Limits::DEFINITIONS);
@@ -78,7 +78,7 @@ impl Definitions {
         }
     }
 
-    /// The definitions on a machine that can start no thread: the same failure everywhere.
+    /// The definitions if the machine cannot start a thread: the same failure for all.
     fn without_a_thread(options: &Options) -> Self {
         fn failed<T>(source: &Option<Source>) -> Slot<T> {
             let why = "There was no thread to compile with";
@@ -123,7 +123,7 @@ impl Definitions {
     }
 }
 
-/// The includes of the options, before files from elsewhere.
+/// The includes of the options, which take precedence over other files.
 struct Included<'a> {
     options: &'a Options,
     files: &'a dyn Files,

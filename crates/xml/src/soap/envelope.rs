@@ -14,7 +14,7 @@ pub const SOAP_1_1_SCHEMA: &str = include_str!("soap-1.1.xsd");
 /// The schema of SOAP 1.2 envelopes.
 pub const SOAP_1_2_SCHEMA: &str = include_str!("soap-1.2.xsd");
 
-/// The attributes of the `xml` prefix, which schemas import by this location.
+/// The schema of the attributes with the `xml` prefix, and the location by which schemas import it.
 pub(crate) const XML_SCHEMA: (&str, &str) =
     ("http://www.w3.org/2001/xml.xsd", include_str!("xml.xsd"));
 
@@ -28,7 +28,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version by the namespace of the outermost element; none if it is not an envelope's.
+    /// The version, determined by the namespace of the outermost element; none if it is not an
+    /// envelope's.
     pub fn of(document: &Document) -> Option<Self> {
         match document.root()?.namespace()? {
             SOAP_1_1 => Some(Self::Soap11),

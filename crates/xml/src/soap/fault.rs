@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::client::Client;
 
-/// Whose fault it is.
+/// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Culprit {
     /// The message that the client sent.
@@ -13,21 +13,21 @@ pub enum Culprit {
     Server,
 }
 
-/// The response that a client gets instead.
+/// The response that a client gets instead of the normal one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// HTTP status.
     pub status: u16,
     pub content_type: &'static str,
     pub body: Vec<u8>,
-    /// Whose fault it is.
+    /// The cause of the failure.
     pub culprit: Culprit,
 }
 
-/// The details for a client that must not know more.
+/// The details for a client that must not learn more.
 const NOT_VERBOSE: &str = "SOAP/XML process failure";
 
-/// A fault before it is written in a client's language.
+/// A fault before it is written in a client's format.
 #[derive(Debug)]
 pub(crate) struct Trouble<'a> {
     /// The step that failed: `Request - XSD validation failed`.
@@ -176,8 +176,8 @@ fn json(trouble: &Trouble<'_>) -> String {
     body
 }
 
-/// Quotes become apostrophes and brackets become words, as the contract requires. Characters that
-/// XML cannot contain are left out.
+/// Quotes become apostrophes and angle brackets become words, as the contract requires. Characters
+/// that XML cannot contain are omitted.
 fn for_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -210,7 +210,7 @@ fn for_json(text: &str) -> String {
     out
 }
 
-/// The reason phrases of RFC 9110 and RFC 6585 for the responses of gateways themselves.
+/// The reason phrases of RFC 9110 and RFC 6585 for responses of gateways themselves.
 fn phrase(status: u16) -> &'static str {
     match status {
         400 => "Bad Request",

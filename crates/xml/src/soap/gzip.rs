@@ -1,4 +1,4 @@
-//! Bodies in gzip, bounded.
+//! Gzip bodies, with a size limit.
 
 use std::io::{Read, Write};
 
@@ -6,10 +6,10 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// The unpacked bytes.
+/// Decompresses bytes.
 ///
 /// # Errors
-/// They are not gzip, end too early, or unpack to more than `bytes_max`.
+/// They are not gzip, end too early, or decompress to more than `bytes_max`.
 pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(packed.len().saturating_mul(4).min(bytes_max));
     let limit = u64::try_from(bytes_max)
@@ -25,7 +25,7 @@ pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String>
     Ok(out)
 }
 
-/// The bytes in gzip, at the fastest level: the peer saves bytes on the wire, and the gateway pays
+/// Compresses bytes at the fastest level: the peer saves bytes on the wire, and the gateway pays
 /// with processor time.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(

@@ -34,13 +34,13 @@ pub enum SoapAction {
     /// It is not checked.
     #[default]
     No,
-    /// It must be present if the WSDL requires it. If it is present, it must be that of the WSDL.
+    /// If it is present, it must be that of the WSDL; it must be present if the WSDL requires it.
     Yes,
-    /// It may be absent even where the WSDL requires it.
+    /// It may be absent even if the WSDL requires it.
     YesNullAllowed,
 }
 
-/// A route that is taken where the text of the first node that `xpath` selects is `equals`.
+/// A route that is chosen if the text of the first node selected by `xpath` is `equals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The expression.
@@ -49,18 +49,18 @@ pub struct Target {
     pub equals: String,
 }
 
-/// One chain.
+/// The options of one chain.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Applied first.
+    /// The stylesheet that is applied first.
     pub xslt_before: Option<Source>,
-    /// Applied after validation.
+    /// The stylesheet that is applied after validation.
     pub xslt_after: Option<Source>,
-    /// The helpers that apply both [default: libxslt, in XSLT 1.0].
+    /// The helpers that apply both stylesheets [default: libxslt, in XSLT 1.0].
     pub saxon: Option<Arc<Saxon>>,
-    /// Plain strings for the stylesheets' parameters of these names.
+    /// Plain strings for the stylesheets' parameters with these names.
     pub xslt_params: Vec<(String, String)>,
-    /// Takes every ` xmlns=""` out of the result of a transformation.
+    /// Removes every ` xmlns=""` from the result of a transformation.
     pub xslt_remove_empty_namespace: bool,
     /// The schema of SOAP 1.1 envelopes, and of documents that are not envelopes.
     pub soap_schema: Option<Source>,
@@ -72,15 +72,15 @@ pub struct Options {
     pub includes: Vec<(String, Source)>,
     /// The time for which compiled definitions, and failures to compile them, are kept.
     pub ttl: Duration,
-    /// Faults contain details.
+    /// True if faults contain details.
     pub is_verbose: bool,
-    /// Of requests.
+    /// The check of the SOAPAction of requests.
     pub soap_action: SoapAction,
-    /// Routes of requests; the first that matches wins.
+    /// Routes of requests; the first that matches is used.
     pub targets: Vec<Target>,
     /// Prefixes that the routes' expressions use, with their namespaces.
     pub namespaces: Vec<(String, String)>,
-    /// A response with another status than 200 becomes a fault without any XML work.
+    /// True if a response with a status other than 200 becomes a fault without any XML processing.
     pub ignore_if_upstream_error: bool,
     /// The limits of a message.
     pub limits: Limits,

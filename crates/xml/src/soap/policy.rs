@@ -20,7 +20,7 @@ pub struct Request<'a> {
     pub content_encoding: Option<&'a str>,
     /// SOAPAction.
     pub soap_action: Option<&'a str>,
-    /// The body as it came.
+    /// The body as received.
     pub body: &'a [u8],
 }
 
@@ -31,9 +31,10 @@ pub struct Response<'a> {
     pub status: u16,
     pub content_type: Option<&'a str>,
     pub content_encoding: Option<&'a str>,
-    /// The body as it came.
+    /// The body as received.
     pub body: &'a [u8],
-    /// The client as the request's chain found it, or by the request's Content-Type if it had none.
+    /// The client as determined by the request's chain, or by the request's Content-Type if there
+    /// was no chain.
     pub client: Client,
 }
 
@@ -44,9 +45,9 @@ pub struct Passed {
     pub body: Option<Vec<u8>>,
     /// The new Content-Type; none if it stays unchanged.
     pub content_type: Option<&'static str>,
-    /// Index of the target of the request; none if it goes its usual way.
+    /// Index of the target of the request; none if it is routed as usual.
     pub target: Option<usize>,
-    /// The client, which sets the language of a fault. The response's chain gets it.
+    /// The client, which determines the format of a fault. It is passed to the response's chain.
     pub client: Client,
 }
 
@@ -55,7 +56,7 @@ pub struct SoapPolicy {
     pub(super) options: Options,
     pub(super) parameters: Parameters,
     files: Arc<dyn Files + Send + Sync>,
-    /// Replaced as a whole; a message uses the definitions that were current when it came.
+    /// Replaced as a whole; a message uses the definitions that were current when it arrived.
     current: RwLock<Current>,
 }
 
@@ -68,8 +69,7 @@ struct Current {
 }
 
 impl SoapPolicy {
-    /// Compiles a chain's definitions. Those that fail are kept as failures, and messages get
-    /// faults.
+    /// Compiles a chain's definitions. Failures are kept, and messages get faults.
     ///
     /// # Errors
     /// The options themselves cannot be used.
@@ -99,7 +99,7 @@ impl SoapPolicy {
         self.definitions().problems()
     }
 
-    /// Returns the settings that the policy was compiled from.
+    /// Returns the settings from which the policy was compiled.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -110,7 +110,7 @@ impl SoapPolicy {
         self.replace(Definitions::compile(&self.options, &*self.files));
     }
 
-    /// The same for a thread with the stack that compiling needs.
+    /// The same on a thread with the stack that compiling needs.
     pub(super) fn recompile_on_this_thread(&self) {
         let fresh = Definitions::compile_on_this_thread(&self.options, &*self.files);
         self.replace(fresh);
@@ -124,14 +124,14 @@ impl SoapPolicy {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(&mut *current, fresh).definitions;
         drop(current);
-        // Freed here and not by the message that happens to be the last one to use them.
+        // The old definitions are freed here, and not by the message that happens to use them last.
         let waited = Instant::now();
         while Arc::strong_count(&old) > 1 && waited.elapsed() < LAST_USE_MAX {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Time until the definitions must be recompiled; zero if it is over.
+    /// Time until the definitions must be recompiled; zero if it has passed.
     pub fn due_in(&self) -> Duration {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         let age = current.compiled_at.elapsed();
@@ -143,7 +143,7 @@ impl SoapPolicy {
         Arc::clone(&current.definitions)
     }
 
-    /// Runs the request's chain, and waits for the transformations of others.
+    /// Runs the request's chain, and waits for transformations in other processes.
     ///
     /// # Errors
     /// The fault that the client gets instead.
@@ -153,7 +153,7 @@ impl SoapPolicy {
         })
     }
 
-    /// Runs the request's chain, up to a transformation by others.
+    /// Runs the request's chain, up to a transformation in another process.
     ///
     /// # Errors
     /// The fault that the client gets instead.
@@ -198,8 +198,8 @@ impl SoapPolicy {
         }))
     }
 
-    /// Runs the response's chain, and waits for the transformations of others. An empty body passes
-    /// unchanged.
+    /// Runs the response's chain, and waits for transformations in other processes. An empty body
+    /// passes unchanged.
     ///
     /// # Errors
     /// The fault that the client gets instead.
@@ -209,7 +209,8 @@ impl SoapPolicy {
         })
     }
 
-    /// Runs the response's chain, up to a transformation by others. An empty body passes unchanged.
+    /// Runs the response's chain, up to a transformation in another process. An empty body passes
+    /// unchanged.
     ///
     /// # Errors
     /// The fault that the client gets instead.

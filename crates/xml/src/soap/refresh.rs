@@ -1,4 +1,4 @@
-//! Recompiling definitions whose time is over, next to the workers.
+//! Recompiles expired definitions while the workers continue.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
@@ -9,16 +9,16 @@ use super::policy::SoapPolicy;
 use crate::process;
 use crate::process::STACK_BYTES;
 
-/// The longest sleep. A policy that was dropped meanwhile is forgotten after it.
+/// The longest sleep. A policy that was dropped is forgotten after it at the latest.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
-/// One thread that recompiles policies one after the other, each when its TTL is over. It rests
-/// after each for as long as that took, at the lowest priority, so that a hundred at once do not
-/// crowd out traffic. Ends when dropped.
+/// One thread that recompiles policies one after the other, each when its TTL expires. After each
+/// it pauses for as long as that took; it has the lowest priority, so that a hundred recompilations
+/// at once do not displace traffic. It ends when this is dropped.
 ///
-/// The allocator keeps a pool for each thread. This thread takes the pool in which the policies
-/// were compiled and compiles in it, so that new definitions reuse the memory of old ones, and no
-/// worker waits for a pool that a thread of low priority holds.
+/// The allocator keeps a pool for each thread. This thread uses the pool in which the policies were
+/// compiled and compiles in it, so that new definitions reuse the memory of old ones, and no worker
+/// waits for a pool that a low-priority thread holds.
 pub struct Refresher {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -28,7 +28,7 @@ impl Refresher {
     /// Starts the thread. It does not keep the policies alive.
     ///
     /// # Errors
-    /// The system starts no thread.
+    /// The system cannot start a thread.
     pub fn start(policies: &[Arc<SoapPolicy>]) -> std::io::Result<Self> {
         let policies = policies.to_vec();
         let (stop, stopped) = mpsc::channel();
@@ -37,8 +37,7 @@ impl Refresher {
             .name("xml-refresher".into())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                // The first allocation of this thread, which is given the pool that became free
-                // last.
+                // The first allocation of this thread, which gets the pool that became free last.
                 let known = policies.iter().map(Arc::downgrade).collect();
                 drop(policies);
                 // This fails only if the starting thread has ended.
@@ -59,7 +58,7 @@ impl Drop for Refresher {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // Nothing is left to do if it panicked.
+            // There is nothing left to do if it panicked.
             let _ = thread.join();
         }
     }

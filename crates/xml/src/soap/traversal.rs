@@ -1,5 +1,5 @@
-//! How a message passes its chain: the steps in their order, and pauses for transformations
-//! in other processes.
+//! How a message passes through its chain: the steps in order, and pauses for transformations in
+//! other processes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::saxon::{Made, Order, Unmade};
 /// The progress of a message.
 #[derive(Debug)]
 pub enum Progress {
-    /// It has passed its chain.
+    /// It has passed through its chain.
     Done(Passed),
     /// It needs a transformation outside of this process, which the caller must order.
     /// [`super::SoapPolicy`] continues with the result.
@@ -32,11 +32,11 @@ pub struct Paused {
     pub(super) client: Client,
 }
 
-/// The state of a chain that waits.
+/// The state of a waiting chain.
 #[derive(Debug)]
 pub(super) struct Place {
     pub definitions: Arc<Definitions>,
-    /// Steps that were taken, with the transformation for which the chain waits.
+    /// The number of steps taken, including the transformation for which the chain waits.
     pub taken: usize,
     pub is_gzip: bool,
 }
@@ -93,7 +93,7 @@ impl Traversal<'_> {
         }
     }
 
-    /// The failure of the transformation for which the chain waits.
+    /// The title of the failure of the transformation for which the chain waits.
     fn title(&self, taken: usize) -> &'static str {
         match self.steps().get(taken.saturating_sub(1)) {
             Some(Step::After) => XSLT_AFTER,
@@ -102,7 +102,7 @@ impl Traversal<'_> {
     }
 
     /// Takes the remaining steps, up to a transformation in another process. Returns its order, or
-    /// else the target.
+    /// otherwise the target.
     fn walk(
         &self,
         chain: &mut Chain<'_>,
@@ -130,7 +130,7 @@ impl Traversal<'_> {
 }
 
 impl SoapPolicy {
-    /// Un-gzips, runs the steps, and gzips a changed body.
+    /// Decompresses the body, runs the steps, and compresses a changed body.
     pub(super) fn run(
         &self,
         traversal: &Traversal<'_>,

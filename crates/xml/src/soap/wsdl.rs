@@ -13,24 +13,24 @@ const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
 const SOAP_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap/";
 const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 
-/// The most WSDLs that one WSDL may import, in all.
+/// The largest total number of WSDLs that one WSDL may import.
 const IMPORTS_MAX: usize = 100;
 
 /// The parts of a WSDL that the policies use.
 #[derive(Debug, Default)]
 pub(crate) struct Wsdl {
-    /// One for each schema of its types and of its imports, in order.
+    /// One entry for each schema of its types and of its imports, in order.
     pub schemas: Vec<Result<Schema, Complaints>>,
     /// Absent for WSDL 2.0.
     pub actions: Option<Actions>,
 }
 
-/// The SOAPActions of a WSDL 1.1, by version of SOAP and operation.
+/// The SOAPActions of a WSDL 1.1, by SOAP version and operation.
 #[derive(Debug, Default)]
 pub(crate) struct Actions {
     soap11: HashMap<String, Action>,
     soap12: HashMap<String, Action>,
-    /// The prefixes that the WSDL has for its bindings.
+    /// The prefixes that the WSDL uses for its bindings.
     prefix11: String,
     prefix12: String,
 }
@@ -171,7 +171,8 @@ fn with_imports(
             if is_known {
                 continue;
             }
-            // Without some of them, only a part of the definition would judge messages.
+            // Without some of them, messages would be checked against only a part of the
+            // definition.
             if parts.len() > IMPORTS_MAX {
                 let message = format!("More than {IMPORTS_MAX} WSDLs are imported");
                 return Err(Complaints::own(0, message));
@@ -200,7 +201,7 @@ fn import(location: String, files: &dyn Files, limits: &Limits) -> Result<Part, 
     })
 }
 
-/// A location as seen from the document at `base`.
+/// Resolves a location relative to the document at `base`.
 fn resolve(base: Option<&str>, location: &str) -> String {
     match base.and_then(|base| base.rsplit_once('/')) {
         Some((folder, _)) if !location.contains("://") && !location.starts_with('/') => {
@@ -211,7 +212,7 @@ fn resolve(base: Option<&str>, location: &str) -> String {
 }
 
 /// Compiles each schema. One may import another of the same WSDL by its namespace alone; such an
-/// import gets a location made up for its neighbour.
+/// import gets an invented location for the other schema.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,
@@ -230,9 +231,10 @@ fn compile(
 
 struct Neighbours<'a> {
     files: &'a dyn Files,
-    /// Location and target namespace of each.
+    /// Location and target namespace of each schema.
     places: Vec<(String, Option<String>)>,
-    /// By location, with their imports located; made before any is compiled.
+    /// The texts by location, with the locations of their imports inserted; completed before any is
+    /// compiled.
     texts: HashMap<String, Vec<u8>>,
     originals: Vec<Document>,
 }

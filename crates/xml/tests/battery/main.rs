@@ -1,5 +1,5 @@
-//! Malicious messages: each must stay within a limit of processor time and memory, with any
-//! outcome.
+//! Malicious messages: whatever the outcome, each must stay within a limit of processor time and
+//! memory.
 //!
 //! A separate binary, because memory is measured for the whole process.
 #![allow(clippy::unwrap_used)]
@@ -20,16 +20,16 @@ use shapes::ways::sheet;
 use shapes::{Shape, Verdict, Ways};
 
 /// The time that one message may take of its worker before others are served. The Rust code of
-/// other crates, as that which un-gzips, is not optimized in a debug build.
+/// other crates, such as decompression, is not optimized in a debug build.
 const TIME_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 250 });
 
-/// The most by which the process may grow for one message.
+/// The largest permitted growth of the process for one message.
 const GROWTH_MAX: u64 = 64 << 20;
 
-/// Held by the test that runs: nothing else may take memory meanwhile.
+/// Held by the running test: nothing else may use memory meanwhile.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits until no other test runs, though the last one may have failed.
+/// Waits until no other test runs, even if the last one failed.
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -25,11 +25,11 @@ impl Idle {
         Self(status_bytes("VmRSS:"))
     }
 
-    /// By how many bytes the process is larger than idle at its peak while it does something.
-    /// Nothing else may run in it meanwhile.
+    /// The number of bytes by which the process exceeds its idle size at its peak while it does
+    /// something. Nothing else may run in it meanwhile.
     pub fn growth_of(&self, work: impl FnOnce()) -> u64 {
         trim();
-        // The kernel forgets the peak so far.
+        // Resets the kernel's record of the peak.
         fs::write("/proc/self/clear_refs", "5").unwrap();
         work();
         status_bytes("VmHWM:").saturating_sub(self.0)

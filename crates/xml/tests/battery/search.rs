@@ -1,4 +1,5 @@
-//! Looks for messages that take more time or memory than one may, by changing those of the battery.
+//! Searches for messages that take more time or memory than allowed, by changing those of the
+//! battery.
 //!
 //! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: --
 //! --ignored --nocapture` searches for two hours [default: ten seconds]. `GATEBENCH_SEARCH_SEED`
@@ -14,10 +15,10 @@ use crate::processor::cpu;
 use crate::shapes::{self, BODY_BYTES, Way, Ways};
 use crate::{GROWTH_MAX, TIME_MAX, alone};
 
-/// Messages that are kept for each way: the slowest that were met, and some of the largest.
+/// The number of messages that are kept for each way: the slowest so far, and some of the largest.
 const KEPT: usize = 24;
 
-/// The text that mutations insert: the parts of markup, and its expensive parts.
+/// The texts that mutations insert: the parts of markup, and its expensive parts.
 const PIECES: [&str; 44] = [
     "<i/>",
     "<i>",
@@ -91,7 +92,7 @@ struct Message {
     growth: u64,
 }
 
-/// A part of a text between two places where a tag begins, or any part.
+/// A part of a text between two positions at which a tag begins, or any part.
 fn part(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     if bytes.is_empty() {
         return 0..0;
@@ -107,7 +108,7 @@ fn part(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     at..end
 }
 
-/// One change; the places are any, so that many results are no XML.
+/// Applies one change at any position, so that many results are not XML.
 fn change(dice: &mut Dice, bytes: &mut Vec<u8>, other: &[u8]) {
     let place = part(dice, bytes);
     match dice.roll(8) {
@@ -165,8 +166,8 @@ impl Search {
     fn try_one(&mut self, way: Way, bytes: Vec<u8>) {
         let (mut time, mut growth) = self.measure(way, &bytes);
         if time > TIME_MAX * 4 / 5 || growth > GROWTH_MAX / 5 * 4 {
-            // Other programs empty the caches of the processor, and freed memory may come back
-            // late: the least counts.
+            // Other programs empty the caches of the processor, and freed memory may be returned
+            // late, so the minimum counts.
             for _ in 0..2 {
                 let again = self.measure(way, &bytes);
                 (time, growth) = (time.min(again.0), growth.min(again.1));
@@ -184,8 +185,8 @@ impl Search {
         self.keep(message);
     }
 
-    /// Keeps it if it is slower than the quickest, or larger than the smallest, that is kept for
-    /// its way.
+    /// Keeps it if it is slower than the fastest, or larger than the smallest, that is kept for its
+    /// way.
     fn keep(&mut self, message: Message) {
         let of_way = |one: &&Message| one.way == message.way;
         let count = self.kept.iter().filter(of_way).count();

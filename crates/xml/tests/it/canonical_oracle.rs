@@ -1,4 +1,4 @@
-//! Canonical XML against that of `xmllint --c14n`.
+//! Compares canonical XML with the output of `xmllint --c14n`.
 
 use std::path::Path;
 use std::process::Command;

@@ -124,7 +124,7 @@ fn envelopes_are_validated_by_their_version() {
     );
     let no_schema = fault(&soap12(ADD));
     assert_eq!(no_schema.culprit, Culprit::Server);
-    // The envelope knows better than the header which version the client speaks.
+    // The envelope takes precedence over the header in determining the client's version.
     assert_eq!(
         no_schema.content_type,
         "application/soap+xml; charset=utf-8"

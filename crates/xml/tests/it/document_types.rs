@@ -18,7 +18,7 @@ fn definition(text: &str) -> Result<Document, String> {
         .map_err(|why| why.to_string())
 }
 
-/// A text in encodings in which a document of any size is read.
+/// A text in encodings in which a document of any size can be read.
 fn in_all_encodings(text: &str) -> [Vec<u8>; 4] {
     let wide = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
@@ -49,8 +49,8 @@ fn document_types() -> [String; 8] {
     ]
 }
 
-/// That a document is refused for its type, of which nothing is read: else the last of the types
-/// would be a mistake.
+/// Asserts that a document is refused for its type and that nothing of the type is read; otherwise
+/// the last of the types would cause another error.
 fn assert_unread(bytes: &[u8], shown: &str) {
     let why = refused(bytes);
     let shown = &shown[..shown.len().min(80)];
@@ -90,7 +90,7 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
             for bytes in in_all_encodings(&text) {
                 assert_unread(&bytes, &text);
             }
-            // Of a large one nothing is read behind the mistake.
+            // In a large document, nothing after the mistake is read.
             let large = format!("{text}{}", " ".repeat(20_000));
             for bytes in in_all_encodings(&large) {
                 let why = refused(&bytes);
@@ -100,7 +100,8 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// In these a small document is read, a large one refused; those of four bytes not by every parser.
+/// In these encodings a small document is read and a large one refused; not every parser reads
+/// those of four bytes.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
     let text = "<?xml version='1.0' encoding='UTF-7'?>+ADwAIQ-DOCTYPE a><a/>";
@@ -156,7 +157,7 @@ fn billion_laughs_are_not_expanded() {
             "{why}"
         );
     }
-    // Quadratic: one long entity, used often.
+    // Quadratic growth: one long entity, used often.
     let long = "x".repeat(50_000);
     let text = format!(
         "<!DOCTYPE a [<!ENTITY l \"{long}\">]><a>{}</a>",
@@ -214,7 +215,7 @@ fn an_entity_that_no_reference_could_afford_is_refused() {
 
 #[test]
 fn long_entities_that_refer_to_each_other_are_not_followed() {
-    // Each level that was followed kept a copy of an entity of 6 MiB, forty of them.
+    // Each level that was followed kept a copy of an entity of 6 MiB, for forty levels.
     let long = |name: &str| format!("&{name};").repeat(2 << 20);
     let text = format!(
         "<!DOCTYPE a [<!ENTITY p \"{}\"><!ENTITY q \"{}\">]><a>&p;</a>",

@@ -1,11 +1,12 @@
-//! Documents in one encoding that say they are in another: read as xmllint reads them, or refused.
+//! Documents in one encoding that declare another one: read in the same way as by xmllint, or
+//! refused.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use gatebench_xml::{Document, Limits};
 
-/// The encodings of the bytes, by iconv's names; with U+FEFF at the beginning if that is useful.
+/// The encodings of the bytes, by iconv's names, and whether U+FEFF is useful at the beginning.
 const WRITTEN: [(&str, bool); 16] = [
     ("UTF-8", false),
     ("UTF-8", true),
@@ -109,8 +110,8 @@ fn documents_in_any_encoding_are_read_like_other_parsers_do() {
                     (Ok(_), None) => panic!("{case}: only we read it"),
                     (Err(_), None) => refused += 1,
                     (Err(why), Some(_)) => {
-                        // Large documents are looked at before they are parsed, which knows fewer
-                        // encodings.
+                        // Large documents are checked before they are parsed, and the check
+                        // supports fewer encodings.
                         assert!(
                             padding > 0 && why.contains("is not supported"),
                             "{case}: {why}"

@@ -1,12 +1,11 @@
-//! The XPath functions that take the place of libxml2's and libxslt's own: the same results, in
-//! less time.
+//! The XPath functions that replace libxml2's and libxslt's own: the same results in less time.
 
 use std::time::Duration;
 
 use crate::common::processor::cpu_of;
 use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet, XPath};
 
-/// So that only the functions bound what they take.
+/// Limits under which only the functions themselves limit their time.
 const UNTIMED: Limits = Limits {
     time_ms: None,
     ..Limits::MESSAGES
@@ -27,7 +26,7 @@ fn evaluated(expression: &str, message: &str) -> Result<String, String> {
     Ok(made.root().unwrap().text())
 }
 
-/// The text of an expression is the same in a stylesheet and in a context without one.
+/// Asserts that the text of an expression is the same in a stylesheet and in a context without one.
 fn assert_text(expression: &str, message: &str, expected: &str) {
     assert_eq!(
         evaluated(expression, message).as_deref(),
@@ -68,10 +67,10 @@ fn assert_translated(text: &str, from: &str, to: &str, expected: &str) {
 #[test]
 fn characters_are_replaced_or_removed() {
     for (text, from, to, expected) in [
-        // Those of XPath 1.0, section 4.2.
+        // The examples of XPath 1.0, section 4.2.
         ("bar", "abc", "ABC", "BAr"),
         ("--aaa--", "abc-", "ABC", "AAA"),
-        // Nothing to do, nothing to do it by, nothing to put there.
+        // Empty arguments.
         ("", "a", "b", ""),
         ("abc", "", "xyz", "abc"),
         ("abc", "", "", "abc"),
@@ -112,7 +111,7 @@ fn characters_are_replaced_or_removed() {
     }
 }
 
-/// By the words of the recommendation.
+/// Computes the result as the recommendation describes it.
 fn translated(text: &str, from: &[char], to: &[char]) -> String {
     let replaced = |c: char| match from.iter().position(|&one| one == c) {
         Some(at) => to.get(at).copied(),

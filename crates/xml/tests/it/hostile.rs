@@ -1,4 +1,4 @@
-//! Harmful input: a clear error each time, nothing read from outside, and the neighbours unharmed.
+//! Harmful input: a clear error each time, nothing read from outside, and no effect on neighbours.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn refused(bytes: &[u8]) -> String {
         .to_string()
 }
 
-/// Still works after all earlier inputs.
+/// Asserts that the policy still works after all earlier inputs.
 fn assert_unharmed(policy: &SoapPolicy) {
     assert!(policy.request(&soap(ADD)).is_ok());
 }
@@ -180,7 +180,7 @@ fn endless_stylesheets_end() {
 
 #[test]
 fn deep_results_fit_small_stacks() {
-    // Two MiB, as the threads of the standard library have; a worker has no less.
+    // Two MiB, like the threads of the standard library; a worker has no less.
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
         let deep = "<xsl:template match=\"/\" name=\"t\"><xsl:param name=\"n\" select=\"2000\"/><a><xsl:if test=\"$n &gt; 0\"><xsl:call-template name=\"t\"><xsl:with-param name=\"n\" select=\"$n - 1\"/></xsl:call-template></xsl:if></a></xsl:template>";
         let policy = policy(Options {
@@ -188,7 +188,7 @@ fn deep_results_fit_small_stacks() {
             soap_schema: None,
             ..verbose()
         });
-        // Deep enough to be refused or to be written; never to break the stack.
+        // Deep enough to be refused or to be written, but never to overflow the stack.
         let _ = policy.request(&soap(ADD));
     });
     thread.unwrap().join().unwrap();
@@ -286,7 +286,7 @@ fn a_large_document_is_not_read_beyond_a_mistake() {
         why.contains("Line: 1,") && !why.contains("Line: 2,"),
         "{why}"
     );
-    // Small documents report all mistakes.
+    // In small documents all mistakes are reported.
     let why = refused(b"<r><b c='<'/>\n<a></wrong>");
     assert!(
         why.contains("Line: 1,") && why.contains("Line: 2,"),

@@ -1,5 +1,5 @@
-//! Each limit that docs/evidence/ROBUSTNESS.md states: input at the limit passes, input beyond it
-//! is refused by name.
+//! Each limit that docs/evidence/ROBUSTNESS.md states: input at the limit passes, and input beyond
+//! it is refused with a message that names it.
 
 use std::io::Write as _;
 
@@ -12,8 +12,8 @@ use gatebench_xml::{
     Budget, Document, Limits, NoFiles, Parameters, Schema, Spent, Stylesheet, XPath,
 };
 
-/// A limit: documents that come to a number, the number, by how much more is beyond it, and the
-/// words there.
+/// A limit: documents that reach a number, the number, the amount by which the next document
+/// exceeds it, and the message for that.
 struct Case {
     document: fn(usize) -> String,
     max: usize,
@@ -21,7 +21,7 @@ struct Case {
     words: &'static str,
 }
 
-/// Two texts, since libxml2 has none of more than 10 MB.
+/// Two texts, because libxml2 allows none of more than 10 MB.
 fn long(bytes: usize) -> String {
     let half = "x".repeat(bytes / 2);
     let rest = "x".repeat(bytes - bytes / 2 - "<a><b/></a>".len());
@@ -287,8 +287,7 @@ fn ordering_of_nodes_without_elements_between_is_limited() {
     }
 }
 
-/// The greatest number for which something passes, if it passes for all up to one and for none
-/// beyond.
+/// Bisects for the largest number that passes, if all smaller numbers pass and no larger ones do.
 fn greatest(beyond: usize, passes: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, beyond);
     assert!(passes(low) && !passes(high));
@@ -380,7 +379,7 @@ fn memory_is_held_up_to_the_limit() {
         (budget.end(), parsed.is_ok())
     };
     let bytes = greatest(4 << 20, |bytes| spent(bytes) == (None, true));
-    // While a text is read, libxml2 holds its bytes, and a buffer that doubles as it grows.
+    // While reading a text, libxml2 holds its bytes and a buffer that doubles as it grows.
     assert!(bytes > limits.held_bytes / 5, "{bytes}");
     assert_eq!(spent(bytes + 1).0, Some(Spent::Memory));
     // Memory that another message has held and released does not count.

@@ -1,5 +1,5 @@
-//! XSLT 3.0 by helpers: results against those of SaxonC's own Python interface, and helpers that
-//! end.
+//! XSLT 3.0 by helpers: results compared with those of SaxonC's own Python interface, and helpers
+//! that end.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use gatebench_xml::saxon::{Bounds, Engine, Order, Saxon, SaxonStylesheet, Unmade
 const STYLESHEETS: u64 = 30;
 const DOCUMENTS: usize = 7;
 
-/// Templates that stand next to a shallow copy.
+/// Templates that are added to a shallow copy.
 const TEMPLATES: [&str; 10] = [
     r#"<xsl:template match="*[count(*) gt 2]"><xsl:copy><xsl:for-each-group select="*" group-by="local-name()"><group name="{current-grouping-key()}" n="{count(current-group())}"><xsl:copy-of select="current-group()[1]"/></group></xsl:for-each-group></xsl:copy></xsl:template>"#,
     r#"<xsl:template match="text()[normalize-space()]"><xsl:analyze-string select="." regex="[0-9]+"><xsl:matching-substring><n>{.}</n></xsl:matching-substring><xsl:non-matching-substring>{upper-case(.)}</xsl:non-matching-substring></xsl:analyze-string></xsl:template>"#,
@@ -193,7 +193,7 @@ fn a_helper_that_is_ended_costs_one_message() {
     for bad in [&endless, &greedy] {
         let said = bad.apply(b"<a/>", &limits).unwrap_err().to_string();
         assert!(said.starts_with("The XSLT engine ended"), "{said}");
-        // A new helper is started with the state of the former one.
+        // A new helper is started with the state of the previous one.
         let began = Instant::now();
         let result = loop {
             match good.apply(b"<a><c/></a>", &limits) {

@@ -1,4 +1,4 @@
-//! SOAPAction against the WSDL.
+//! SOAPAction compared with the WSDL.
 
 use crate::common::calculator::*;
 use gatebench_xml::soap::{Culprit, Options, Request, SoapAction, SoapPolicy};

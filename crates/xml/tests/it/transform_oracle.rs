@@ -1,4 +1,4 @@
-//! Results against those of `xsltproc`.
+//! Compares results with those of `xsltproc`.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet};
 const STYLESHEETS: u64 = 35;
 const DOCUMENTS: usize = 6;
 
-/// Templates that stand next to an identity.
+/// Templates that are added to an identity transformation.
 const TEMPLATES: [&str; 14] = [
     r#"<xsl:template match="t:*[@*]"><xsl:element name="w:{local-name()}" namespace="urn:w"><xsl:apply-templates select="node()|@*"/></xsl:element></xsl:template>"#,
     r#"<xsl:template match="i:shared"><none><xsl:copy-of select="@*"/><xsl:apply-templates/></none></xsl:template>"#,
@@ -70,7 +70,7 @@ fn results_are_those_of_xsltproc() {
                 canonical(&parsed),
                 "seed {seed}, document {index}\n{text}\n{shown}"
             );
-            // The stylesheet's own serialisation is that of xsltproc, byte for byte.
+            // The stylesheet's own serialisation equals that of xsltproc, byte for byte.
             let mut ours = Vec::new();
             style.write(&result, &mut ours, &limits).unwrap();
             assert_eq!(

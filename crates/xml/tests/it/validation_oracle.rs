@@ -1,4 +1,4 @@
-//! Verdicts, messages and lines against those of `xmllint --schema`.
+//! Compares verdicts, messages and lines with those of `xmllint --schema`.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,9 +1,9 @@
-//! Small documents in UTF-8 are read in place, all others through the parser's buffer: both give
-//! the same result.
+//! Small documents in UTF-8 are read in place, all others through the parser's buffer: both must
+//! give the same result.
 
 use gatebench_xml::{Document, Limits};
 
-/// Blanks after a document, which mean nothing, and with which it is no longer small.
+/// The number of spaces after a document, which have no meaning but make it large.
 const PADDING: usize = 9 << 10;
 
 /// The canonical text and the line of each element, or the error.
@@ -101,7 +101,7 @@ fn every_length_up_to_two_looks_ahead_is_read_whole() {
     }
 }
 
-/// On either side of the size from which on the buffer is used.
+/// Sizes around the one from which the buffer is used.
 #[test]
 fn documents_of_about_the_size_of_a_buffer_are_read_whole() {
     for length in (8 << 10) - 20..(8 << 10) + 20 {

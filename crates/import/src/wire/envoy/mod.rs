@@ -51,7 +51,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
         cluster_addresses(text, cluster, &mut edits);
     }
     each_mapping(&root, &mut |node| paths_of_logs(node, &mut edits));
-    // Envoy takes its file for JSON by its name.
+    // Envoy recognises a JSON file by its name.
     let (text, changes) = edits.finish_as_json();
     Ok(OwnConfig {
         language: Language::Envoy,
@@ -84,7 +84,7 @@ fn cluster_addresses(text: &str, cluster: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Files of access logs, apart from the standard streams.
+/// Moves the files of access logs, except for the standard streams.
 fn paths_of_logs(node: &Node, edits: &mut Edits<'_>) {
     let kind = node.get("@type").and_then(Node::text).unwrap_or_default();
     let path = node.get("path").filter(|_| kind.ends_with("FileAccessLog"));

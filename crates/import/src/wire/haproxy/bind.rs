@@ -10,7 +10,7 @@ const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";
 const CERTIFICATE: &str = "each trial has its own certificate";
 
-/// Words of `bind` that demand TLS, with the number of words after each.
+/// Keywords of `bind` that need TLS, with the number of arguments of each.
 const TLS: [(&str, usize); 16] = [
     ("ssl", 0),
     ("crt", 1),
@@ -30,7 +30,7 @@ const TLS: [(&str, usize); 16] = [
     ("ssl-max-ver", 1),
 ];
 
-/// Words that only files of the user meet; with TLS, the certificate is replaced instead.
+/// Keywords for files that only the user has; with TLS, the certificate is replaced instead.
 const CERTIFICATES: [&str; 7] = [
     "crt",
     "crt-list",
@@ -41,7 +41,7 @@ const CERTIFICATES: [&str; 7] = [
     "verify",
 ];
 
-/// Words that the trial's port does not allow, with the number of words after each.
+/// Keywords that cannot be used with the trial's port, with the number of arguments of each.
 const OTHER: [(&str, usize); 7] = [
     ("accept-proxy", 0),
     ("interface", 1),
@@ -54,7 +54,7 @@ const OTHER: [(&str, usize); 7] = [
 
 /// The place of the address that is measured.
 pub(super) struct Binds {
-    /// The section's line and the line of `bind`, by their first bytes.
+    /// The positions of the section's line and of the `bind` line, by their first bytes.
     measured: Option<(usize, usize)>,
     pub(super) has_tls: bool,
 }
@@ -73,8 +73,8 @@ fn has_word(line: &Line, word: &str) -> bool {
 }
 
 impl Binds {
-    /// Chooses the address of the frontend with the most routes. If it redirects to TLS, an address
-    /// with TLS.
+    /// Chooses the address of the frontend with the most routes. If it redirects to TLS, chooses an
+    /// address with TLS.
     pub(super) fn of(sections: &[Section]) -> Self {
         let is_tcp = |section: &Section| section.named("mode").any(|it| it.word(1) == "tcp");
         let default_is_tcp = sections

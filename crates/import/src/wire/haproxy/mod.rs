@@ -18,7 +18,7 @@ const UPSTREAM: &str = "the upstream here is gatebench's";
 const LOG: &str = "logs are written to the folder of the trial";
 const CHECK: &str = "the upstream here has another content";
 
-/// Lines of `global` that do not hold for a trial.
+/// Lines of `global` that do not apply to a trial.
 const GLOBAL: [&str; 16] = [
     "chroot",
     "user",
@@ -38,7 +38,7 @@ const GLOBAL: [&str; 16] = [
     "setenv",
 ];
 
-/// Words of a server that demand TLS, names or other addresses, with the number of words after
+/// Keywords of a server that need TLS, names or other addresses, with the number of arguments of
 /// each.
 const OF_SERVER: [(&str, usize); 22] = [
     ("ssl", 0),
@@ -65,7 +65,7 @@ const OF_SERVER: [(&str, usize); 22] = [
     ("port", 1),
 ];
 
-/// Words without which TLS and the PROXY protocol are off.
+/// Keywords without which TLS and the PROXY protocol are off.
 const OF_SERVER_ALONE: [&str; 6] = [
     "send-proxy",
     "send-proxy-v2",
@@ -132,7 +132,7 @@ fn remove_section(section: &Section, edits: &mut Edits<'_>) {
 
 fn section_global(section: &Section, edits: &mut Edits<'_>) {
     if section.named("maxconn").next().is_some() {
-        // Otherwise it refuses to start where it may not open as many descriptors.
+        // Otherwise HAProxy refuses to start if it may not open enough descriptors.
         edits.insert(section.head.span.end, "\n    no strict-limits", OWN_PROCESS);
     }
     section.lines.iter().for_each(|line| global(line, edits));
@@ -154,7 +154,7 @@ fn global(line: &Line, edits: &mut Edits<'_>) {
     }
 }
 
-/// The words `log ADDRESS [format FORMAT] FACILITY` with an address of the trial.
+/// Replaces `log ADDRESS [format FORMAT] FACILITY` with an address of the trial.
 fn log(line: &Line, edits: &mut Edits<'_>) {
     let Some(address) = line
         .words
@@ -172,7 +172,7 @@ fn log(line: &Line, edits: &mut Edits<'_>) {
     edits.replace(&address.span, new, LOG);
 }
 
-/// A line of a section that proxies.
+/// Edits a line of a proxy section.
 fn line(line: &Line, edits: &mut Edits<'_>) {
     match line.name() {
         "log" => log(line, edits),

@@ -1,8 +1,8 @@
-//! Lines of HAProxy, with their sections and places.
+//! HAProxy's lines with their sections and places.
 
 use std::ops::Range;
 
-/// The words that begin a section.
+/// The keywords that begin a section.
 const SECTIONS: [&str; 15] = [
     "global",
     "defaults",
@@ -23,7 +23,7 @@ const SECTIONS: [&str; 15] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Without quotes and escapes.
+    /// The text without quotes and escapes.
     pub(super) text: String,
     pub(super) span: Range<usize>,
 }
@@ -45,7 +45,7 @@ impl Line {
         self.words.get(index).map_or("", |word| word.text.as_str())
     }
 
-    /// The words from the first of these on, as far as the line has them.
+    /// The words from this index on; empty if the line has fewer.
     pub(super) fn from(&self, index: usize) -> &[Word] {
         self.words.get(index..).unwrap_or_default()
     }

@@ -52,7 +52,7 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     let mut all: BTreeMap<&str, Demand> = BTreeMap::new();
     for line in section.named("acl") {
         let entry = all.entry(line.word(1)).or_default();
-        // Of several lines with a name, one is enough.
+        // Several lines with the same name are alternatives, so the first one suffices.
         if entry.host.is_none() && entry.path.is_none() {
             *entry = of_words(line.from(2));
         }
@@ -107,7 +107,7 @@ fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
                 at += end + 1;
                 of_words(&rest[..end])
             }
-            // Either side is enough.
+            // Either side suffices.
             "or" | "||" => break,
             name if name.starts_with('!') => Demand::default(),
             name => conditions.get(name).cloned()?,

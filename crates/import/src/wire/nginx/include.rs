@@ -1,4 +1,4 @@
-//! Included files: read once, and part of the text from then on.
+//! Included files: each is read once and becomes part of the text.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use super::{Source, source};
 use crate::error::ImportError;
 use crate::wire::ReadIncluded;
 
-/// Files that include files, at the most.
+/// The largest nesting depth of included files.
 const DEPTH_MAX: usize = 8;
 
-/// Included files, at the most.
+/// The largest number of included files.
 const FILES_MAX: usize = 500;
 
 /// The included files by the pattern that names them.
@@ -31,7 +31,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads all files that a file includes, and returns its directives with theirs in place of
-    /// `include`. A file that does not exist is left out, which the list of changes shows.
+    /// `include`. A file that does not exist is omitted, as shown in the list of changes.
     pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
         self.with_included(&source.directives, 0)
     }

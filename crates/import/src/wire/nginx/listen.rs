@@ -12,14 +12,14 @@ const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";
 const SAME_PORT: &str = "another `listen` of this server has the port already";
 
-/// Words of `listen` that do not hold for the trial's port.
+/// Parameters of `listen` that do not apply to the trial's port.
 const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];
 
 /// The ports of all servers, and the one that is measured.
 pub(super) struct Listeners {
     measured: String,
     pub(super) has_tls: bool,
-    /// All ports in their order.
+    /// All ports in order.
     ports: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl Listeners {
                 entry.has_tls |= has_tls;
             }
         }
-        // Of equal ones the port without TLS, which is a smaller change.
+        // If several are equal, prefers a port without TLS, because that changes less.
         let best = ports
             .iter()
             .max_by_key(|(port, it)| (it.routes, !it.has_tls, port.as_str() == "80"));
@@ -89,7 +89,7 @@ impl Listeners {
         if ports.is_empty()
             && let Some(first) = server.first()
         {
-            // Without `listen`, a server has port 80.
+            // Without `listen`, a server uses port 80.
             let new = match self.measured == "80" {
                 true => LISTENER.to_owned(),
                 false => self.socket("80"),
@@ -106,7 +106,7 @@ impl Listeners {
         listen.args()[1..].iter().filter(is_dropped)
     }
 
-    /// The socket in place of a port.
+    /// The socket that replaces a port.
     fn socket(&self, port: &str) -> String {
         let number = self.ports.iter().position(|it| it == port).unwrap_or(0) + 1;
         format!("unix:{{{{ cwd }}}}/other-{number}.sock")
@@ -132,7 +132,7 @@ fn listens(server: &Directive) -> Vec<(String, bool)> {
     if all.is_empty() {
         all.push(("80".to_owned(), false));
     }
-    // The older way to turn TLS on.
+    // The older way of enabling TLS.
     if server.named("ssl").any(|it| it.arg(0) == "on") {
         all.iter_mut().for_each(|(_, has_tls)| *has_tls = true);
     }

@@ -16,7 +16,7 @@ use crate::error::ImportError;
 use listen::Listeners;
 use parse::Directive;
 
-/// Directories in which nginx keeps data while it works.
+/// Directives for directories in which nginx keeps temporary data.
 const TEMPORARY: [&str; 5] = [
     "client_body_temp_path",
     "proxy_temp_path",
@@ -31,7 +31,7 @@ const OWN_PROCESS: &str = "gatebench starts and places the process";
 const NOT_HTTP: &str = "only HTTP is measured";
 const CERTIFICATE: &str = "each trial has its own certificate";
 
-/// A file that was read, with the files that it includes in their places.
+/// A parsed file, together with the files that it includes.
 struct Source {
     file: String,
     text: String,
@@ -71,7 +71,8 @@ pub(super) fn wire(
     };
     Ok(OwnConfig {
         language: Language::Nginx,
-        // Workers of an nginx that root started cannot use the folder of the trial as another user.
+        // If root starts nginx, its workers must run as root too, because another user cannot
+        // access the folder of the trial.
         text: format!("daemon off;\nuser root;\n{template}"),
         changes,
         environment: BTreeMap::new(),
@@ -80,7 +81,7 @@ pub(super) fn wire(
     })
 }
 
-/// The status beyond a limit, if there is a limit.
+/// The status of requests beyond a limit, if there is a limit.
 fn beyond(directives: &[Directive]) -> Option<u16> {
     let find = |name: &'static str| find(directives, name);
     let is_limited = find("limit_req").or(find("limit_conn")).is_some();
@@ -89,7 +90,7 @@ fn beyond(directives: &[Directive]) -> Option<u16> {
     is_limited.then(|| status.unwrap_or(503))
 }
 
-/// The first directive of a name, in any block.
+/// The first directive with this name, in any block.
 fn find<'d>(directives: &'d [Directive], name: &str) -> Option<&'d Directive> {
     let of = |it: &'d Directive| match it.name() == name {
         true => Some(it),
@@ -98,7 +99,7 @@ fn find<'d>(directives: &'d [Directive], name: &str) -> Option<&'d Directive> {
     directives.iter().find_map(of)
 }
 
-/// The servers of a file that is included in `http`, as a whole configuration.
+/// Wraps a file that belongs inside `http`, so that it is a complete configuration.
 fn in_http(template: &str) -> String {
     format!(
         "events {{}}\nhttp {{{}\n{template}\n}}\n",
@@ -106,7 +107,7 @@ fn in_http(template: &str) -> String {
     )
 }
 
-/// Directives for the directories of a trial.
+/// Directives that set the directories of a trial.
 fn temporary(is_wanted: impl Fn(&str) -> bool) -> String {
     let wanted = TEMPORARY.iter().filter(|name| is_wanted(name));
     wanted
@@ -126,7 +127,7 @@ fn source(file: &str, text: &str) -> Result<Source, ImportError> {
     })
 }
 
-/// Makes edits in a file and in those that it includes.
+/// Edits a file and the files that it includes.
 struct Wiring<'w> {
     listeners: &'w Listeners,
     /// The names of `upstream` blocks.
@@ -136,7 +137,7 @@ struct Wiring<'w> {
 }
 
 impl Wiring<'_> {
-    /// The file as a template, with its changes. `blocks` are the names of the blocks around it.
+    /// The file as a template, with its changes. `blocks` are the names of the enclosing blocks.
     fn file(&mut self, source: &Source, blocks: &[&str]) -> (String, Vec<Change>) {
         let mut edits = Edits::new(&source.file, &source.text);
         self.block(&source.directives, blocks, &mut edits);
@@ -203,7 +204,7 @@ impl Wiring<'_> {
         }
     }
 
-    /// Adds the directories that a trial needs, unless the file names them.
+    /// Adds the directories that a trial needs, unless the file sets them.
     fn http(&self, directive: &Directive, edits: &mut Edits<'_>) {
         let Some((open, _)) = &directive.block else {
             return;
@@ -212,7 +213,7 @@ impl Wiring<'_> {
         edits.insert(*open, lines, MOVED);
     }
 
-    /// Certificates of the user may be absent here, and their keys are secret.
+    /// The user's certificates may be absent here, and their keys are secret.
     fn tls(&self, directive: &Directive, edits: &mut Edits<'_>) {
         let has_tls = self.listeners.has_tls;
         let path = directive.args().first();

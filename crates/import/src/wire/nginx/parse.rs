@@ -1,16 +1,16 @@
-//! Directives of nginx, with their places.
+//! Directives of nginx with their places.
 
 use std::ops::Range;
 
 use gatebench_config::Problem;
 
-/// The deepest nesting of blocks.
+/// The largest nesting depth of blocks.
 const DEPTH_MAX: usize = 32;
 
 /// A word of a directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Without quotes.
+    /// The text without quotes.
     pub(super) text: String,
     pub(super) span: Range<usize>,
 }
@@ -19,9 +19,9 @@ pub(super) struct Word {
 #[derive(Clone, Debug)]
 pub(super) struct Directive {
     pub(super) words: Vec<Word>,
-    /// From its name to its semicolon or closing brace.
+    /// The bytes from its name to its semicolon or closing brace.
     pub(super) span: Range<usize>,
-    /// The block, and the byte after its opening brace.
+    /// The block, and the position after its opening brace.
     pub(super) block: Option<(usize, Vec<Directive>)>,
 }
 
@@ -44,7 +44,7 @@ impl Directive {
         self.block.as_ref().map_or(&[], |(_, children)| children)
     }
 
-    /// The directives of a name in its block.
+    /// The directives with this name in its block.
     pub(super) fn named<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Directive> {
         self.children().iter().filter(move |it| it.name() == name)
     }
@@ -105,7 +105,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Directives up to a closing brace, which is not taken, or to the end.
+    /// Directives up to a closing brace, which is not consumed, or to the end.
     fn block(&mut self, depth: usize) -> Vec<Directive> {
         let mut all = Vec::new();
         loop {
@@ -134,7 +134,7 @@ impl Parser<'_> {
                 }
                 Some(Token::Open(open)) => return Some(self.opened(start, open, words, depth)),
                 None => {
-                    // The end, or a brace that closes the block around it.
+                    // The end of the text, or the closing brace of the enclosing block.
                     let span = words
                         .first()
                         .map_or(start..self.at, |word| word.span.clone());
@@ -181,7 +181,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips code in braces, up to the brace that closes it.
+    /// Skips code in braces, up to the closing brace.
     fn skip_code(&mut self) {
         let mut depth = 0;
         let mut quote: Option<char> = None;
@@ -204,7 +204,7 @@ impl Parser<'_> {
         self.at = self.text.len();
     }
 
-    /// A token; none at the end, and at a closing brace.
+    /// The next token; none at the end and at a closing brace.
     fn token(&mut self) -> Option<Token> {
         let start = self.at;
         match self.peek()? {

@@ -7,7 +7,7 @@ use crate::wire::edits::{Edits, literal};
 const UPSTREAM: &str = "the upstream here is gatebench's";
 const PLAIN: &str = "the upstream here speaks HTTP without TLS";
 
-/// Words of a server in `upstream` that need more than its address.
+/// Parameters of a server in `upstream` that do not work with the upstream here.
 const DROPPED: [&str; 2] = ["resolve", "service="];
 
 /// The names of all `upstream` blocks.
@@ -31,7 +31,7 @@ pub(super) fn upstream(block: &Directive, edits: &mut Edits<'_>) {
     }
 }
 
-/// Replaces the address of `proxy_pass` and the like, unless it is the name of a block.
+/// Replaces the address in `proxy_pass` and similar directives, unless it is the name of a block.
 pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edits<'_>) {
     let Some(word) = directive.args().first() else {
         return;
@@ -54,7 +54,7 @@ pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edit
         (false, _) => format!("{scheme}://{new_authority}"),
     };
     let why = if scheme == "https" { PLAIN } else { UPSTREAM };
-    // A quoted word stays quoted, because a variable may hold a blank.
+    // A quoted word stays quoted, because a variable may contain a space.
     edits.replace(&word.span, format!("\"{new}\""), why);
 }
 

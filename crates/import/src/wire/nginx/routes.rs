@@ -44,7 +44,7 @@ fn hint(location: &Directive, host: Option<String>) -> Option<Hint> {
     }
 }
 
-/// The name that requests must have; none if any will do.
+/// The server name that requests must have; none if any will do.
 fn host(server: &Directive) -> Option<String> {
     let names = server.named("server_name").flat_map(Directive::args);
     let plain = names

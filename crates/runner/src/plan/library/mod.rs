@@ -68,7 +68,7 @@ pub struct Listed<T> {
     pub word: String,
 }
 
-/// What an argument names.
+/// A suite or scenarios named by an argument.
 pub(crate) enum Named {
     Suite(Box<Listed<Suite>>),
     Scenarios(Vec<Listed<Scenario>>),

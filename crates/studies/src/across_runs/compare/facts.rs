@@ -108,7 +108,6 @@ pub struct CellFindings {
     /// The load: `64 connections`, `5,000 requests/s`.
     pub load: String,
     pub kind: PhaseKind,
-    /// The metric.
     pub metric: Metric,
     /// Unit of the estimates.
     pub unit: Unit,

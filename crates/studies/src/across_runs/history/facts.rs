@@ -43,7 +43,6 @@ pub struct SeriesFindings {
     pub gateway: String,
     /// The load: `64 connections`, `5,000 requests/s`.
     pub load: String,
-    /// The metric.
     pub metric: Metric,
     /// Unit of all values.
     pub unit: Unit,

@@ -16,7 +16,6 @@ pub struct ComparisonFindings {
     /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
-    /// The metric.
     pub metric: Metric,
     /// True for the metric that decides: CPU per request.
     pub primary: bool,

@@ -24,7 +24,6 @@ pub struct ScenarioSummary {
 /// A figure of the summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryColumn {
-    /// The metric.
     pub metric: Metric,
     /// Name of the phase in which it was measured.
     pub phase: String,

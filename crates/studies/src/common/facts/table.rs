@@ -55,7 +55,7 @@ pub struct PhaseLine {
     pub label: String,
 }
 
-/// What decides when a request is sent.
+/// The trigger of a request, on which the kind of a phase depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
@@ -75,7 +75,7 @@ pub enum PhaseKind {
 pub struct VariantRow {
     /// Label.
     pub variant: String,
-    /// What is between load generator and upstream.
+    /// The component between load generator and upstream.
     pub kind: Variant,
     /// The status of its trials.
     pub status: RowStatus,
@@ -194,7 +194,6 @@ pub struct MetricFindings {
     /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
-    /// The metric.
     pub metric: Metric,
     /// Unit of all values.
     pub unit: Unit,

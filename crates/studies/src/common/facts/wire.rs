@@ -20,7 +20,6 @@ pub struct WireFact {
     pub name: WireName,
     /// The value as a number, if it is one.
     pub value: Option<f64>,
-    /// As text.
     pub text: String,
     /// True if it differs from the other gateways, or from the expected value.
     pub differs: bool,

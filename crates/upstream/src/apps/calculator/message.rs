@@ -60,7 +60,7 @@ impl Task {
     }
 }
 
-/// Reads an xs:int, which may have blanks around it.
+/// Reads an xs:int, which may be surrounded by white space.
 fn number(content: &str) -> Option<i32> {
     content.trim_matches([' ', '\t', '\r', '\n']).parse().ok()
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// No text makes it panic.
+        /// No text causes a panic.
         #[test]
         fn any_text_is_read(text in "[<>/!?a:A \\-\\[\\]]{0,60}|.{0,60}") {
             let _ = Task::read(text.as_bytes());

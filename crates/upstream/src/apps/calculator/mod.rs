@@ -20,7 +20,7 @@ const TEXT_XML: &str = "text/xml;charset=utf-8";
 
 const WSDL: &[u8] = include_bytes!("calculator.wsdl");
 
-/// Decides at the head.
+/// Decides the response when the head is known.
 pub(super) fn response(asked: &Asked<'_>, region: Region, scratch: &mut Vec<u8>) -> Response {
     let response = match asked.path {
         "/ws" if asked.method == "POST" => calculation(asked),
@@ -104,7 +104,7 @@ fn soap_response(operation: Operation, result: i32) -> String {
     ))
 }
 
-/// `words` come from this program, so nothing in them needs to be escaped.
+/// `words` come from this program, so they need no escaping.
 fn fault(words: &str) -> String {
     envelope(&format!(
         "<soap:Fault><faultcode>soap:Client</faultcode><faultstring>{words}</faultstring></soap:Fault>"

@@ -12,7 +12,7 @@ use gatebench_net::tls::{ServerSettings, self_signed};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, LEDGER_PATH, RESET_PATH, Snapshot, UpstreamConfig, serve};
 
-/// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+/// epoll, and io_uring if this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];
@@ -25,7 +25,7 @@ pub fn backends() -> Vec<Backend> {
     vec![Backend::Epoll]
 }
 
-/// Receives once. After a signal a read with a timeout is not restarted (signal(7)).
+/// Receives once. A read with a timeout is not restarted after a signal (signal(7)).
 pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
     loop {
         match stream.read(buffer) {
@@ -51,7 +51,7 @@ impl Upstream {
         Self::begin(kind, backend, listen, None)
     }
 
-    /// With a certificate that it has signed itself.
+    /// Starts it with a self-signed certificate.
     pub fn start_tls(kind: Kind, backend: Backend) -> Self {
         let settings = ServerSettings::new(self_signed(&["127.0.0.1"]).unwrap());
         Self::begin(
@@ -192,7 +192,7 @@ impl Client {
         response
     }
 
-    /// The bytes that come until the peer closes.
+    /// The bytes that arrive until the peer closes the connection.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest).unwrap();

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-//! The edit of the tree against the edit of the text.
+//! Compares the edit of the tree with the edit of the text.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Text that is not XML, or is in an unknown encoding; and a few documents that look odd and are
-//! right.
+//! Text that is not XML, or is in an unknown encoding, and a few documents that look odd but are
+//! valid.
 
 use super::{Body, End, Shape, Way, full, soap};
 

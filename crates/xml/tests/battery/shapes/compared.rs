@@ -1,4 +1,4 @@
-//! Messages for expressions that compare each node, or each character, with each other one.
+//! Messages for expressions that compare each node, or each character, with every other one.
 
 use super::{Body, End, Shape, Way, each, full, soap};
 

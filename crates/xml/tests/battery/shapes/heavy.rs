@@ -1,4 +1,4 @@
-//! Well-formed messages of up to a megabyte that cost as much as one can.
+//! Well-formed messages of up to a megabyte that are as expensive as possible.
 
 use super::{BODY_BYTES, Body, End, Shape, Way, each, full, soap};
 
@@ -53,7 +53,7 @@ fn same_keys() -> String {
 /// As many declarations as may be in scope, with the prefix and the name of each, and the content
 /// of their scope.
 fn in_scope(prefix: fn(usize) -> String, name: fn(usize) -> String, inside: &str) -> String {
-    // One is the envelope's.
+    // One more is the envelope's.
     let all = each(63, |n| format!(" xmlns:{}='{}'", prefix(n), name(n)));
     soap(&format!("<a{all}>{inside}</a>"))
 }
@@ -66,7 +66,7 @@ fn urn(n: usize) -> String {
     format!("urn:{n}")
 }
 
-/// Names that differ at their ends only.
+/// Names that differ only at their ends.
 fn long_prefix(n: usize) -> String {
     format!("{}{n}", "p".repeat(2_000))
 }
@@ -92,8 +92,8 @@ fn deep_namespaces() -> String {
     soap(&format!("{open}{more}{leaves}{}", "</d>".repeat(180)))
 }
 
-/// An order in which a sort by halved distances compares each with each: first every second of a
-/// row, then the others.
+/// An order in which a sort with halved distances compares each element with every other: first
+/// every second element, then the rest.
 fn unfortunate(count: usize) -> String {
     let mut order: Vec<usize> = (0..count).collect();
     let mut width = count;

@@ -15,14 +15,14 @@ use flate2::write::GzEncoder;
 
 pub use ways::{Way, Ways};
 
-/// The largest message by default, before and after un-gzip.
+/// The size of the largest message by default, before and after decompression.
 pub const BODY_BYTES: usize = 1 << 20;
 
 /// A message and its outcome.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub name: &'static str,
-    /// The list that it is from, or the idea.
+    /// The list from which it is taken, or the idea.
     pub source: &'static str,
     pub way: Way,
     pub body: Body,
@@ -35,7 +35,7 @@ pub enum Body {
     Text(&'static str),
     Bytes(&'static [u8]),
     Built(fn() -> String),
-    /// The same, on the wire in gzip.
+    /// The same, compressed with gzip on the wire.
     Packed(fn() -> String),
     BuiltBytes(fn() -> Vec<u8>),
 }
@@ -46,7 +46,7 @@ pub enum End {
     /// A fault with this text.
     Refused(&'static str),
     Passes,
-    /// One of the two: which one depends on the speed of the machine.
+    /// One of the two; it depends on the speed of the machine.
     Either,
 }
 
@@ -105,7 +105,7 @@ fn soap(inside: &str) -> String {
     )
 }
 
-/// As often as a body has room for it in addition to `others` bytes.
+/// Repeats a unit as often as fits into a body in addition to `others` bytes.
 fn full(unit: &str, others: usize) -> String {
     unit.repeat((BODY_BYTES - others) / unit.len())
 }

@@ -1,4 +1,4 @@
-//! Bodies that are expensive to hold against a schema.
+//! Bodies that are expensive to validate against a schema.
 
 use super::{Body, End, Shape, Way, each, soap};
 
@@ -20,7 +20,7 @@ fn list(items: &str) -> String {
     ))
 }
 
-/// As often as the limits on nodes and on bytes allow.
+/// Repeats a unit as often as the limits on nodes and on bytes allow.
 fn many(unit: &str, nodes_each: usize) -> String {
     list(&unit.repeat((49_900 / nodes_each).min(1_040_000 / unit.len())))
 }

@@ -1,4 +1,4 @@
-//! Document types of public lists: external entities, entities that multiply, and their kin.
+//! Document types from public lists: external entities, entities that multiply, and the like.
 
 use super::{Body, End, Shape, Way, each};
 
@@ -40,7 +40,7 @@ const fn built(name: &'static str, source: &'static str, way: Way, body: Body) -
     }
 }
 
-/// Entities that each hold ten times the one before.
+/// Entities that each contain the previous one ten times.
 fn laughs() -> String {
     let levels = each(10, |n| {
         let ten = match n {

@@ -1,4 +1,4 @@
-//! The work of gateways on messages.
+//! The ways in which gateways process messages.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use gatebench_xml::soap::{
 };
 use gatebench_xml::{NoFiles, Transform};
 
-/// One of them.
+/// One of these ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// The envelope is validated.
@@ -16,35 +16,35 @@ pub enum Way {
     Identity,
     /// The document is copied as a whole.
     CopyOf,
-    /// Each element gets one of another namespace around it.
+    /// Each element is wrapped in one of another namespace.
     Wrapped,
-    /// `i` in the order of their texts and of an attribute.
+    /// Elements `i` are sorted by their texts and by an attribute.
     Sorted,
-    /// `i` by a key.
+    /// Elements `i` are found by a key.
     Keyed,
-    /// Paths in all directions.
+    /// Paths in all directions are followed.
     Paths,
-    /// Texts taken apart by recursion.
+    /// Texts are split by recursion.
     Texts,
-    /// The target by an expression.
+    /// The target is found by an expression.
     Routed,
-    /// The body is validated by a schema of many kinds of types.
+    /// The body is validated by a schema with many kinds of types.
     Typed,
-    /// A response, copied.
+    /// A response is copied.
     Response,
-    /// A response without SOAP.
+    /// A response without SOAP is transformed.
     Transformed,
-    /// Steps to parents and ancestors, each for all nodes.
+    /// Steps to parents and ancestors are taken, each for all nodes.
     Upward,
-    /// The target by such steps.
+    /// The target is found by such steps.
     UpwardRoute,
-    /// A text with the characters of another replaced.
+    /// The characters of one text are replaced in another.
     Translated,
-    /// The target by such a text.
+    /// The target is found by such a text.
     TranslatedRoute,
-    /// A text that another is looked for in.
+    /// One text is searched for in another.
     Sought,
-    /// All nodes by keys and by IDs, at once.
+    /// All nodes are found at once by keys and by IDs.
     Known,
 }
 
@@ -119,8 +119,8 @@ const SOUGHT: &str = r#"<xsl:template match="/"><r a="{contains(//t, //f)}" b="{
 const KNOWN: &str = r#"<xsl:key name="k" match="i" use="@k"/>
 <xsl:template match="/"><r a="{count(key('k', //i/@k))}" b="{count(id(//@r))}"/></xsl:template>"#;
 
-/// A schema with the usual parts of schemas. No pattern in it can begin to match a text in more
-/// than one way.
+/// A schema with the usual constructs. No pattern in it can begin to match a text in more than one
+/// way.
 const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t" elementFormDefault="qualified">
 <xs:simpleType name="code"><xs:restriction base="xs:string"><xs:pattern value="[A-Z]+(-[0-9]+)*"/></xs:restriction></xs:simpleType>
 <xs:simpleType name="numbers"><xs:list itemType="xs:int"/></xs:simpleType>

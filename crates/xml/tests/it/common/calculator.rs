@@ -1,4 +1,4 @@
-//! A calculator's WSDL, schemas, stylesheets and messages, as the scenarios have them.
+//! A calculator's WSDL, schemas, stylesheets and messages, as used in the scenarios.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ pub const XSD: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" 
   </xs:sequence></xs:complexType></xs:element>
 </xs:schema>"#;
 
-/// An identity with `templates` next to it.
+/// An identity transformation with additional `templates`.
 pub fn stylesheet(templates: &str) -> String {
     format!(
         r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" exclude-result-prefixes="soap">

@@ -68,9 +68,9 @@ struct Type {
     particles: Vec<Particle>,
     /// Attributes: simple type, and whether required.
     attributes: Vec<(usize, bool)>,
-    /// Of unknown attributes.
+    /// True if unknown attributes are allowed.
     has_any_attribute: bool,
-    /// True if a value of one element may occur once only.
+    /// True if each value of one element may occur only once.
     is_unique: bool,
 }
 
@@ -118,7 +118,7 @@ impl Schema {
                 }
                 _ => Kind::Simple(dice.roll(SIMPLE.len())),
             };
-            // One reference or wildcard each, so that content stays unambiguous.
+            // At most one reference or wildcard each, so that content stays unambiguous.
             let is_taken = |other: &Particle| {
                 std::mem::discriminant(&other.kind) == std::mem::discriminant(&kind)
                     && matches!(kind, Kind::Shared | Kind::Any(_))
