@@ -245,9 +245,15 @@ fn the_doctor_says_whether_the_tour_can_run() {
         .filter_map(|check| check["name"].as_str())
         .collect();
     assert!(
-        ["event loop", "cores", "descriptors", "control groups", "nginx"]
-            .iter()
-            .all(|name| names.contains(name)),
+        [
+            "event loop",
+            "cores",
+            "descriptors",
+            "control groups",
+            "nginx"
+        ]
+        .iter()
+        .all(|name| names.contains(name)),
         "{names:?}"
     );
     let mut checks = report["checks"].as_array().unwrap().iter();

@@ -177,7 +177,10 @@ fn a_pull_request_has_one_comment_with_the_newest_result() {
     run("first", works).assert_code(0);
     assert_eq!(server.last_call(), call("POST", "7/comments"));
     let comment = server.comment();
-    assert!(comment.starts_with("<!-- gatebench: gatebench -->\n## Small"), "{comment}");
+    assert!(
+        comment.starts_with("<!-- gatebench: gatebench -->\n## Small"),
+        "{comment}"
+    );
     assert_eq!(bench.read("summary"), bench.read("first/comment.md"));
 
     bench.faulty("wrong-bytes:1");
@@ -187,13 +190,19 @@ fn a_pull_request_has_one_comment_with_the_newest_result() {
 
     bench.load(FLOOD);
     let open = run("third", "--gateway reference");
-    open.assert_code(0).assert_says(&["warning: the result is inconclusive"]);
+    open.assert_code(0)
+        .assert_says(&["warning: the result is inconclusive"]);
 
     let literal = "--scenario '$(touch made)'";
-    run("fourth", literal).assert_code(2).assert_says(&["$(touch made)"]);
+    run("fourth", literal)
+        .assert_code(2)
+        .assert_says(&["$(touch made)"]);
     assert!(!bench.path("made").exists());
     let comment = server.comment();
-    assert!(comment.contains("exit code 2 and without a result"), "{comment}");
+    assert!(
+        comment.contains("exit code 2 and without a result"),
+        "{comment}"
+    );
     assert_eq!(
         bench.read("output"),
         "exit-code=0\nexit-code=1\nexit-code=4\nexit-code=2\n"
@@ -230,9 +239,14 @@ fn a_merge_request_gets_the_verdict_of_an_ab_test() {
 
     // A pipeline of a branch has no request.
     std::fs::remove_dir_all(bench.path("speed/run")).unwrap();
-    let branch = settings.iter().copied().filter(|(name, _)| !name.contains("MERGE"));
+    let branch = settings
+        .iter()
+        .copied()
+        .filter(|(name, _)| !name.contains("MERGE"));
     let branch: Vec<_> = branch.collect();
     let finished = script(&bench, &["ab", "reference", "no-such"], &branch);
-    finished.assert_code(2).assert_says(&["no comment: this job is not for a request"]);
+    finished
+        .assert_code(2)
+        .assert_says(&["no comment: this job is not for a request"]);
     assert_eq!(server.comment(), comment);
 }

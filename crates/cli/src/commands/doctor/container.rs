@@ -24,11 +24,16 @@ pub(super) fn check(engine: &str, grants: &[Grant]) -> Check {
     if refused.is_empty() {
         return Check::good(name, format!("{engine}, which grants {}", named(&granted)));
     }
-    let options = refused.iter().flat_map(|grant| grant.options.iter().copied());
+    let options = refused
+        .iter()
+        .flat_map(|grant| grant.options.iter().copied());
     let options = distinct(options).join(" ");
     Check::advice(
         name,
-        format!("{engine}, which refuses {}; the tour needs none of it", named(&refused)),
+        format!(
+            "{engine}, which refuses {}; the tour needs none of it",
+            named(&refused)
+        ),
         format!("start the container with {options}"),
     )
 }
@@ -62,7 +67,11 @@ mod tests {
         assert_eq!(all.says, "Podman, which grants a, b and c");
         let some = checked([false, true, false]);
         assert_eq!(some.state, State::Advice);
-        assert!(some.says.starts_with("Podman, which refuses a and c;"), "{}", some.says);
+        assert!(
+            some.says.starts_with("Podman, which refuses a and c;"),
+            "{}",
+            some.says
+        );
         let remedy = "start the container with --open --cap-add C";
         assert_eq!(some.remedy.as_deref(), Some(remedy));
     }
