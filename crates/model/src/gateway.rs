@@ -154,9 +154,40 @@ pub struct Install {
     /// Java libraries that make up the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maven: Option<MavenProject>,
+    /// The vendor's packages, for the systems that have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<VendorPackages>,
     /// Any other installation, as text or as a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
+}
+
+/// Packages of the gateway's makers, installed by the steps that they publish.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VendorPackages {
+    /// The version that the steps install; another one is a failure.
+    pub version: String,
+    /// The address of the page that publishes the steps.
+    pub page: String,
+    /// The systems that the page names.
+    #[schemars(length(min = 1))]
+    pub systems: Vec<VendorSystem>,
+}
+
+/// A system and the steps for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VendorSystem {
+    /// `ID` of `/etc/os-release`, as debian.
+    pub id: String,
+    /// The beginnings of its `VERSION_ID` up to a dot, as 9 for 9.4.
+    #[schemars(length(min = 1))]
+    pub versions: Vec<String>,
+    /// Commands for a shell of root: templates of `version`, and of `codename`, which is
+    /// `VERSION_CODENAME` of `/etc/os-release`.
+    #[schemars(length(min = 1))]
+    pub commands: Vec<String>,
 }
 
 /// A program inside a Python package.

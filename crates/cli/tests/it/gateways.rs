@@ -136,6 +136,85 @@ fn an_installation_that_fails_does_not_keep_others_from_theirs() {
         ]);
 }
 
+/// A gateway whose makers publish one step for this system, which writes a program that prints this
+/// version.
+fn packaged(bench: &Bench, installed: &str) {
+    let release = std::fs::read_to_string("/etc/os-release").unwrap();
+    let value = |name: &str| {
+        let line = release.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().trim_matches('"').to_owned()
+    };
+    bench.own_gateway();
+    let program = bench.path("packaged").display().to_string();
+    let spec = bench
+        .read("mine/gateway.yaml")
+        .replace("[/usr/bin/python3, python3]", &format!("[{program}]"));
+    let install = format!(
+        "install:\n  vendor:\n    version: 1.2.3\n    page: https://makers.example/install\n    systems:\n    \
+         - {{id: solaris, versions: ['10'], commands: [pkg add mine]}}\n    \
+         - id: {}\n      versions: ['{}']\n      commands:\n      \
+         - echo 'echo Python {installed}; # {{{{ version }}}}' > {program}\n      \
+         - chmod 755 {program}\n",
+        value("ID="),
+        value("VERSION_ID="),
+    );
+    bench.write("mine/gateway.yaml", &format!("{spec}{install}"));
+}
+
+#[test]
+fn the_steps_of_a_gateways_makers_are_printed_and_taken_with_consent() {
+    let bench = Bench::new();
+    packaged(&bench, "1.2.3");
+    bench
+        .gatebench("install ./mine")
+        .assert_code(0)
+        .assert_prints(&[
+            "would install mine 1.2.3 from its makers, by their steps for",
+            "(https://makers.example/install) (as root)",
+            "echo 'echo Python 1.2.3; # 1.2.3' > ",
+            "nothing of this was done; `--yes` does it",
+        ]);
+    assert!(!bench.path("packaged").exists());
+    let taken = bench.gatebench("install ./mine --yes");
+    if taken.stderr.contains("only root may install its makers' packages") {
+        taken.assert_code(3);
+        return;
+    }
+    taken
+        .assert_code(0)
+        .assert_prints(&["My own gateway 1.2.3 is installed"]);
+}
+
+#[test]
+fn another_version_than_the_makers_steps_name_is_a_failure() {
+    let bench = Bench::new();
+    packaged(&bench, "1.2.4");
+    let taken = bench.gatebench("install ./mine --yes");
+    if taken.stderr.contains("only root may install its makers' packages") {
+        taken.assert_code(3);
+        return;
+    }
+    taken
+        .assert_code(3)
+        .assert_says(&["version 1.2.4 was installed instead of 1.2.3"]);
+}
+
+#[test]
+fn a_system_that_the_makers_do_not_name_gets_a_clear_error() {
+    let bench = Bench::new();
+    packaged(&bench, "1.2.3");
+    let spec = bench.read("mine/gateway.yaml");
+    let known = spec.split("    - id: ").next().unwrap();
+    bench.write("mine/gateway.yaml", known);
+    bench
+        .gatebench("install ./mine --yes")
+        .assert_code(3)
+        .assert_says(&[
+            "installing mine: its makers publish no steps for",
+            "there are steps for solaris 10; for other ways see https://makers.example/install",
+        ]);
+}
+
 /// The scenarios of a plain proxy, each of which starts within a second.
 const PLAIN: &str =
     "--scenario contract --scenario proxy-json --scenario routes-100 --scenario upstreams-50";

@@ -310,6 +310,9 @@ fn templates(root: &Node, problems: &mut Vec<Problem>) {
         .map_or(&[][..], |it| it.mapping("environment"));
     let values = root.mapping("environment").iter().chain(of_program);
     let values = values.map(|entry| &entry.value);
+    let vendor = root.get("install").and_then(|it| it.get("vendor"));
+    let systems = vendor.map_or(&[][..], |it| it.list("systems"));
+    let lists = lists.chain(systems.iter().filter_map(|system| system.get("commands")));
     for node in lists.flat_map(Node::items).chain(values) {
         let Some(text) = node.text() else { continue };
         if let Err(error) = environment.template_from_str(text) {

@@ -244,7 +244,8 @@ impl Folder {
             .map(|file| PathBuf::from(file.to()))
     }
 
-    /// Reports whether `gatebench install` can install it from a package registry.
+    /// Reports whether `gatebench install` can install it from a package registry, without the
+    /// user's consent to another source of packages.
     pub fn can_be_installed(&self) -> bool {
         let install = &self.spec.install;
         !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()
@@ -258,7 +259,11 @@ impl Folder {
         }
         if install.apt.is_empty() {
             let on_path = || format!("install {name} and put it on PATH");
-            return install.other.clone().unwrap_or_else(on_path);
+            let other = install.other.clone().unwrap_or_else(on_path);
+            return match install.vendor {
+                Some(_) => format!("gatebench install {name} prints its makers' steps; or {other}"),
+                None => other,
+            };
         }
         let packages = install.apt.join(" ");
         let other = install.other.as_ref().map(|other| format!("; or {other}"));

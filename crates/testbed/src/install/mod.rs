@@ -3,7 +3,8 @@
 //! apt-get installs Debian packages, pip installs programs inside Python packages, and Maven builds
 //! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which follow
 //! from the release. Packages of PyPI and the libraries of Java programs are also pinned by
-//! SHA-256.
+//! SHA-256. A vendor's packages are installed by the steps that the vendor publishes, if the user
+//! agrees.
 //!
 //! This module does not know scenarios and starts no gateways.
 
@@ -12,6 +13,7 @@ mod jdk;
 mod libraries;
 mod python;
 mod revision;
+mod vendor;
 
 use std::fs;
 use std::io;
@@ -24,6 +26,7 @@ use rustix::process::geteuid;
 
 pub use self::revision::{Builds, Revision, RevisionError};
 
+use self::vendor::VendorProgram;
 use crate::error::DriverError;
 use crate::gateway::Folder;
 use crate::process::last_lines;
@@ -42,6 +45,8 @@ pub enum InstallStep {
     Python(PythonProgram),
     /// A program that Maven builds.
     Java(JavaProgram),
+    /// A package of the gateway's makers.
+    Vendor(VendorProgram),
 }
 
 /// A gateway that is a program in a Python package.
@@ -75,13 +80,13 @@ struct Home {
 ///
 /// # Errors
 /// [`DriverError::Install`] for a gateway that no package registry has, with its vendor's
-/// instructions.
+/// instructions, and for one whose vendor has no package for this system.
 pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
     let mut packages: Vec<String> = Vec::new();
     let mut programs = Vec::new();
     for folder in folders {
         let install = &folder.spec.install;
-        if !folder.can_be_installed() {
+        if !folder.can_be_installed() && install.vendor.is_none() {
             return Err(failed(
                 &folder.spec.gateway,
                 "it is in no package registry that gatebench installs from",
@@ -91,11 +96,28 @@ pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError
         packages.extend(install.apt.iter().cloned());
         programs.extend(python::program(folder)?.map(InstallStep::Python));
         programs.extend(java::program(folder)?.map(InstallStep::Java));
+        programs.extend(vendor::program(folder)?.map(InstallStep::Vendor));
     }
     packages.sort();
     packages.dedup();
     let debian = (!packages.is_empty()).then_some(InstallStep::Debian(packages));
     Ok(debian.into_iter().chain(programs).collect())
+}
+
+/// Checks that a gateway of its makers' packages has the version that their steps install.
+///
+/// # Errors
+/// [`DriverError::Install`] if it has another one.
+pub fn verify(folder: &Folder, version: &str) -> Result<(), DriverError> {
+    match &folder.spec.install.vendor {
+        Some(packages) if packages.version != version => {
+            let expected = &packages.version;
+            let message = format!("version {version} was installed instead of {expected}");
+            let remedy = format!("see {}", packages.page);
+            Err(failed(&folder.spec.gateway, message, remedy))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl InstallStep {
@@ -105,6 +127,7 @@ impl InstallStep {
             Self::Debian(packages) => format!("Debian packages {}", packages.join(", ")),
             Self::Python(program) => program.title(),
             Self::Java(program) => program.title(),
+            Self::Vendor(program) => program.title(),
         }
     }
 
@@ -116,12 +139,19 @@ impl InstallStep {
             }
             Self::Python(program) => program.commands(),
             Self::Java(program) => program.commands(),
+            Self::Vendor(program) => program.commands().to_vec(),
         }
     }
 
     /// Reports whether the step requires root.
     pub fn needs_root(&self) -> bool {
-        matches!(self, Self::Debian(_))
+        matches!(self, Self::Debian(_) | Self::Vendor(_))
+    }
+
+    /// Reports whether the step adds a source of packages to the system, to which the user must
+    /// agree.
+    pub fn needs_consent(&self) -> bool {
+        matches!(self, Self::Vendor(_))
     }
 
     /// Performs the step.
@@ -133,6 +163,7 @@ impl InstallStep {
             Self::Debian(packages) => install_debian(packages),
             Self::Python(program) => program.perform(),
             Self::Java(program) => program.perform(),
+            Self::Vendor(program) => program.perform(),
         }
     }
 }

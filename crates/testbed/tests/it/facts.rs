@@ -11,6 +11,8 @@ use serde_json::{Value as Json, json};
 
 const KONG: &str = include_str!("../facts/kong.json");
 const APISIX: &str = include_str!("../facts/apisix.json");
+const KRAKEND: &str = include_str!("../facts/krakend.json");
+const TYK: &str = include_str!("../facts/tyk.json");
 
 /// The keys that Kong's properties file may set in addition to nginx directives. Kong silently
 /// ignores unknown keys.
@@ -145,6 +147,32 @@ fn apisix_gets_what_it_accepts() {
 }
 
 #[test]
+fn krakend_gets_what_it_accepts() {
+    let facts = facts(KRAKEND);
+    each_rendered(&folder("krakend"), |scenario, files| {
+        let found = serde_json::from_str(&files["krakend.json"]).unwrap();
+        must_fit(&facts, &found, scenario);
+    });
+}
+
+#[test]
+fn tyk_gets_what_it_accepts() {
+    let facts = facts(TYK);
+    each_rendered(&folder("tyk"), |scenario, files| {
+        let apis = files["apis.jsonl"].lines();
+        let apis: Vec<Json> = apis
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(apis.len(), scenario.routes.len());
+        for api in apis {
+            must_fit(&facts, &api, scenario);
+        }
+        let settings: Json = serde_json::from_str(&files["tyk.conf"]).unwrap();
+        assert_eq!(settings["listen_address"], "127.0.0.1");
+    });
+}
+
+#[test]
 fn facts_and_gateways_refuse_the_same_files() {
     let kong = facts(KONG);
     let plugin = |name: &str, config: Json| {
@@ -180,4 +208,24 @@ fn facts_and_gateways_refuse_the_same_files() {
     assert!(!apisix.is_valid(&route(
         json!({ "mocking": { "response_example": "", "content_type": "image/png" } })
     )));
+    let krakend = facts(KRAKEND);
+    let endpoint = |method: &str, path: &str| {
+        json!({ "version": 3, "listen_ip": "127.0.0.1", "port": 1, "extra_config": {}, "endpoints": [{
+            "endpoint": path, "method": method, "backend": [{ "url_pattern": "/", "host": ["http://h"] }] }] })
+    };
+    assert!(krakend.is_valid(&endpoint("GET", "/json/{p2}")));
+    for (method, path) in [("HEAD", "/json"), ("GET", "/json/*"), ("GET", "/json/{p 2}")] {
+        assert!(!krakend.is_valid(&endpoint(method, path)), "{method} {path}");
+    }
+    let tyk = facts(TYK);
+    let api = |listen_path: &str, limit: Json| {
+        json!({ "api_id": "a", "org_id": "o", "name": "n", "active": true, "use_keyless": true,
+            "definition": { "location": "header", "key": "" }, "global_rate_limit": limit,
+            "version_data": { "not_versioned": true,
+                "versions": { "Default": { "name": "Default", "use_extended_paths": true } } },
+            "proxy": { "listen_path": listen_path, "target_url": "http://h", "strip_listen_path": true } })
+    };
+    assert!(tyk.is_valid(&api("/a", json!({ "rate": 1, "per": 60 }))));
+    assert!(!tyk.is_valid(&api("a", json!({ "rate": 1, "per": 60 }))));
+    assert!(!tyk.is_valid(&api("/a", json!({ "rate": 1, "per": 0.5 }))));
 }

