@@ -78,15 +78,6 @@ impl Failure {
             Self::PipeClosed => Exit::Fine,
         }
     }
-
-    /// The error without its culprit and its remedy.
-    pub fn what(&self) -> String {
-        match self {
-            Self::Said { what, .. } => what.clone(),
-            Self::Mistakes(files) => format!("{} input files have mistakes", files.len()),
-            Self::PipeClosed => String::new(),
-        }
-    }
 }
 
 /// The lines of a message without the name of its culprit, the second and later ones indented.

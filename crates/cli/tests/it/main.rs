@@ -33,6 +33,7 @@ mod reaching;
 mod remote;
 mod results;
 mod run_directory;
+mod serve;
 mod serving;
 mod shares;
 mod soaks;
