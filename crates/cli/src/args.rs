@@ -8,8 +8,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     ab, audit, baseline, capacity, check, compare, completions, doctor, export, flame, gateway,
-    history, import, install, isolation, list, load, new, remote_end, report, run, schema, soak,
-    spec, splice, supervise, upstream,
+    history, import, install, isolation, list, load, new, remote_end, report, run, schema, serve,
+    soak, spec, splice, supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["run", "load", "capacity", "soak", "isolation", "flame"],
     ),
     ("Compare", &["ab", "compare", "history", "baseline", "spec"]),
-    ("Inspect", &["report", "export", "audit", "list"]),
+    ("Inspect", &["report", "serve", "export", "audit", "list"]),
     (
         "Author",
         &[
@@ -66,6 +66,7 @@ pub enum Command {
     Flame(Box<flame::Flame>),
     Spec(spec::Spec),
     Report(report::Report),
+    Serve(serve::Serve),
     Compare(compare::Compare),
     History(history::History),
     Baseline(baseline::Baseline),
@@ -104,6 +105,7 @@ impl Command {
             Self::Flame(command) => command.run(),
             Self::Spec(command) => command.run(),
             Self::Report(command) => command.run(),
+            Self::Serve(command) => command.run(),
             Self::Compare(command) => command.run(),
             Self::History(command) => command.run(),
             Self::Baseline(command) => command.run(),

@@ -78,15 +78,6 @@ impl Failure {
             Self::PipeClosed => Exit::Fine,
         }
     }
-
-    /// The error without culprit and remedy.
-    pub fn what(&self) -> String {
-        match self {
-            Self::Said { what, .. } => what.clone(),
-            Self::Mistakes(files) => format!("{} input files have mistakes", files.len()),
-            Self::PipeClosed => String::new(),
-        }
-    }
 }
 
 /// Returns the lines of a message without the name of its culprit. All lines but the first are

@@ -5,12 +5,10 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::Plan;
 use gatebench_report::{TerminalOptions, csv, html, json, markdown, terminal};
 use gatebench_store::Run;
 use gatebench_studies::policy_cost::records::CostRecords;
-use gatebench_studies::run::redact::Redaction;
-use gatebench_studies::{Findings, analyse};
+use gatebench_studies::{Findings, analyse_masked};
 
 use crate::failure::Failure;
 
@@ -50,20 +48,7 @@ impl Readers {
 
 /// Returns the findings of the run in `dir`, finished or not, without the secrets of its scenarios.
 pub fn findings(dir: &Path) -> Result<Findings, Failure> {
-    let run = Run::open(dir)?;
-    let mut findings = analyse(&run)?;
-    redaction(&run.manifest().plan).mask(&mut findings);
-    Ok(findings)
-}
-
-/// Masks the secrets of a plan's scenarios, and the user's own configurations of its variants.
-pub fn redaction(plan: &Plan) -> Redaction {
-    let has_own = |setup: &gatebench_model::Setup| setup.config.is_some();
-    let own = plan
-        .variants
-        .iter()
-        .filter(|it| it.setup().is_some_and(has_own));
-    Redaction::of(plan.secrets(), own.map(|it| it.label().to_owned()))
+    Ok(analyse_masked(&Run::open(dir)?)?)
 }
 
 /// Writes every file of the report into the run directory. Returns the path of the page.

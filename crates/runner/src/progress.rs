@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gatebench_model::{Plan, Trial};
-use gatebench_store::Outcome;
+use gatebench_store::{LiveSecond, Outcome};
 
 use crate::outputs::Delivery;
 use crate::warning::Warning;
@@ -59,6 +59,8 @@ pub enum Progress {
         /// Requests without a response so far.
         failed: u64,
     },
+    /// A second of the running load is complete.
+    Second(LiveSecond),
     /// A trial is on disk.
     TrialFinished {
         trial: Trial,
@@ -91,6 +93,21 @@ pub enum Step {
     ParityAfter,
     /// Gateway and upstream are being ended.
     Down,
+}
+
+impl Step {
+    /// The name in files.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::UpstreamUp => "upstream_up",
+            Self::GatewayUp => "gateway_up",
+            Self::ParityBefore => "parity_before",
+            Self::Settling => "settling",
+            Self::Admin => "admin",
+            Self::ParityAfter => "parity_after",
+            Self::Down => "down",
+        }
+    }
 }
 
 /// The main figures of a load, for progress displays; findings come only from the run directory.

@@ -7,6 +7,7 @@
 mod early_stop;
 mod eta;
 mod kept_threads;
+mod live_log;
 mod preflight;
 mod resume;
 mod together;
@@ -31,11 +32,12 @@ use crate::outputs::{Outputs, Refusal, Settings, TrialFeed, spare_cores};
 use crate::plan::identity;
 use crate::plan::selection::Prepared;
 use crate::progress::{Observer, Progress, RunSummary};
-use crate::trial::{self, TrialResult};
+use crate::trial::TrialResult;
 use crate::warning::Warning;
 use early_stop::{EarlyStop, Over};
 use eta::Eta;
 use kept_threads::KeptThreads;
+use live_log::run_logged;
 
 /// The number of consecutive failures of the environment that ends the run, because the next trial
 /// would fail too.
@@ -394,7 +396,8 @@ impl<'a> RunLoop<'a> {
             Ok(writer) => writer,
             Err(error) => return self.lost(trial, error).map(|()| false),
         };
-        let result = trial::run(&context, &trial_writer);
+        let left = self.left(&[&[trial][..], further].concat());
+        let result = run_logged(context, &trial_writer, left);
         self.keep(trial, result, trial_writer, 1, further)
     }
 

@@ -3,7 +3,7 @@
 //! report would then publish. The directory itself may be a link.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
@@ -49,25 +49,38 @@ impl Below {
 
     /// Reads the whole file; none if it does not exist or the path leaves the run directory.
     pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(mut file) = self.file()? else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)
+            .map_err(|error| StoreError::io("read", self.path(), error))?;
+        Ok(Some(bytes))
+    }
+
+    /// Opens the regular file; none if it does not exist or the path leaves the run directory.
+    pub(crate) fn file(&self) -> Result<Option<File>, StoreError> {
         let Some(file) = self.open(OFlags::empty())? else {
             return Ok(None);
         };
-        let failed = |error: io::Error| StoreError::io("read", self.path(), error);
-        let status = fstat(&file).map_err(|error| failed(error.into()))?;
+        let status = fstat(&file).map_err(|it| StoreError::io("read", self.path(), it.into()))?;
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
             return Err(StoreError::Corrupt {
                 path: self.path(),
                 reason: "it is not a regular file".into(),
             });
         }
-        let mut bytes = Vec::new();
-        File::from(file).read_to_end(&mut bytes).map_err(failed)?;
-        Ok(Some(bytes))
+        Ok(Some(File::from(file)))
+    }
+
+    /// Reports whether it is a folder, and not a link to one.
+    pub(crate) fn is_folder(&self) -> Result<bool, StoreError> {
+        Ok(self.open(OFlags::DIRECTORY)?.is_some())
     }
 
     /// Returns the folders in it, without hidden ones; none if it does not exist.
     pub(crate) fn folders(&self) -> Result<Vec<Self>, StoreError> {
-        if self.open(OFlags::DIRECTORY)?.is_none() {
+        if !self.is_folder()? {
             return Ok(Vec::new());
         }
         let path = self.path();

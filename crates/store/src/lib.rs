@@ -9,6 +9,7 @@
 //!     series.csv                       one row per phase and second
 //!     requests.csv                     requests by status in each second and the drain
 //!     gateway/                         rendered files and logs of the gateway
+//!     live.jsonl                       steps and seconds, only while the trial runs
 //! ```
 //!
 //! A trial is written under its final name, so the paths in its files stay correct. `trial.json` is
@@ -22,11 +23,14 @@ mod counts;
 mod digest;
 pub mod error;
 mod external;
+pub mod files;
 mod group;
 pub mod histograms;
 pub mod history;
+mod live;
 mod lock;
 pub mod manifest;
+mod overview;
 pub mod phase;
 pub mod record;
 mod requests;
@@ -46,7 +50,9 @@ pub use group::{GroupRecord, RouteRecord, TimeFigures};
 pub use hdrhistogram::Histogram;
 pub use histograms::{HistogramLog, TaggedInterval};
 pub use jiff::Timestamp;
+pub use live::{LiveEvent, LiveReader, LiveSecond, LiveWriter};
 pub use manifest::{GatewayIdentity, Manifest, Status};
+pub use overview::{RunOverview, RunState, TrialFolder};
 pub use phase::{
     BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, EngineFacts, FailureRecord,
     FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord,

@@ -4,10 +4,20 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 use crate::StoreError;
+use crate::below::Below;
+
+const LOCK: &str = ".lock";
+
+/// Attempts to take the lock. A reader that looks whether it is taken holds it for microseconds.
+const ATTEMPTS_MAX: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The right to write into a run directory. The kernel releases it when the process ends, however
 /// it ends, so there are no stale locks.
@@ -17,9 +27,9 @@ pub(crate) struct RunLock {
 }
 
 impl RunLock {
-    /// Takes the lock of an existing directory without waiting.
+    /// Takes the lock of the existing directory `dir` without waiting for another run.
     pub(crate) fn take(dir: &Path) -> Result<Self, StoreError> {
-        let path = dir.join(".lock");
+        let path = dir.join(LOCK);
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -29,12 +39,33 @@ impl RunLock {
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(&path)
             .map_err(|error| StoreError::io("create", &path, error))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { file }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Locked {
-                dir: dir.to_owned(),
-            }),
-            Err(error) => Err(StoreError::io("lock", &path, io::Error::from(error))),
+        for attempt in 1.. {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::WOULDBLOCK) if attempt < ATTEMPTS_MAX => thread::sleep(PAUSE),
+                Err(Errno::WOULDBLOCK) => {
+                    return Err(StoreError::Locked {
+                        dir: dir.to_owned(),
+                    });
+                }
+                Err(error) => return Err(StoreError::io("lock", &path, io::Error::from(error))),
+            }
+        }
+        Ok(Self { file })
+    }
+
+    /// Reports whether a process writes into the directory.
+    pub(crate) fn is_taken(dir: &Path) -> Result<bool, StoreError> {
+        let Some(file) = Below::run(dir).join(LOCK).file()? else {
+            return Ok(false);
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {
+                drop(Self { file });
+                Ok(false)
+            }
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            Err(error) => Err(StoreError::io("lock", dir.join(LOCK), error.into())),
         }
     }
 }

@@ -83,6 +83,15 @@ pub struct StoredTrial {
 }
 
 impl StoredTrial {
+    /// Reads the trial in this folder of the run in `dir`; none if it is not complete.
+    ///
+    /// # Errors
+    /// As [`Run::open`].
+    pub fn read(dir: &Path, name: &str) -> Result<Option<Self>, StoreError> {
+        let place = Below::run(dir).join(TRIALS).join(name);
+        is_complete(&place).then(|| Self::open(place)).transpose()
+    }
+
     fn open(place: Below) -> Result<Self, StoreError> {
         let file = place.join(RECORD);
         // The file existed a moment ago.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gatebench_model::Trial;
 
+use crate::live::{LIVE, LiveWriter};
 use crate::lock::RunLock;
 use crate::manifest::{Manifest, Status};
 use crate::record::{Outcome, TrialRecord};
@@ -151,6 +152,14 @@ impl TrialWriter {
         self.folder.join("gateway")
     }
 
+    /// Creates the file of the trial's events, which [`TrialWriter::finish`] removes.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn live(&self) -> Result<LiveWriter, StoreError> {
+        LiveWriter::create(&self.folder)
+    }
+
     /// Writes the samples of a phase: one line for each stack with the CPU time of its samples.
     /// Returns the file's name in the trial's folder.
     ///
@@ -183,6 +192,8 @@ impl TrialWriter {
         series: &[SeriesRow],
     ) -> Result<PathBuf, StoreError> {
         self.write(record, histograms, series)?;
+        let live = self.folder.join(LIVE);
+        atomic::absent_is_fine(fs::remove_file(&live), &live)?;
         Ok(self.folder)
     }
 

@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use gatebench_model::{LoadProfile, Phase, Plan, Study, Variant};
 use gatebench_report::chapter::Chapter;
@@ -199,7 +199,7 @@ impl StudyFindings {
 }
 
 /// The typed result of a study.
-pub trait StudyFacts: Any + Debug {
+pub trait StudyFacts: Any + Debug + Send + Sync {
     /// Returns its JSON key, which every run has.
     fn key(&self) -> &'static str;
 
@@ -229,7 +229,7 @@ const ISOLATION: &str = "isolation";
 /// The typed result of the run's study; empty for a run that only measures, and for a study without
 /// a typed result.
 #[derive(Clone, Debug, Default)]
-pub struct StudyResult(Option<(Rc<dyn StudyFacts>, Value)>);
+pub struct StudyResult(Option<(Arc<dyn StudyFacts>, Value)>);
 
 impl StudyResult {
     /// Wraps a result.
@@ -238,7 +238,7 @@ impl StudyResult {
     /// The result has keys that are not strings.
     pub fn new(facts: impl StudyFacts + Serialize) -> Self {
         let json = serde_json::to_value(&facts).expect("results have string keys only");
-        Self(Some((Rc::new(facts), json)))
+        Self(Some((Arc::new(facts), json)))
     }
 
     /// Returns the result, if there is one.

@@ -28,6 +28,7 @@ use crate::common::collect::Collected;
 use crate::common::context::Context;
 use crate::common::{summary_table, trials};
 use crate::kind::Analysed;
+use crate::run::redact::Redaction;
 use crate::run::{
     configuration, environment, limitations, parity, run_facts, sentences, summary, verdicts,
 };
@@ -40,6 +41,16 @@ pub use crate::kind::{
     resume,
 };
 pub use crate::run::Findings;
+
+/// As [`analyse`], without the secrets of the run's scenarios: the findings that others may read.
+///
+/// # Errors
+/// As [`analyse`].
+pub fn analyse_masked(run: &Run) -> Result<Findings, StoreError> {
+    let mut findings = analyse(run)?;
+    Redaction::of_plan(&run.manifest().plan).mask(&mut findings);
+    Ok(findings)
+}
 
 /// Computes the findings of a run. The run may be unfinished; its missing parts are listed.
 ///

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Finding, SourceFile};
 
 /// Each crate with the crates directly below it.
-const BELOW: [(&str, &[&str]); 19] = [
+const BELOW: [(&str, &[&str]); 20] = [
     ("config", &[]),
     ("model", &["config"]),
     ("import", &["model"]),
@@ -31,7 +31,8 @@ const BELOW: [(&str, &[&str]); 19] = [
             "import", "model",
         ],
     ),
-    ("cli", &["runner", "report", "external", "audit"]),
+    ("serve", &["studies", "report", "store", "model"]),
+    ("cli", &["runner", "serve", "report", "external", "audit"]),
 ];
 
 /// Crates that are not part of gatebench and may depend on all its crates.

@@ -1,16 +1,14 @@
 //! `gatebench history`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use gatebench_report::{html, json, terminal as on_terminal};
 use gatebench_stats::change_points::LOOKS;
-use gatebench_store::Timestamp;
-use gatebench_store::history::{Found, HistoryIndex, RunEntry};
+use gatebench_store::history::HistoryIndex;
 use gatebench_studies::across_runs::history::facts::HistoryFindings;
-use gatebench_studies::across_runs::{HISTORY_RUNS_MIN, entry, history as over_time};
+use gatebench_studies::across_runs::{HISTORY_RUNS_MIN, history as over_time, updated};
 
-use super::compare::summary;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{reports, terminal};
@@ -85,18 +83,12 @@ impl History {
             true => HistoryIndex::rebuild(&self.dir)?,
             false => HistoryIndex::open(&self.dir)?,
         };
-        let stale = index.stale()?;
-        for (number, found) in (1..).zip(&stale) {
+        let show = |dir: &str, number: usize, of: usize| {
             if terminal::stderr_is_terminal() {
-                terminal::complain(&format!(
-                    "reading {} ({number} of {})",
-                    found.dir,
-                    stale.len()
-                ));
+                terminal::complain(&format!("reading {dir} ({number} of {of})"));
             }
-            index.put(&read(&self.dir, found))?;
-        }
-        let mut entries = index.entries()?;
+        };
+        let mut entries = updated(&mut index, &self.dir, show)?;
         if entries.is_empty() {
             return Err(Failure::words(
                 self.dir.display().to_string(),
@@ -111,23 +103,5 @@ impl History {
             });
         }
         Ok(over_time(&entries))
-    }
-}
-
-/// Returns the index entry of a run. For a run that cannot be read, the entry has the reason, and
-/// the run is read again only after it changes.
-fn read(folder: &Path, found: &Found) -> RunEntry {
-    match summary(&folder.join(&found.dir)) {
-        Ok(summary) => entry(&summary, found.stamp.clone()),
-        Err(failure) => RunEntry {
-            dir: found.dir.clone(),
-            stamp: found.stamp.clone(),
-            created: Timestamp::UNIX_EPOCH,
-            suite: String::new(),
-            gatebench: String::new(),
-            blocks: 0,
-            left_out: Some(failure.what()),
-            cells: Vec::new(),
-        },
     }
 }

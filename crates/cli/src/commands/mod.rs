@@ -23,6 +23,7 @@ pub mod remote_end;
 pub mod report;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod soak;
 pub mod spec;
 pub mod splice;

@@ -7,7 +7,7 @@ use gatebench_report::{csv, html, json, markdown, terminal as on_terminal};
 use gatebench_store::Run;
 use gatebench_studies::published::in_columns_of;
 use gatebench_studies::run::redact::leave_out;
-use gatebench_studies::{Findings, analyse};
+use gatebench_studies::{Findings, analyse, analyse_masked};
 
 use super::values::Overlay;
 use crate::exit::Exit;
@@ -105,10 +105,10 @@ impl Report {
     }
 
     fn findings(&self, run: &Run) -> Result<Findings, Failure> {
-        let mut findings = analyse(run)?;
-        if !self.show_secrets {
-            reports::redaction(&run.manifest().plan).mask(&mut findings);
-        }
+        let mut findings = match self.show_secrets {
+            true => analyse(run)?,
+            false => analyse_masked(run)?,
+        };
         if self.redact {
             leave_out(&mut findings);
         }

@@ -84,6 +84,12 @@ impl Overlay {
         Library::new(self.below("scenarios"))
     }
 
+    /// The arguments that give another command the same overlay.
+    pub fn words(&self) -> Vec<String> {
+        let dir = self.overlay.as_ref().map(|dir| dir.display().to_string());
+        dir.map_or_else(Vec::new, |dir| vec!["--overlay".to_owned(), dir])
+    }
+
     /// Returns the subfolder if the overlay has it.
     fn below(&self, folder: &str) -> Option<PathBuf> {
         self.overlay

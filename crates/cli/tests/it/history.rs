@@ -2,7 +2,7 @@
 
 #[path = "../../../studies/tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests of analysis use the rest of it")]
-mod common;
+pub mod common;
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
 }
 
 /// Eighteen nights of one block; from the seventh night on, haproxy takes 1.3 times its CPU time.
-fn nights() -> TempDir {
+pub fn nights() -> TempDir {
     let folder = TempDir::new().unwrap();
     for night in 1..=18_u32 {
         let factor = if night < 7 { 1.0 } else { 1.3 } + 0.004 * f64::from(night % 4);

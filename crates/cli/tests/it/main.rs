@@ -34,6 +34,7 @@ mod reaching;
 mod remote;
 mod results;
 mod run_directory;
+mod serve;
 mod serving;
 mod shares;
 mod soaks;

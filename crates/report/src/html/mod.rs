@@ -2,25 +2,36 @@
 //! width and for paper. It is well-formed XML as well as HTML, so that a parser can prove that
 //! nothing escaped its element.
 
-pub(crate) mod pages;
+mod pages;
 
 use serde::Serialize;
 
 use crate::chapter::{Document, PAGE, Report};
 use crate::method::{self, Section};
 
+pub use pages::{STYLE, fill};
+
+/// The content of a page, for `chapters.html` and `method.html`.
 #[derive(Serialize)]
-struct Page<'a> {
+pub struct Page {
     #[serde(flatten)]
-    document: &'a Document,
-    method: Vec<Section>,
+    pub document: Document,
+    /// The sections of docs/METHOD.md that the document rests on.
+    pub method: Vec<Section>,
+}
+
+impl Page {
+    /// Returns the content of the page of a report.
+    pub fn of<R: Report + ?Sized>(report: &R) -> Self {
+        let document = report.document(PAGE);
+        let of_chapters = document.chapters.iter().flat_map(|it| it.methods);
+        let methods = document.methods.iter().chain(of_chapters).copied();
+        let method = method::sections(&Vec::from_iter(methods));
+        Self { document, method }
+    }
 }
 
 /// Writes a report as a page.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
-    let document = &report.document(PAGE);
-    let of_chapters = document.chapters.iter().flat_map(|it| it.methods);
-    let methods = document.methods.iter().chain(of_chapters).copied();
-    let method = method::sections(&Vec::from_iter(methods));
-    pages::render("page.html", &Page { document, method })
+    fill(&[], "page.html", &Page::of(report))
 }

@@ -21,10 +21,19 @@ const TEMPLATES: [(&str, &str); 5] = templates!(
     "table.html",
     "method.html"
 );
-const STYLE: &str = include_str!("../../templates/style.css");
+/// The style sheet of every page.
+pub const STYLE: &str = include_str!("../../templates/style.css");
 
-/// Fills in a template.
-pub fn render(template: &str, page: &impl Serialize) -> String {
+/// Fills in a template, one of the report's or of `further` ones, each with its name. They may use
+/// the report's. The view is `page` in all of them.
+///
+/// # Panics
+/// A template is not valid, or names what the view lacks.
+pub fn fill(
+    further: &[(&'static str, &'static str)],
+    template: &str,
+    page: &impl Serialize,
+) -> String {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let syntax = SyntaxConfig::builder()
@@ -33,7 +42,7 @@ pub fn render(template: &str, page: &impl Serialize) -> String {
         .build()
         .expect("these settings do not depend on each other");
     environment.set_syntax(syntax);
-    for (name, source) in TEMPLATES {
+    for (name, source) in TEMPLATES.iter().chain(further).copied() {
         environment
             .add_template(name, source)
             .expect("the templates are part of the program and tested");

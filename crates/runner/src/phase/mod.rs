@@ -56,7 +56,7 @@ use reconfiguration::Reconfiguration;
 use samples::{Pss, Samplers};
 use scrape::{Scrape, Scraping};
 use tap::Tap;
-use timeline::Timeline;
+use timeline::{Onlooker, Timeline};
 use trace::Seen;
 use warming::Warming;
 use watch::{Shared, Watch, Watched};
@@ -121,7 +121,11 @@ pub(crate) fn measure(
     let measure_ns = phase.measure.as_nanos();
     let tap = feed.as_ref().map(|it| Tap::new(it, &shared, measure_ns));
     let stretch_seconds = stretch_seconds(context, phase);
-    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds, tap);
+    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds, tap).seen_by(Onlooker {
+        observer: context.observer,
+        phase: &phase.name,
+        measure_ns,
+    });
     context.observer.observe(Progress::PhaseStarted {
         name: phase.name.clone(),
     });

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use gatebench_engine::{Class, HIGHEST_NS, Interval, Metric};
-use gatebench_store::{Histogram, RequestsRow, SeriesRow, TaggedInterval};
+use gatebench_store::{Histogram, LiveSecond, RequestsRow, SeriesRow, TaggedInterval};
 
 use super::samples::{Moment, step};
 use super::tap::Tap;
 use crate::merge::Merge;
 use crate::outputs::row_of;
+use crate::progress::{Observer, Progress};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// A percentile with fewer responses beyond it is not printed.
@@ -20,11 +21,20 @@ pub(crate) struct Timeline<'a> {
     merge: Merge,
     /// The outputs, if there are any.
     tap: Option<Tap<'a>>,
+    onlooker: Option<Onlooker<'a>>,
     done: Vec<Second>,
     requests: Vec<RequestsRow>,
     /// The number of seconds in each histogram.
     stretch_seconds: u32,
     stretches: BTreeMap<u32, Recordings>,
+}
+
+/// Receives the seconds of the measurement as they become complete.
+pub(crate) struct Onlooker<'a> {
+    pub(crate) observer: &'a dyn Observer,
+    /// Name of the phase.
+    pub(crate) phase: &'a str,
+    pub(crate) measure_ns: u64,
 }
 
 /// The histograms of a stretch of seconds.
@@ -60,6 +70,14 @@ impl<'a> Timeline<'a> {
         }
     }
 
+    /// The timeline that reports each second to an observer.
+    pub(crate) fn seen_by(self, onlooker: Onlooker<'a>) -> Self {
+        Self {
+            onlooker: Some(onlooker),
+            ..self
+        }
+    }
+
     /// Adds a worker's second, and closes the seconds that are now complete.
     pub(crate) fn take(&mut self, worker: usize, interval: &Interval) {
         for complete in self.merge.take(worker, interval) {
@@ -77,7 +95,11 @@ impl<'a> Timeline<'a> {
             let histogram = recordings.entry((metric, class)).or_insert_with(empty);
             add(histogram, &recording.histogram);
         }
-        self.done.push(Second::of(interval));
+        let second = Second::of(interval);
+        if let Some(onlooker) = &self.onlooker {
+            onlooker.see(&second);
+        }
+        self.done.push(second);
         self.requests.push(row_of(interval));
         if let Some(tap) = &self.tap {
             tap.second(interval);
@@ -98,8 +120,10 @@ impl<'a> Timeline<'a> {
         for interval in self.merge.rest() {
             self.close(&interval);
         }
-        let started = |second: u32| u64::from(second) * SECOND_NS < measure_ns;
-        let rows = self.done.iter().filter(|second| started(second.number));
+        let rows = self
+            .done
+            .iter()
+            .filter(|it| it.starts_within(measure_ns));
         let rows = rows.map(|second| second.row(phase, moments)).collect();
         let stretch_ns = u64::from(self.stretch_seconds) * SECOND_NS;
         let mut intervals = Vec::new();
@@ -131,7 +155,27 @@ impl<'a> Timeline<'a> {
     }
 }
 
+impl Onlooker<'_> {
+    fn see(&self, second: &Second) {
+        if second.starts_within(self.measure_ns) {
+            self.observer.observe(Progress::Second(LiveSecond {
+                phase: self.phase.to_owned(),
+                second: second.number,
+                completed: second.completed,
+                failed: second.failed,
+                response_p50_ns: second.response_p50_ns,
+                response_p99_ns: second.response_p99_ns,
+            }));
+        }
+    }
+}
+
 impl Second {
+    /// Reports whether it belongs to the measurement, and not to the drain.
+    fn starts_within(&self, measure_ns: u64) -> bool {
+        u64::from(self.number) * SECOND_NS < measure_ns
+    }
+
     fn of(interval: &Interval) -> Self {
         let mut response = empty();
         for (metric, class, recording) in interval.recordings() {

@@ -6,11 +6,12 @@ use gatebench_model::{LoadProfile, Trial, Variant};
 use gatebench_store::TrialWriter;
 
 use super::RunLoop;
+use super::live_log::run_logged;
 use crate::context::TrialContext;
 use crate::error::RunnerError;
 use crate::lockstep::Lockstep;
 use crate::progress::{Observer, Progress};
-use crate::trial::{self, TrialResult};
+use crate::trial::TrialResult;
 
 impl<'a> RunLoop<'a> {
     /// Returns the remaining trials that must run together with this one.
@@ -69,7 +70,7 @@ impl<'a> RunLoop<'a> {
         }
         let results: Vec<(&Trial, TrialResult, TrialWriter)> = thread::scope(|scope| {
             let run = |(trial, context, writer): (_, TrialContext<'_>, TrialWriter)| {
-                (trial, trial::run(&context, &writer), writer)
+                (trial, run_logged(context, &writer, left), writer)
             };
             let threads: Vec<_> = begun
                 .into_iter()

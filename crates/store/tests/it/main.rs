@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod following;
 mod history;
 mod links;
 mod run_directory;

@@ -5,6 +5,7 @@ mod cells;
 pub mod compare;
 mod conditions;
 mod differences;
+mod folder;
 pub mod history;
 mod text;
 
@@ -15,6 +16,7 @@ use crate::run::Findings;
 use compare::facts::RunLine;
 
 pub use compare::{compare, compare_with_baseline};
+pub use folder::updated;
 pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history};
 
 /// A run and its findings, under the name that the reader knows.

@@ -33,6 +33,8 @@ use crate::marginal_cost::facts::MarginalCostFindings;
 use crate::policy_cost::facts::CostFindings;
 use proof::{Configuration, Fact, ParityFindings};
 
+pub use run_facts::shell_line;
+
 /// The findings of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Findings {

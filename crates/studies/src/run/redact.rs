@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
+use gatebench_model::Plan;
 
 use super::proof::{Configuration, ParityFindings};
 use crate::Findings;
@@ -40,6 +41,16 @@ pub struct Redaction {
 }
 
 impl Redaction {
+    /// Masks the secrets of a plan's scenarios, and the user's own configurations of its variants.
+    ///
+    /// # Panics
+    /// As [`Redaction::of`].
+    pub fn of_plan(plan: &Plan) -> Self {
+        let own = plan.variants.iter();
+        let own = own.filter(|it| it.setup().is_some_and(|setup| setup.config.is_some()));
+        Self::of(plan.secrets(), own.map(|it| it.label().to_owned()))
+    }
+
     /// Masks these secrets, and the configurations of the variants with these labels.
     ///
     /// # Panics

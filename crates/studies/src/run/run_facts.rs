@@ -50,7 +50,7 @@ fn gateways(context: &Context) -> Vec<GatewayLine> {
 }
 
 /// A command line quoted for a shell.
-pub(super) fn shell_line(words: &[String]) -> String {
+pub fn shell_line(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     let quoted = words.iter().map(|word| {
         if !word.is_empty() && word.chars().all(plain) {

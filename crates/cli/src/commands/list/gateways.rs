@@ -53,6 +53,12 @@ pub fn lines(listed: &[Listed], paths: bool) -> String {
 }
 
 impl Listed {
+    /// Returns its name and version, if this machine has its program.
+    pub fn installed(&self) -> Option<(&str, &str)> {
+        let found = self.program.as_ref().ok()?;
+        Some((&self.folder.spec.gateway, &found.version))
+    }
+
     fn lines(&self, widest: usize, paths: bool) -> String {
         let style = Style::new().force_styling(terminal::stdout_colors());
         let spec = &self.folder.spec;

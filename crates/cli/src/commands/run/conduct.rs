@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gatebench_runner::{Interrupt, RunRequest, RunSummary, RunnerError};
+use gatebench_runner::{Interrupt, RunRequest, RunnerError};
 use gatebench_store::StoreError;
 use gatebench_studies::Findings;
 use gatebench_studies::common::facts::Decision;
 
+use super::companion::ServeArgs;
 use super::{display, verdict};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -54,27 +55,33 @@ pub enum Output {
     Json,
 }
 
-/// Runs the plan and reports the results, also if the run ends early.
-pub fn to_its_end(request: &RunRequest, output: Output) -> Result<Conducted, Failure> {
-    match conduct(request)? {
-        Ok(_) => report(&request.out, output),
-        Err(error) if has_trials(&error, &request.out) => {
-            // The error that ended the run matters more than a report that cannot be written.
-            let _ = report(&request.out, output);
-            Err(error.into())
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Runs the plan until its end or a signal.
-fn conduct(request: &RunRequest) -> Result<Result<RunSummary, RunnerError>, Failure> {
+/// Runs the plan and reports the results, also if the run ends early. A page of the run may be
+/// served meanwhile.
+pub fn to_its_end(
+    request: &RunRequest,
+    output: Output,
+    serve: ServeArgs,
+) -> Result<Conducted, Failure> {
     let interrupt = Arc::new(Interrupt::new());
     let raised = Arc::clone(&interrupt);
     signals::on_signal(move || raised.raise())?;
     signals::survive_file_size_limit()?;
+    let page = serve.start(&request.out);
     let display = display::of(Arc::clone(&interrupt));
-    Ok(gatebench_runner::run(request, &interrupt, &*display))
+    let conducted = match gatebench_runner::run(request, &interrupt, &*display) {
+        Ok(_) => report(&request.out, output),
+        Err(error) => {
+            // The error that ended the run matters more than a report that cannot be written.
+            if has_trials(&error, &request.out) {
+                let _ = report(&request.out, output);
+            }
+            Err(error.into())
+        }
+    };
+    if let (Some(mut page), Ok(_)) = (page, &conducted) {
+        page.wait(&interrupt);
+    }
+    conducted
 }
 
 /// Writes the report's files, prints the report and returns the exit code.

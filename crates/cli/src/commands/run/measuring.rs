@@ -8,6 +8,7 @@ use gatebench_model::HumanDuration;
 use gatebench_runner::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 
 pub use super::conduct::Conducted;
+use super::companion::ServeArgs;
 use super::conduct::{self, Output};
 use super::{dry_run, out};
 use crate::commands::outputs::OutputArgs;
@@ -36,6 +37,8 @@ pub struct Measuring {
     pub verbose: bool,
     #[command(flatten)]
     pub overlay: Overlay,
+    #[command(flatten)]
+    serve: ServeArgs,
     #[command(flatten)]
     outputs: OutputArgs,
 }
@@ -164,6 +167,6 @@ impl Measuring {
             (false, true) => Output::Full,
             (false, false) => Output::Brief,
         };
-        conduct::to_its_end(request, output).map(Some)
+        conduct::to_its_end(request, output, self.serve).map(Some)
     }
 }

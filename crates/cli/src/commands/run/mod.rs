@@ -1,5 +1,6 @@
 //! `gatebench run`: the main job.
 
+pub mod companion;
 mod conduct;
 mod display;
 mod dry_run;
@@ -37,6 +38,7 @@ Examples:
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
   gatebench run proxy-json --at 50%,70%,90%       also latency at shares of each gateway's saturation
   gatebench run my-suite.yaml --dry-run
+  gatebench run --serve                           with a page in the browser
   gatebench run api-key --engine k6               the same load, sent by k6
   gatebench run api-key --engine k6 --script mine.js
   gatebench run --resume gatebench-runs/tour-20260102T030405Z

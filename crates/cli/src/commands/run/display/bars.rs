@@ -16,7 +16,7 @@ use super::progress_text::{
     clock, length_in_words, outcome_masked, phase_in_words, step_in_words, trial_in_words,
 };
 use crate::commands::outputs::delivered;
-use crate::{reports, terminal};
+use crate::terminal;
 
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
@@ -133,7 +133,7 @@ impl Bars {
                 state.trials = plan.trials.len() as u64;
                 state.finished = state.trials.saturating_sub(u64::from(remaining));
                 state.ends = Some(Instant::now() + left);
-                state.redaction = Some(reports::redaction(&plan));
+                state.redaction = Some(Redaction::of_plan(&plan));
                 state.plan = Some(*plan);
                 self.current.enable_steady_tick(TICK);
             }

@@ -9,7 +9,7 @@ use gatebench_studies::run::redact::Redaction;
 
 use super::progress_text::{clock, length_in_words, outcome_masked, trial_in_words};
 use crate::commands::outputs::delivered;
-use crate::{reports, terminal};
+use crate::terminal;
 
 /// Writes lines to standard error.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Observer for Log {
                 length_in_words(&plan)
                     .iter()
                     .for_each(|words| terminal::complain(words));
-                self.redaction.get_or_init(|| reports::redaction(&plan));
+                self.redaction.get_or_init(|| Redaction::of_plan(&plan));
                 self.blocks.store(plan.blocks, Ordering::Relaxed);
                 self.trials
                     .store(plan.trials.len() as u32, Ordering::Relaxed);

@@ -1,0 +1,94 @@
+//! The page of a run in the browser: another process, which the run starts and does not wait for.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use gatebench_runner::Interrupt;
+
+use crate::commands::serve::words_next_to;
+use crate::terminal;
+
+/// The interval at which a page that stays looks for Ctrl-C.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The options of the page that all measuring commands have.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ServeArgs {
+    /// Show the run in the browser while it runs, at a URL that is printed before the first trial.
+    /// The page ends soon after the run
+    #[arg(long)]
+    serve: bool,
+    /// Like --serve, and keep the page until Ctrl-C
+    #[arg(long)]
+    serve_keep: bool,
+}
+
+/// The process that serves the page. It ends when its standard input does, however this process
+/// ends.
+pub struct Companion {
+    child: Child,
+    url: String,
+    keep: bool,
+}
+
+impl ServeArgs {
+    /// Starts the page of the run in this directory and prints its URL. A page that cannot be
+    /// started is a warning, because the run does not need it.
+    pub fn start(self, dir: &Path) -> Option<Companion> {
+        if !self.serve && !self.serve_keep {
+            return None;
+        }
+        let started = start(dir, self.serve_keep);
+        match &started {
+            Some(companion) => terminal::complain(&format!("page: {}", companion.url)),
+            None => terminal::complain(
+                "warning: the page of the run cannot be started\n  → run `gatebench serve` next \
+                 to it",
+            ),
+        }
+        started
+    }
+}
+
+fn start(dir: &Path, keep: bool) -> Option<Companion> {
+    let words = words_next_to(dir)?;
+    // The folder is the page's before the run creates its directory in it.
+    fs::create_dir_all(&words[1]).ok()?;
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        // Ctrl-C is for the run.
+        .process_group(0);
+    let mut child = command.spawn().ok()?;
+    let mut url = String::new();
+    let output = child.stdout.take()?;
+    // It ends without a line if the server cannot start.
+    BufReader::new(output).read_line(&mut url).ok()?;
+    let url = url.trim_end().to_owned();
+    (!url.is_empty()).then_some(Companion { child, url, keep })
+}
+
+impl Companion {
+    /// Waits for Ctrl-C, if the page stays and nobody has interrupted the run.
+    pub fn wait(&mut self, interrupt: &Interrupt) {
+        if !self.keep || interrupt.is_raised() {
+            return;
+        }
+        terminal::complain(&format!("page: {} (Ctrl-C ends it)", self.url));
+        while !interrupt.is_raised() && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(LOOK_EVERY);
+        }
+        // It need not wait for pages to turn.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

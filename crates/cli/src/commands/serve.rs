@@ -1,0 +1,167 @@
+//! `gatebench serve [DIR]`.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use gatebench_serve::{Choice, Folder, Launch, ServeError, Server, Settings, Stop};
+
+use super::list::gateways;
+use super::values::Overlay;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{signals, terminal};
+
+/// The time in which pages that are open become the report of a run that has ended.
+const PAGES_TURN: Duration = Duration::from_secs(5);
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench serve                                   the runs of ./gatebench-runs
+  gatebench serve /var/lib/bench --port 8080
+  gatebench serve gatebench-runs/tour-20260102T030405Z     one run
+  gatebench serve --allow-run                       with a form that starts runs
+  gatebench run --serve                             a page for a run while it runs
+
+The command prints a URL with a token, without which nobody else on this machine can read the
+pages. It follows the files of the run directories, also while another process measures; it uses
+the lowest priority, and no core of a measurement if there are others. Ctrl-C ends it.";
+
+/// Show runs in the browser, also while they run
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Serve {
+    /// The directory of runs, or one run
+    #[arg(default_value = "gatebench-runs")]
+    dir: PathBuf,
+    /// Listen on this port [default: any free port]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Listen on this address, so that other machines can read the pages, unencrypted, if they know
+    /// the token [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<IpAddr>,
+    /// Let the pages start runs, from fixed choices of suite, gateways and length
+    #[arg(long)]
+    allow_run: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+    /// Wait for the run of this name, and end with the process that holds standard input
+    #[arg(long, value_name = "NAME", hide = true)]
+    next_to: Option<String>,
+}
+
+impl Serve {
+    /// Serves until a signal.
+    pub fn run(self) -> Result<Exit, Failure> {
+        if self.allow_run && !self.dir.exists() {
+            fs::create_dir_all(&self.dir).map_err(|error| self.unreadable(&error))?;
+        }
+        let folder = Folder::open(&self.dir).map_err(|error| self.unreadable(&error))?;
+        let launch = self.allow_run.then(|| self.launch(&folder)).transpose()?;
+        let server = Server::bind(Settings {
+            folder,
+            expected: self.next_to.clone(),
+            address: self.listen,
+            port: self.port,
+            launch,
+        });
+        let server = server.map_err(|error| cannot(&error))?;
+        let stop = server.stop();
+        if self.next_to.is_some() {
+            end_with_standard_input(stop)?;
+        } else {
+            signals::on_signal(move || stop.now())?;
+        }
+        if let Some(address) = self.listen.filter(|it| !it.is_loopback()) {
+            terminal::complain(&format!(
+                "warning: {address} is not the loopback interface: whoever sees the traffic can \
+                 read the pages\n  → use a tunnel instead: ssh -L PORT:127.0.0.1:PORT HOST"
+            ));
+        }
+        terminal::say(&server.url())?;
+        server.run().map_err(|error| cannot(&error))?;
+        Ok(Exit::Fine)
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Failure {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => "the directory does not exist".to_owned(),
+            _ => format!("cannot read the directory: {error}"),
+        };
+        let remedy = "name the directory that contains runs; `gatebench run` creates \
+                      ./gatebench-runs";
+        Failure::words(self.dir.display().to_string(), what, remedy)
+    }
+
+    /// The choices of the form: the suites, and the gateways that this machine has.
+    fn launch(&self, folder: &Folder) -> Result<Launch, Failure> {
+        if folder.only().is_some() {
+            return Err(Failure::words(
+                "--allow-run",
+                "the directory is one run, and further runs need a directory of runs",
+                "name the directory that contains it",
+            ));
+        }
+        let suites = self.overlay.scenarios().suites()?;
+        let suites = suites.into_iter().map(|it| Choice {
+            title: it.document.title.clone(),
+            name: it.document.suite.clone(),
+        });
+        let installed = gateways::all(&self.overlay.catalogue())?;
+        let installed = installed.iter().filter_map(gateways::Listed::installed);
+        let choice = |(name, version): (&str, &str)| Choice {
+            name: name.to_owned(),
+            title: version.to_owned(),
+        };
+        let program = std::env::current_exe().map_err(|error| {
+            let what = format!("cannot read the path of the running program: {error}");
+            Failure::environment(what, "mount /proc")
+        })?;
+        Ok(Launch {
+            program,
+            suites: suites.collect(),
+            gateways: installed.map(choice).collect(),
+            further: self.overlay.words(),
+        })
+    }
+}
+
+/// Stops the server after the process that started it has ended, and pages that are open have had
+/// time to show the report.
+fn end_with_standard_input(stop: Stop) -> Result<(), Failure> {
+    let wait = move || {
+        let mut nothing = Vec::new();
+        let _ = io::stdin().read_to_end(&mut nothing);
+        thread::sleep(PAGES_TURN);
+        stop.now();
+    };
+    let started = thread::Builder::new().name("end".into()).spawn(wait);
+    started.map(drop).map_err(|error| {
+        Failure::environment(format!("cannot start a thread: {error}"), "try again")
+    })
+}
+
+fn cannot(error: &ServeError) -> Failure {
+    let remedy = match error {
+        ServeError::Listen { .. } => "choose another port with --port, or another address",
+        ServeError::System(_) => "try again",
+    };
+    Failure::environment(error.to_string(), remedy)
+}
+
+/// The words that start a server for the run in `dir` next to it.
+pub fn words_next_to(dir: &Path) -> Option<[String; 4]> {
+    let name = dir.file_name()?.to_str()?;
+    let folder = match dir.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let folder = folder.to_str()?;
+    let words = ["serve", folder, "--next-to", name];
+    Some(words.map(str::to_owned))
+}

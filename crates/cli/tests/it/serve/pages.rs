@@ -1,0 +1,158 @@
+//! The pages of runs that have ended.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::site::{Site, links};
+use crate::history::common::runs::{slower, write_run};
+use crate::history::nights;
+
+/// Two runs of ten blocks a day apart; in the second, haproxy needs half as much CPU time again.
+fn two_runs() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for (day, factor) in [("02", 1.0), ("03", 1.5)] {
+        write_run(
+            &folder.path().join(format!("gatebench-runs/day-{day}")),
+            10,
+            |manifest| manifest.created = format!("2026-01-{day}T03:04:05Z").parse().unwrap(),
+            |made| slower(made, "haproxy", factor),
+        );
+    }
+    folder
+}
+
+fn gatebench(folder: &Path, words: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+        .args(words.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn three_clicks_lead_to_a_raw_file_and_the_share_is_the_report() {
+    let folder = two_runs();
+    gatebench(folder.path(), "report gatebench-runs/day-03");
+    let site = Site::start(folder.path(), &[]);
+    let list = site.page("/");
+    let runs = links(&list, "/run/");
+    assert_eq!(runs, ["/run/day-03/", "/run/day-02/"], "the newest first");
+    for words in ["finished", "haproxy 2.6", "2026-01-03 03:04:05 UTC"] {
+        assert!(list.contains(words), "{words}:\n{list}");
+    }
+    let report = fs::read(folder.path().join("gatebench-runs/day-03/report.json")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    let headline = report["headlines"][0]["text"].as_str().unwrap();
+    assert!(list.contains(headline), "{headline}");
+
+    let run = site.page(&runs[0]);
+    let trials = links(&run, "/trial/");
+    assert_eq!(trials.len(), report["trials"].as_array().unwrap().len());
+    let trial = site.page(&trials[0]);
+    assert!(trial.contains("<svg") && trial.contains("saturate"), "{trial}");
+    let file = links(&trial, "/file/series.csv").remove(0);
+    let name = trials[0].trim_end_matches('/').rsplit('/').next().unwrap();
+    let place = format!("gatebench-runs/day-03/trials/{name}/series.csv");
+    let series = fs::read_to_string(folder.path().join(place)).unwrap();
+    for line in series.lines() {
+        assert!(site.page(&file).contains(line), "{line}");
+    }
+
+    let share = site.get("/run/day-03/report.html");
+    let page = fs::read_to_string(folder.path().join("gatebench-runs/day-03/report.html"));
+    assert!(share.body == page.unwrap(), "not the same bytes");
+    let disposition = share.header("content-disposition").unwrap();
+    assert_eq!(disposition, "attachment; filename=\"day-03.html\"");
+}
+
+#[test]
+fn two_runs_have_the_verdict_of_compare() {
+    let folder = two_runs();
+    let words = "compare gatebench-runs/day-02 gatebench-runs/day-03 --format json";
+    let found: Value = serde_json::from_str(&gatebench(folder.path(), words)).unwrap();
+    assert_eq!(found["decision"], "worse", "{found}");
+    let verdict = found["text"].as_str().unwrap();
+    let site = Site::start(folder.path(), &[]);
+    // The list has the newer run first; the older one is the baseline nevertheless.
+    let page = site.page("/compare?run=day-03&run=day-02");
+    assert!(page.contains(verdict), "{verdict}\n{page}");
+    let swapped = links(&page, "/compare?").remove(0);
+    assert!(!site.page(&swapped).contains(verdict));
+    for wrong in ["run=day-02&run=day-03&run=x", "metric=x", "baseline=x&candidate=day-02"] {
+        assert!(site.get(&format!("/compare?{wrong}")).status >= 400, "{wrong}");
+    }
+}
+
+#[test]
+fn the_history_leads_to_the_run_of_a_change() {
+    let folder = nights();
+    let site = Site::start(folder.path(), &[]);
+    let page = site.page("/history?gateway=haproxy");
+    assert!(page.contains("class=\"change worse\"") && page.contains("with night-07"));
+    assert!(page.contains("/run/night-07/"));
+    let list = site.page("/?filter=night-1");
+    assert!(list.contains("9 of 18 runs"), "{list}");
+}
+
+#[test]
+fn what_runs_contain_is_shown_as_text() {
+    let folder = TempDir::new().unwrap();
+    let run = "<b>a & \"b\"";
+    let dir = folder.path().join(run);
+    write_run(
+        &dir,
+        1,
+        |manifest| manifest.plan.suite = "<script>alert(1)</script>".into(),
+        |made| made.record.warnings.push("<img src=x onerror=1>".into()),
+    );
+    let site = Site::start(folder.path(), &["."]);
+    let list = site.page("/");
+    assert!(list.contains("&lt;script&gt;") && !list.contains("<script>alert"));
+    let run = links(&list, "/run/").remove(0);
+    let page = site.page(&run);
+    assert!(!page.contains("<script>alert") && !page.contains("<b>a"), "{page}");
+    let trial = links(&page, "/trial/").remove(0);
+    let trial_page = site.page(&trial);
+    assert!(trial_page.contains("&lt;img") && !trial_page.contains("<img src=x"));
+    let file = links(&trial_page, "nginx.conf").remove(0);
+    let raw = site.get(&file);
+    assert_eq!(raw.header("content-type"), Some("text/plain; charset=utf-8"));
+    let policy = raw.header("content-security-policy").unwrap();
+    assert!(policy.contains("sandbox") && !policy.contains("allow"), "{policy}");
+}
+
+#[test]
+fn a_run_directory_is_served_alone_and_a_folder_must_exist() {
+    let folder = two_runs();
+    let site = Site::start(folder.path(), &["gatebench-runs/day-02"]);
+    assert!(site.url.contains("/run/day-02/?token="), "{}", site.url);
+    assert_eq!(links(&site.page("/"), "/run/"), ["/run/day-02/"]);
+    assert_eq!(site.get("/run/day-03/").status, 404);
+
+    let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+        .args(["serve", "missing"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("missing: the directory does not exist"), "{said}");
+}
+
+#[test]
+fn a_run_that_cannot_be_read_is_listed_with_its_reason() {
+    let folder = two_runs();
+    let manifest = folder.path().join("gatebench-runs/day-02/manifest.json");
+    fs::write(&manifest, "{\"schema\": 1, \"gatebench\"").unwrap();
+    let site = Site::start(folder.path(), &[]);
+    let list = site.page("/");
+    assert!(list.contains("is damaged") && list.contains("/run/day-03/"), "{list}");
+    let page = site.get("/run/day-02/");
+    assert_eq!(page.status, 500);
+    assert!(page.body.contains("restore"), "{}", page.body);
+}

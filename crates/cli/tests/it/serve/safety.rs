@@ -1,0 +1,278 @@
+//! Who may read the pages, and what a page may do.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::site::Site;
+use crate::history::common::runs::write_run;
+
+/// A folder with a run of one block and things that are no business of a page.
+fn folder() -> TempDir {
+    let root = TempDir::new().unwrap();
+    let runs = root.path().join("runs");
+    write_run(&runs.join("mine"), 1, |_| {}, |_| {});
+    write_run(&root.path().join("others/theirs"), 1, |_| {}, |_| {});
+    fs::write(root.path().join("secret"), "a secret of the user").unwrap();
+    fs::write(runs.join("secret"), "a secret of the user").unwrap();
+    symlink("../others/theirs", runs.join("link")).unwrap();
+    symlink("../../secret", runs.join("mine/secret.txt")).unwrap();
+    let trial = fs::read_dir(runs.join("mine/trials")).unwrap().next();
+    let trial = trial.unwrap().unwrap().path();
+    symlink("../../../../secret", trial.join("secret.txt")).unwrap();
+    root
+}
+
+fn site(folder: &TempDir) -> Site {
+    Site::start(folder.path(), &["runs"])
+}
+
+#[test]
+fn only_the_loopback_interface_is_listened_on() {
+    let folder = folder();
+    let site = site(&folder);
+    let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = format!(":{:04X} 00000000:0000 0A", site.port);
+    let mine: Vec<&str> = sockets.lines().filter(|it| it.contains(&port)).collect();
+    assert_eq!(mine.len(), 1, "{sockets}");
+    assert!(mine[0].contains(" 0100007F:"), "{mine:?}");
+    let sockets = fs::read_to_string("/proc/net/tcp6").unwrap_or_default();
+    assert!(!sockets.contains(&port), "{sockets}");
+}
+
+#[test]
+fn another_name_is_refused_before_anything_else() {
+    let folder = folder();
+    let site = site(&folder);
+    let (port, cookie) = (site.port, &site.cookie);
+    let with = |hosts: &str| {
+        site.send(&format!("GET / HTTP/1.1\r\n{hosts}Cookie: {cookie}\r\n\r\n"))
+            .status
+    };
+    for own in ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"] {
+        assert_eq!(with(&format!("Host: {own}:{port}\r\n")), 200, "{own}");
+    }
+    for other in [
+        String::new(),
+        format!("Host: evil.example:{port}\r\n"),
+        format!("Host: 127.0.0.1.evil.example:{port}\r\n"),
+        "Host: 127.0.0.1\r\n".into(),
+        format!("Host: 127.0.0.1:{}\r\n", port ^ 1),
+        format!("Host: 10.0.0.1:{port}\r\n"),
+        format!("Host: 127.0.0.1:{port}\r\nHost: evil.example\r\n"),
+    ] {
+        let status = with(&other);
+        assert!([400, 421].contains(&status), "{other}: {status}");
+    }
+    let absolute = format!(
+        "GET http://evil.example/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\n\r\n"
+    );
+    assert_eq!(site.send(&absolute).status, 421);
+}
+
+#[test]
+fn the_token_of_the_url_becomes_a_cookie_and_nothing_else_opens_a_page() {
+    let folder = folder();
+    let site = site(&folder);
+    let token = site.token();
+    assert_eq!(token.len(), 32);
+    let first = site.request("GET", &format!("/?token={token}"), &[]);
+    assert_eq!((first.status, first.header("location")), (303, Some("/")));
+    let cookie = first.header("set-cookie").unwrap();
+    let name = format!("gatebench_{}=", site.port);
+    assert!(cookie.starts_with(&name), "{cookie}");
+    assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert!(!cookie.contains(token), "the cookie is another secret");
+
+    let other = Site::start(folder.path(), &["runs"]);
+    let foreign = other.cookie.replace(&other.port.to_string(), &site.port.to_string());
+    for lines in [
+        vec![],
+        vec![format!("Cookie: {name}{token}")],
+        vec![format!("Cookie: {name}")],
+        vec![format!("Cookie: {foreign}")],
+        vec![format!("Cookie: x{}", site.cookie)],
+    ] {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        for path in ["/", "/run/mine/", "/style.css", "/events", "/nothing"] {
+            let response = site.request("GET", path, &lines);
+            assert_eq!(response.status, 403, "{path} {lines:?}");
+            assert!(!response.body.contains("mine"), "{}", response.body);
+        }
+    }
+    let old = format!("/?token={}", other.token());
+    assert_eq!(site.get(&old).status, 403, "a token of another server");
+}
+
+#[test]
+fn other_sites_may_link_here_and_do_nothing_else() {
+    let folder = folder();
+    let site = site(&folder);
+    let cookie = format!("Cookie: {}", site.cookie);
+    let status = |site_of: &str, mode: &str, dest: &str| {
+        let fetch = [
+            format!("Sec-Fetch-Site: {site_of}"),
+            format!("Sec-Fetch-Mode: {mode}"),
+            format!("Sec-Fetch-Dest: {dest}"),
+        ];
+        let lines = [&cookie, &fetch[0], &fetch[1], &fetch[2]];
+        site.request("GET", "/", &lines.map(String::as_str)).status
+    };
+    assert_eq!(status("same-origin", "cors", "empty"), 200);
+    assert_eq!(status("none", "navigate", "document"), 200);
+    assert_eq!(status("cross-site", "navigate", "document"), 200);
+    // Another port of this machine is the same site.
+    for other in ["cross-site", "same-site"] {
+        assert_eq!(status(other, "no-cors", "image"), 403, "{other}");
+        assert_eq!(status(other, "cors", "empty"), 403, "{other}");
+        assert_eq!(status(other, "navigate", "iframe"), 403, "{other}");
+    }
+}
+
+#[test]
+fn pages_are_only_read() {
+    let folder = folder();
+    let site = site(&folder);
+    let cookie = format!("Cookie: {}", site.cookie);
+    let origin = format!("Origin: http://{}", site.host());
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "X"] {
+        for path in ["/", "/run/mine/", "/start"] {
+            let response = site.request(method, path, &[&cookie, &origin, "Content-Length: 0"]);
+            assert_eq!(response.status, 405, "{method} {path}");
+            assert_eq!(response.header("allow"), Some("GET, HEAD"));
+        }
+    }
+    let head = site.request("HEAD", "/run/mine/", &[&cookie]);
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    assert_eq!(site.get("/start").status, 404);
+}
+
+#[test]
+fn every_response_has_the_headers_that_bind_a_browser() {
+    let folder = folder();
+    let site = site(&folder);
+    let paths = ["/", "/run/mine/", "/style.css", "/serve.js", "/nothing", "/run/mine/report.html"];
+    let mut responses: Vec<_> = paths.iter().map(|path| site.get(path)).collect();
+    responses.push(site.request("GET", "/", &[]));
+    responses.push(site.request("POST", "/", &[]));
+    responses.push(site.send("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"));
+    for response in &responses {
+        let header = |name: &str| response.header(name).unwrap_or_default();
+        assert_eq!(header("x-content-type-options"), "nosniff", "{response:?}");
+        assert_eq!(header("x-frame-options"), "DENY");
+        assert_eq!(header("referrer-policy"), "no-referrer");
+        assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("cross-origin-resource-policy"), "same-origin");
+        let policy = header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+        assert_eq!(response.header("access-control-allow-origin"), None);
+    }
+    let policy = responses[0].header("content-security-policy").unwrap();
+    for rule in [
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    ] {
+        assert!(policy.contains(rule), "{policy}");
+    }
+    // The policy forbids styles and scripts in elements, so there must be none.
+    for response in &responses[..2] {
+        assert!(!response.body.contains(" style=") && !response.body.contains("<style"));
+        assert!(!response.body.contains("<script>") && !response.body.contains(" onclick"));
+    }
+}
+
+#[test]
+fn no_path_leads_out_of_the_runs() {
+    let folder = folder();
+    let site = site(&folder);
+    let run = site.page("/run/mine/");
+    let trial = super::site::links(&run, "/trial/").remove(0);
+    assert!(!run.contains("secret.txt") && !site.page(&trial).contains("secret.txt"));
+    assert!(!site.page("/").contains("theirs") && !site.page("/").contains("link"));
+    for path in [
+        "/run/link/",
+        "/run/..%2Fothers%2Ftheirs/",
+        "/run/%2e%2e/",
+        "/run/../secret",
+        "/run/mine/file/../../secret",
+        "/run/mine/file/..%2f..%2fsecret",
+        "/run/mine/file/%2e%2e/secret",
+        "/run/mine/file/%2Fetc%2Fpasswd",
+        "/run/mine/file//etc/passwd",
+        "/run/mine/file/secret.txt",
+        "/run/mine/file/.lock",
+        "/run/mine/file/a%00b",
+        "/run/mine/file/trials",
+        "/run/mine/secret.txt",
+        "/run/mine/trial/..%2F../file/manifest.json",
+        "/run/mine%00/",
+    ] {
+        let response = site.get(path);
+        assert!([400, 404].contains(&response.status), "{path}: {response:?}");
+        assert!(!response.body.contains("of the user"), "{path}");
+    }
+    for path in ["secret.txt", "../../manifest.json", "..%2f..%2f..%2fsecret"] {
+        let response = site.get(&format!("{trial}file/{path}"));
+        assert_eq!(response.status, 404, "{path}: {response:?}");
+    }
+    assert_eq!(site.get("/run/mine/file/manifest.json").status, 200);
+}
+
+#[test]
+fn clients_have_bounds() {
+    let folder = folder();
+    let site = site(&folder);
+    let long = format!("X: {}", "x".repeat(20_000));
+    assert_eq!(site.request("GET", "/", &[&long]).status, 431);
+    // More half requests than there are connections: they end, and then a whole one is served.
+    let half = (0..70).map(|_| {
+        let mut stream = site.connect();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+        stream
+    });
+    let mut half: Vec<TcpStream> = half.collect();
+    assert_eq!(site.get("/").status, 200);
+    let mut rest = Vec::new();
+    // It is closed, with or without a word.
+    let _ = half[0].read_to_end(&mut rest);
+    assert!(!rest.starts_with(b"HTTP/1.1 200"));
+    drop(half);
+    let mut streams: Vec<_> = (0..16).map(|_| site.changes("/events")).collect();
+    for stream in &mut streams {
+        stream.until("200 OK");
+    }
+    assert_eq!(site.get("/events").status, 503);
+}
+
+#[test]
+fn another_address_is_a_choice_with_a_warning() {
+    let folder = folder();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+        .args(["serve", "runs", "--listen", "0.0.0.0"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let url = crate::serving::first_line(&mut child);
+    let site = Site::at(url.trim());
+    let (port, cookie) = (site.port, &site.cookie);
+    let status = |host: &str| {
+        site.send(&format!(
+            "GET / HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: {cookie}\r\n\r\n"
+        ))
+        .status
+    };
+    assert_eq!((status("10.1.2.3"), status("evil.example")), (200, 421));
+    child.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("not the loopback interface") && said.contains("ssh -L"), "{said}");
+}

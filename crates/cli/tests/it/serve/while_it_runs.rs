@@ -1,0 +1,126 @@
+//! Pages of runs that another process writes.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
+use gatebench_store::{LiveEvent, LiveSecond, RunWriter, Status, Timestamp};
+use tempfile::TempDir;
+
+use super::site::Site;
+use crate::bench::Bench;
+use crate::history::common::manifest;
+
+/// A load of several frames of a page.
+const SECONDS: &str = "\
+- {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 4s, timeout: 2s}
+";
+
+fn second(second: u32, completed: u64) -> LiveEvent {
+    LiveEvent::Second(LiveSecond {
+        phase: "saturate".into(),
+        second,
+        completed,
+        response_p50_ns: Some(1_500_000),
+        ..LiveSecond::default()
+    })
+}
+
+#[test]
+fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
+    let folder = TempDir::new().unwrap();
+    let site = Site::start(folder.path(), &["."]);
+    assert!(site.page("/").contains("There are no runs yet"));
+    let mut manifest = manifest(3);
+    manifest.status = Status::Running;
+    let trial = manifest.plan.trials[0].clone();
+    let writer = RunWriter::create(&folder.path().join("mine"), manifest).unwrap();
+    let open = writer.begin_trial(&trial).unwrap();
+    let mut live = open.live().unwrap();
+    let left_seconds = 3_600.0;
+    let began = Timestamp::now();
+    live.write(&LiveEvent::Trial { began, left_seconds }).unwrap();
+
+    let mut changes = site.changes("/run/mine/events");
+    changes.until("0 of 9 trials done, about 60 min left");
+    let phase = "saturate".to_owned();
+    live.write(&LiveEvent::Phase { phase }).unwrap();
+    live.write(&LiveEvent::WarmUp {
+        completed_per_second: 12_345.0,
+        failed: 0,
+    })
+    .unwrap();
+    changes.until("load saturate warms up");
+    changes.until("12.3k requests/s");
+    live.write(&second(0, 43_210)).unwrap();
+    live.write(&second(1, 54_321)).unwrap();
+    changes.until("54.3k requests/s");
+    changes.until("<svg");
+
+    // A page that is opened later has everything, without a script as well.
+    let page = site.page("/run/mine/");
+    assert!(page.contains("97,531 responses in 2 seconds, 0 failed"), "{page}");
+    assert!(page.contains("<noscript><meta http-equiv=\"refresh\""));
+    assert!(site.page("/").contains("running"));
+    let (_, name) = open.folder().to_str().unwrap().rsplit_once('/').unwrap();
+    let trial_page = format!("/run/mine/trial/{name}/");
+    assert!(site.page(&trial_page).contains("54.3k requests/s"));
+
+    // Without its process it is a killed run, and its page another one.
+    drop((live, open, writer));
+    changes.until("event: over");
+    let page = site.page("/run/mine/");
+    assert!(page.contains("killed") && page.contains("gatebench run --resume"), "{page}");
+    let page = site.page(&trial_page);
+    assert!(page.contains("abandoned") && page.contains("97,531 responses"), "{page}");
+}
+
+#[test]
+fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
+    let bench = Bench::new();
+    bench.load(SECONDS);
+    let mut command = bench.command();
+    command
+        .args(["run", "suite.yaml", "--dir", "runs/mine", "--serve"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut run = command.spawn().unwrap();
+    let mut said = BufReader::new(run.stderr.take().unwrap());
+    let mut url = String::new();
+    while !url.starts_with("page: ") {
+        url.clear();
+        assert!(said.read_line(&mut url).unwrap() > 0, "it printed no URL");
+        assert!(!url.starts_with("[1/1"), "the trial was first");
+    }
+    assert!(url.contains("/run/mine/?token="), "{url}");
+    let site = Site::at(url.trim_start_matches("page: ").trim());
+    let listening = |pid: u32| {
+        let sockets = fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap();
+        let port = format!(":{:04X} 00000000:0000 0A", site.port);
+        let line = sockets.lines().find(|it| it.contains(&port)).unwrap();
+        let inode = line.split_whitespace().nth(9).unwrap();
+        let entries = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+        let mut targets = entries.filter_map(|it| fs::read_link(it.path()).ok());
+        targets.any(|it| it.to_string_lossy() == format!("socket:[{inode}]"))
+    };
+    assert!(!listening(run.id()), "the measuring process opens no port");
+
+    let mut changes = site.changes("/run/mine/events");
+    changes.until("load latency is measured");
+    changes.until(" responses in ");
+    changes.until("event: over");
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    let code = run.wait().unwrap().code();
+    assert!(matches!(code, Some(0 | 4)), "{code:?}\n{rest}");
+    // The run has ended, and its page is the report for a little while.
+    let page = site.page("/run/mine/");
+    assert!(page.contains("finished") && page.contains("id=\"results\""), "{page}");
+    bench.wait_for("the end of the page", || {
+        bench.processes().is_empty().then_some(())
+    });
+    let live = fs::read_dir(bench.path("runs/mine/trials")).unwrap();
+    for trial in live.flatten() {
+        assert!(!trial.path().join("live.jsonl").exists());
+    }
+}

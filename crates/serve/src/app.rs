@@ -1,0 +1,168 @@
+//! What all requests share.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use axum::response::{IntoResponse as _, Response};
+use gatebench_store::{Run, RunOverview, RunState, TrialFolder};
+use gatebench_studies::{Findings, analyse_masked};
+use tokio::sync::Semaphore;
+
+use crate::bounds::STREAMS_MAX;
+use crate::folder::Folder;
+use crate::frames::Frames;
+use crate::launch::Launcher;
+use crate::live::LiveTrials;
+use crate::place::Cores;
+use crate::problem::Problem;
+use crate::rows::Row;
+use crate::shared::locked;
+use crate::view::{Chip, Site};
+
+/// Runs whose findings are kept.
+const FINDINGS_MAX: usize = 8;
+
+pub(crate) type Shared = Arc<App>;
+
+/// The state of the server.
+pub(crate) struct App {
+    pub(crate) folder: Folder,
+    /// The name of a run that may begin later, or empty.
+    pub(crate) expected: String,
+    pub(crate) launcher: Option<Launcher>,
+    pub(crate) cores: Cores,
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) frames: Frames,
+    pub(crate) live: Mutex<LiveTrials>,
+    /// The outcomes of trials that will not be measured again, by the names of run and folder.
+    pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
+    /// The rows of runs that do not run, each with the stamp of its run.
+    rows: Mutex<HashMap<String, (String, Row)>>,
+    /// The findings of runs, the latest last, each with name and stamp of its run.
+    findings: Mutex<Vec<(String, String, Arc<Findings>)>>,
+}
+
+impl App {
+    pub(crate) fn new(
+        folder: Folder,
+        expected: Option<String>,
+        launcher: Option<Launcher>,
+    ) -> Self {
+        Self {
+            folder,
+            expected: expected.unwrap_or_default(),
+            launcher,
+            cores: Cores::new(),
+            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            frames: Frames::default(),
+            live: Mutex::default(),
+            outcomes: Mutex::default(),
+            rows: Mutex::default(),
+            findings: Mutex::default(),
+        }
+    }
+
+    /// The frame of a page.
+    pub(crate) fn site(&self, title: impl Into<String>, open: &'static str) -> Site {
+        Site {
+            allows_run: self.launcher.is_some(),
+            ..Site::new(title, open)
+        }
+    }
+
+    /// Returns the overview of a run.
+    pub(crate) fn overview(&self, name: &str) -> Result<RunOverview, Problem> {
+        let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
+        let dir = self.folder.dir(name).ok_or_else(missing)?;
+        Ok(RunOverview::read(&dir)?)
+    }
+
+    /// Returns a row for each run, the newest first. Rows are read again when their runs change.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn rows(&self) -> Result<Vec<Row>, Problem> {
+        let names = self.folder.names().map_err(|error| {
+            let folder = self.folder.path().display();
+            Problem::NotFound(format!("{folder} cannot be read: {error}"))
+        })?;
+        let mut known = locked(&self.rows);
+        known.retain(|name, _| names.contains(name));
+        let mut rows = Vec::new();
+        let mut under_way = None;
+        for name in names {
+            let Some(dir) = self.folder.dir(&name) else {
+                continue;
+            };
+            let stamp = RunOverview::stamp(&dir).unwrap_or_default();
+            if let Some((_, row)) = known.get(&name).filter(|(own, _)| *own == stamp) {
+                rows.push(row.clone());
+                continue;
+            }
+            let overview = RunOverview::read(&dir);
+            let row = Row::of(&name, &dir, &overview);
+            match overview {
+                Ok(it) if it.state == RunState::Running => under_way = Some(it.manifest.plan),
+                _ => drop(known.insert(name, (stamp, row.clone()))),
+            }
+            rows.push(row);
+        }
+        self.cores.avoid(under_way.as_ref());
+        rows.sort_by(|a, b| b.order().cmp(&a.order()));
+        Ok(rows)
+    }
+
+    /// Reports whether a run of the folder is under way.
+    pub(crate) fn is_measuring(&self) -> Result<bool, Problem> {
+        Ok(self.rows()?.iter().any(|row| row.is_running))
+    }
+
+    /// Returns the findings of a run, without the secrets of its scenarios.
+    pub(crate) fn findings(&self, name: &str) -> Result<Arc<Findings>, Problem> {
+        let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
+        let dir = self.folder.dir(name).ok_or_else(missing)?;
+        let trials = fs::read_dir(dir.join("trials")).map_or(0, Iterator::count);
+        let stamp = RunOverview::stamp(&dir).unwrap_or_default();
+        let stamp = format!("{stamp} {trials}");
+        let is_same = |it: &&(String, String, _)| it.0 == name && it.1 == stamp;
+        if let Some((.., found)) = locked(&self.findings).iter().find(is_same) {
+            return Ok(Arc::clone(found));
+        }
+        let found = Arc::new(analyse_masked(&Run::open(&dir)?)?);
+        let mut kept = locked(&self.findings);
+        kept.retain(|it| it.0 != name);
+        if kept.len() >= FINDINGS_MAX {
+            kept.remove(0);
+        }
+        kept.push((name.to_owned(), stamp, Arc::clone(&found)));
+        Ok(found)
+    }
+}
+
+/// Draws a response on a thread that may block.
+pub(crate) async fn drawn(
+    app: Shared,
+    draw: impl FnOnce(&App) -> Result<Response, Problem> + Send + 'static,
+) -> Response {
+    let drawing = tokio::task::spawn_blocking(move || {
+        app.cores.move_thread();
+        draw(&app)
+    });
+    match drawing.await {
+        Ok(Ok(response)) => response,
+        Ok(Err(problem)) => problem.into_response(),
+        Err(_) => Problem::Defect.into_response(),
+    }
+}
+
+/// Returns the folder of a trial of the run in `dir`.
+///
+/// # Errors
+/// The run has no trial of this name.
+pub(crate) fn trial_folder(dir: &Path, name: &str) -> Result<TrialFolder, Problem> {
+    let mut folders = TrialFolder::all(dir)?.into_iter();
+    let missing = || Problem::NotFound(format!("this run has no trial {name}"));
+    folders.find(|it| it.name == name).ok_or_else(missing)
+}

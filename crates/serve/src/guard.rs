@@ -1,0 +1,191 @@
+//! Who may read the pages. A port on the loopback interface is open to every program and user of
+//! this machine, and through DNS rebinding to pages of other sites in the user's browser. Therefore
+//! a request needs our name, our cookie and our origin before it reaches a page.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{COOKIE, HOST, ORIGIN, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Redirect, Response};
+
+use crate::problem::Problem;
+use crate::secret::Secret;
+
+/// The only path that takes POST, and only with `--allow-run`.
+pub(crate) const START: &str = "/start";
+
+/// The policy of every page; responses with content of others have a stricter one.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+const HEADERS: [(&str, &str); 7] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+];
+
+/// The secrets of this server and the names it has.
+pub(crate) struct Guard {
+    /// The place where it listens.
+    address: SocketAddr,
+    /// In the printed URL.
+    token: Secret,
+    /// In the cookie.
+    session: Secret,
+    /// True if [`START`] takes POST.
+    allows_run: bool,
+}
+
+impl Guard {
+    /// A guard with new secrets.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub(crate) fn new(address: SocketAddr, allows_run: bool) -> std::io::Result<Self> {
+        Ok(Self {
+            address,
+            token: Secret::new()?,
+            session: Secret::new()?,
+            allows_run,
+        })
+    }
+
+    pub(crate) fn token(&self) -> &Secret {
+        &self.token
+    }
+
+    /// The name of the cookie. Cookies do not know ports, so the name does.
+    fn cookie_name(&self) -> String {
+        format!("gatebench_{}", self.address.port())
+    }
+
+    /// Reports whether the request names this server, once and alike wherever it names one.
+    fn is_named(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return false;
+        };
+        let Ok(host) = host.to_str() else {
+            return false;
+        };
+        uri.authority().is_none_or(|it| it.as_str() == host) && self.is_own_name(host)
+    }
+
+    /// A name other than `localhost` may be another site's that points here; an address cannot be.
+    fn is_own_name(&self, host: &str) -> bool {
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !name.is_empty() && !port.ends_with(']') => (name, port),
+            _ => (host, "80"),
+        };
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        let is_ours = match address.parse::<IpAddr>() {
+            Ok(address) => !self.address.ip().is_loopback() || address.is_loopback(),
+            Err(_) => name.eq_ignore_ascii_case("localhost"),
+        };
+        is_ours && port == self.address.port().to_string()
+    }
+
+    /// Reports whether the request has the session's cookie.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        let name = self.cookie_name();
+        let cookies = headers.get_all(COOKIE).iter();
+        let cookies = cookies.filter_map(|it| it.to_str().ok());
+        let mut pairs = cookies.flat_map(|it| it.split("; "));
+        pairs.any(|pair| {
+            let value = pair.strip_prefix(&name).and_then(|it| it.strip_prefix('='));
+            value.is_some_and(|value| self.session.is(value))
+        })
+    }
+
+    /// Returns the response that exchanges the token of a URL for the cookie; none without a token.
+    fn exchanged(&self, uri: &Uri) -> Option<Result<Response, Problem>> {
+        let query = uri.query()?;
+        let token = query.split('&').find_map(|it| it.strip_prefix("token="))?;
+        if !self.token.is(token) {
+            return Some(Err(Problem::Forbidden(
+                "this token is not of this server: use the URL that the last `gatebench serve` printed",
+            )));
+        }
+        let cookie = format!(
+            "{}={}; Path=/; HttpOnly; SameSite=Strict",
+            self.cookie_name(),
+            self.session.as_str()
+        );
+        let mut response = Redirect::to(uri.path()).into_response();
+        let cookie = HeaderValue::from_str(&cookie).expect("it is ASCII");
+        response.headers_mut().insert(SET_COOKIE, cookie);
+        Some(Ok(response))
+    }
+
+    /// Checks everything that is checked before a page.
+    fn check(&self, request: &Request) -> Result<Option<Response>, Problem> {
+        let (uri, headers) = (request.uri(), request.headers());
+        if !self.is_named(uri, headers) {
+            return Err(Problem::Misdirected);
+        }
+        let may_post = self.allows_run && uri.path() == START;
+        match *request.method() {
+            Method::GET | Method::HEAD => {}
+            Method::POST if may_post => check_origin(headers)?,
+            _ => return Err(Problem::Method { may_post }),
+        }
+        check_site(request.method(), headers)?;
+        if let Some(exchanged) = self.exchanged(uri) {
+            return exchanged.map(Some);
+        }
+        match self.is_known(headers) {
+            true => Ok(None),
+            false => Err(Problem::Forbidden(
+                "open the URL with the token that `gatebench serve` printed",
+            )),
+        }
+    }
+}
+
+/// A browser sends the origin of the page with each POST.
+fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
+    let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
+    let own = text(HOST).map(|host| format!("http://{host}"));
+    match text(ORIGIN).is_some_and(|origin| own.as_deref() == Some(origin)) {
+        true => Ok(()),
+        false => Err(Problem::Forbidden("the request comes from another page")),
+    }
+}
+
+/// Refuses requests that another site makes in the user's browser. Other ports of this machine are
+/// the same site, and cookies are sent with their requests. A link may lead here.
+fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    let fetch = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    let is_own = matches!(
+        fetch("sec-fetch-site"),
+        None | Some(b"same-origin" | b"none")
+    );
+    let is_link = fetch("sec-fetch-mode") == Some(b"navigate")
+        && fetch("sec-fetch-dest") == Some(b"document")
+        && method == Method::GET;
+    match is_own || is_link {
+        true => Ok(()),
+        false => Err(Problem::Forbidden("the request comes from another site")),
+    }
+}
+
+/// Lets a request pass to its page, and adds the headers of every response.
+pub(crate) async fn guard(State(own): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let mut response = match own.check(&request) {
+        Ok(None) => next.run(request).await,
+        Ok(Some(response)) => response,
+        Err(problem) => problem.into_response(),
+    };
+    for (name, value) in HEADERS {
+        let entry = response.headers_mut().entry(name);
+        entry.or_insert(HeaderValue::from_static(value));
+    }
+    response
+}

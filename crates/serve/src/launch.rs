@@ -1,0 +1,292 @@
+//! Starts runs for the one page that may, from fixed choices.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use gatebench_store::Timestamp;
+use gatebench_studies::run::shell_line;
+use serde::Serialize;
+
+use crate::problem::Problem;
+use crate::secret::Secret;
+use crate::shared::locked;
+
+/// Pages that may start a run: of more open ones, the latest.
+const TOKENS_MAX: usize = 64;
+
+/// Bytes of a run's standard error that are kept: the last.
+const OUTPUT_BYTES_MAX: usize = 8 << 10;
+
+/// Names of the lengths, their options, and their meaning.
+const LENGTHS: [[&str; 3]; 3] = [
+    ["smoke", "--smoke", "seconds: does everything work?"],
+    ["quick", "--quick", "minutes: at most 3 blocks"],
+    ["full", "", "as long as the suite says"],
+];
+
+/// A name that may be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    pub name: String,
+    /// An explanation for the reader, or empty.
+    pub title: String,
+}
+
+/// The runs that a page may start.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The path of gatebench.
+    pub program: PathBuf,
+    pub suites: Vec<Choice>,
+    pub gateways: Vec<Choice>,
+    /// Words that each command has in addition.
+    pub further: Vec<String>,
+}
+
+/// Starts runs and remembers them.
+pub(crate) struct Launcher {
+    pub(crate) launch: Launch,
+    /// The tokens of the pages that are open, each for one run.
+    tokens: Mutex<VecDeque<Secret>>,
+    started: Mutex<HashMap<String, Arc<Started>>>,
+}
+
+/// A run that a page started.
+#[derive(Debug, Default)]
+struct Started {
+    output: Mutex<Vec<u8>>,
+    has_ended: AtomicBool,
+}
+
+/// A run that someone wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) suite: String,
+    pub(crate) gateways: Vec<String>,
+    /// One of [`LENGTHS`].
+    length: [&'static str; 3],
+}
+
+impl Wanted {
+    /// Reads a choice. An absent suite is the first one, an absent length the shortest; without a
+    /// gateway, the suite's are measured.
+    ///
+    /// # Errors
+    /// A value is not among the choices, or a name is not known.
+    pub(crate) fn of(pairs: &[(String, String)], launch: &Launch) -> Result<Self, Problem> {
+        let first = launch.suites.first().map(|it| it.name.clone());
+        let mut wanted = Self {
+            suite: first.unwrap_or_default(),
+            gateways: Vec::new(),
+            length: LENGTHS[0],
+        };
+        let wrong = |name: &str, value: &str| {
+            Err(Problem::Wrong(format!("{value:?} is not a choice of {name}")))
+        };
+        let has = |choices: &[Choice], value: &str| choices.iter().any(|it| it.name == *value);
+        for (name, value) in pairs {
+            match name.as_str() {
+                "suite" if has(&launch.suites, value) => wanted.suite.clone_from(value),
+                "gateway" if has(&launch.gateways, value) => wanted.gateways.push(value.clone()),
+                "length" => match LENGTHS.iter().find(|it| it[0] == value) {
+                    Some(length) => wanted.length = *length,
+                    None => return wrong(name, value),
+                },
+                "token" => {}
+                _ => return wrong(name, value),
+            }
+        }
+        Ok(wanted)
+    }
+
+    pub(crate) fn length(&self) -> &'static str {
+        self.length[0]
+    }
+
+    /// The words of the command after `gatebench`, for a run in this directory.
+    fn words(&self, launch: &Launch, dir: &str) -> Vec<String> {
+        let mut words = vec!["run".to_owned(), self.suite.clone()];
+        for gateway in &self.gateways {
+            words.extend(["--gateway".to_owned(), gateway.clone()]);
+        }
+        let option = self.length[1];
+        words.extend((!option.is_empty()).then(|| option.to_owned()));
+        words.extend(launch.further.iter().cloned());
+        words.extend(["--dir".to_owned(), dir.to_owned()]);
+        words
+    }
+
+    /// The command for a shell, for a run in this directory.
+    pub(crate) fn command(&self, launch: &Launch, dir: &Path) -> String {
+        let program = "gatebench".to_owned();
+        let words = self.words(launch, &dir.to_string_lossy());
+        shell_line(&Vec::from_iter(std::iter::once(program).chain(words)))
+    }
+}
+
+impl Launcher {
+    /// # Errors
+    /// The program does not exist.
+    pub(crate) fn new(launch: Launch) -> io::Result<Self> {
+        launch.program.metadata()?;
+        Ok(Self {
+            launch,
+            tokens: Mutex::default(),
+            started: Mutex::default(),
+        })
+    }
+
+    /// Names and meanings of the lengths.
+    pub(crate) fn lengths() -> Vec<Choice> {
+        let choice = |it: [&str; 3]| Choice {
+            name: it[0].to_owned(),
+            title: it[2].to_owned(),
+        };
+        LENGTHS.map(choice).into()
+    }
+
+    /// Returns the token of a new page, which starts one run.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub(crate) fn issue(&self) -> io::Result<Secret> {
+        let token = Secret::new()?;
+        let mut tokens = locked(&self.tokens);
+        if tokens.len() >= TOKENS_MAX {
+            tokens.pop_front();
+        }
+        tokens.push_back(token.clone());
+        Ok(token)
+    }
+
+    /// Takes the token of a page back. Returns false if it is not that of an open page.
+    pub(crate) fn redeem(&self, token: &str) -> bool {
+        let mut tokens = locked(&self.tokens);
+        let place = tokens.iter().position(|it| it.is(token));
+        place.and_then(|place| tokens.remove(place)).is_some()
+    }
+
+    /// Starts a run in the directory of this name in `folder`. It outlives the server.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub(crate) fn start(&self, wanted: &Wanted, folder: &Path) -> io::Result<String> {
+        let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let name = format!("{}-{time}", wanted.suite);
+        let mut command = Command::new(&self.launch.program);
+        let dir = folder.join(&name);
+        command
+            .args(wanted.words(&self.launch, &dir.to_string_lossy()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let child = command.spawn()?;
+        let started = Arc::new(Started::default());
+        locked(&self.started).insert(name.clone(), Arc::clone(&started));
+        thread::Builder::new()
+            .name("started run".into())
+            .spawn(move || started.watch(child))?;
+        Ok(name)
+    }
+
+    /// Reports whether a run that was started here has not ended.
+    pub(crate) fn is_busy(&self) -> bool {
+        let started = locked(&self.started);
+        started.values().any(|it| !it.has_ended.load(Ordering::Acquire))
+    }
+
+    /// Returns the end of the output of a run that was started here, and whether it has ended.
+    pub(crate) fn output(&self, name: &str) -> Option<(String, bool)> {
+        let started = locked(&self.started).get(name).cloned()?;
+        let output = String::from_utf8_lossy(&locked(&started.output)).into_owned();
+        Some((output, started.has_ended.load(Ordering::Acquire)))
+    }
+}
+
+impl Started {
+    /// Reads the output of the run, and waits for its end.
+    fn watch(&self, mut child: Child) {
+        if let Some(output) = child.stderr.take() {
+            self.read(output);
+        }
+        let _ = child.wait();
+        self.has_ended.store(true, Ordering::Release);
+    }
+
+    fn read(&self, mut output: impl Read) {
+        let mut piece = [0; 1024];
+        while let Ok(count @ 1..) = output.read(&mut piece) {
+            let mut kept = locked(&self.output);
+            kept.extend_from_slice(&piece[..count]);
+            let surplus = kept.len().saturating_sub(OUTPUT_BYTES_MAX);
+            kept.drain(..surplus);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn launch() -> Launch {
+        let choice = |name: &str| Choice {
+            name: name.into(),
+            title: String::new(),
+        };
+        Launch {
+            program: "/bin/sh".into(),
+            suites: vec![choice("tour"), choice("soap")],
+            gateways: vec![choice("nginx"), choice("haproxy")],
+            further: Vec::new(),
+        }
+    }
+
+    fn wanted(pairs: &[(&str, &str)]) -> Result<Wanted, Problem> {
+        let own = |it: &(&str, &str)| (it.0.to_owned(), it.1.to_owned());
+        Wanted::of(&Vec::from_iter(pairs.iter().map(own)), &launch())
+    }
+
+    #[test]
+    fn a_choice_is_a_command() {
+        let pairs = [
+            ("suite", "soap"),
+            ("gateway", "nginx"),
+            ("gateway", "haproxy"),
+            ("length", "quick"),
+        ];
+        let command = wanted(&pairs).unwrap().command(&launch(), Path::new("a b/soap"));
+        assert_eq!(
+            command,
+            "gatebench run soap --gateway nginx --gateway haproxy --quick --dir 'a b/soap'"
+        );
+    }
+
+    #[test]
+    fn nothing_else_than_the_choices_is_accepted() {
+        for wrong in [
+            ("suite", "--help"),
+            ("suite", "../mine.yaml"),
+            ("gateway", "./mine"),
+            ("length", "--smoke"),
+            ("dir", "/tmp"),
+        ] {
+            assert!(wanted(&[wrong]).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_starts_one_run() {
+        let launcher = Launcher::new(launch()).unwrap();
+        let token = launcher.issue().unwrap();
+        assert!(launcher.redeem(token.as_str()));
+        assert!(!launcher.redeem(token.as_str()) && !launcher.redeem(""));
+    }
+}

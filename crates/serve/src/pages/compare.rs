@@ -1,0 +1,154 @@
+//! Two runs next to each other, with the verdict of `gatebench compare`.
+
+use axum::response::Response;
+use gatebench_model::DecisiveMetric;
+use gatebench_report::format::instant;
+use gatebench_report::html;
+use gatebench_store::{Run, RunOverview, RunState};
+use gatebench_studies::across_runs::{RunSummary, compare, summarise};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::query::first;
+use crate::rows::gateways;
+use crate::view::{self, Chip, Site, href_of_run, in_path};
+
+/// The metrics that may decide: the words of `gatebench compare --metric`, and their meanings.
+const METRICS: [(&str, &str, DecisiveMetric); 5] = [
+    ("cpu", "CPU time per request", DecisiveMetric::Cpu),
+    ("throughput", "throughput", DecisiveMetric::Throughput),
+    ("added-p50", "added latency, median", DecisiveMetric::AddedP50),
+    (
+        "added-p99",
+        "added latency, 99th percentile",
+        DecisiveMetric::AddedP99,
+    ),
+    ("memory", "peak memory", DecisiveMetric::Memory),
+];
+
+#[derive(Serialize)]
+struct View {
+    site: Site,
+    /// Names of the runs that may be chosen.
+    runs: Vec<String>,
+    metrics: Vec<[&'static str; 2]>,
+    metric: &'static str,
+    /// The names that the form has.
+    baseline: String,
+    candidate: String,
+    /// The runs, the baseline first; none before both are chosen.
+    sides: Vec<Side>,
+    /// The path of the comparison in the other direction.
+    swapped: String,
+    report: Option<html::Page>,
+}
+
+/// One of the runs.
+#[derive(Serialize)]
+struct Side {
+    role: &'static str,
+    name: String,
+    href: String,
+    state: Chip,
+    facts: Vec<[String; 2]>,
+}
+
+/// Draws the form and, of two runs that are chosen, the comparison.
+pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
+    let metric = metric(query)?;
+    let [baseline, candidate] = chosen(app, query)?;
+    let runs = app.rows()?.into_iter().filter(|row| !row.is_running);
+    let runs: Vec<String> = runs.map(|row| row.name).collect();
+    let swapped = format!(
+        "/compare?baseline={}&candidate={}&metric={}",
+        in_path(&candidate),
+        in_path(&baseline),
+        metric.0
+    );
+    let mut view = View {
+        site: app.site("Compare two runs", "compare"),
+        runs,
+        metrics: METRICS.iter().map(|it| [it.0, it.1]).collect(),
+        metric: metric.0,
+        baseline,
+        candidate,
+        sides: Vec::new(),
+        swapped,
+        report: None,
+    };
+    if !view.baseline.is_empty() && !view.candidate.is_empty() {
+        let sides = [("Baseline", &view.baseline), ("Candidate", &view.candidate)];
+        let sides = sides.map(|(role, name)| side(app, role, name));
+        view.sides = sides.into_iter().collect::<Result<_, _>>()?;
+        let baseline = summary(app, &view.baseline)?;
+        let candidate = summary(app, &view.candidate)?;
+        let found = compare(&baseline, &candidate, metric.2);
+        view.report = Some(html::Page::of(&found));
+    } else if let [latest, earlier, ..] = &view.runs[..] {
+        // The form begins with the latest change.
+        view.candidate.clone_from(latest);
+        view.baseline.clone_from(earlier);
+    }
+    Ok(view::page("compare.html", &view))
+}
+
+fn metric(query: &[(String, String)]) -> Result<(&'static str, &'static str, DecisiveMetric), Problem> {
+    let word = first(query, "metric");
+    if word.is_empty() {
+        return Ok(METRICS[0]);
+    }
+    let known = METRICS.iter().find(|it| it.0 == word).copied();
+    known.ok_or_else(|| Problem::Wrong(format!("{word:?} is not a metric that decides")))
+}
+
+/// Returns the names of baseline and candidate, or empty ones. Of two runs without a role, the
+/// older one is the baseline.
+fn chosen(app: &App, query: &[(String, String)]) -> Result<[String; 2], Problem> {
+    let runs: Vec<&String> = query
+        .iter()
+        .filter(|(name, _)| name == "run")
+        .map(|(_, value)| value)
+        .collect();
+    match runs[..] {
+        [] => Ok([first(query, "baseline"), first(query, "candidate")]),
+        [one] => Ok([String::new(), one.clone()]),
+        [one, other] => {
+            let created = |name: &str| Ok::<_, Problem>(app.overview(name)?.manifest.created);
+            let mut both = [one.clone(), other.clone()];
+            if created(one)? > created(other)? {
+                both.reverse();
+            }
+            Ok(both)
+        }
+        _ => Err(Problem::Wrong("choose two runs to compare".into())),
+    }
+}
+
+fn side(app: &App, role: &'static str, name: &str) -> Result<Side, Problem> {
+    let RunOverview { manifest, state } = app.overview(name)?;
+    if state == RunState::Running {
+        return Err(Problem::Conflict(format!(
+            "the run {name} is under way: compare it when it has ended"
+        )));
+    }
+    let facts = [
+        ("Started", instant(&manifest.created)),
+        ("Suite", manifest.plan.suite.clone()),
+        ("Gateways", gateways(&manifest)),
+        ("Blocks", manifest.plan.blocks.to_string()),
+    ];
+    Ok(Side {
+        role,
+        name: name.to_owned(),
+        href: href_of_run(name),
+        state: Chip::of_state(state),
+        facts: facts.map(|(name, value)| [name.to_owned(), value]).into(),
+    })
+}
+
+fn summary(app: &App, name: &str) -> Result<RunSummary, Problem> {
+    let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
+    let dir = app.folder.dir(name).ok_or_else(missing)?;
+    Ok(summarise(name, &Run::open(&dir)?)?)
+}

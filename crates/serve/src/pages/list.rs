@@ -1,0 +1,62 @@
+//! The list of runs.
+
+use axum::response::Response;
+use gatebench_report::format::counted;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::query::first;
+use crate::rows::Row;
+use crate::view::{self, Site};
+
+#[derive(Serialize)]
+struct View {
+    site: Site,
+    folder: String,
+    words: String,
+    filter: String,
+    rows: Vec<Row>,
+}
+
+/// The words that the rows of a list must have.
+pub(crate) fn filter_of(query: &[(String, String)]) -> String {
+    first(query, "filter").trim().to_owned()
+}
+
+/// Draws the list of the runs that have the words of the query.
+pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
+    let view = view_of(app, filter_of(query))?;
+    Ok(view::page("list.html", &view))
+}
+
+/// The part that changes.
+pub(crate) fn changing(app: &App, filter: &str) -> Result<String, Problem> {
+    Ok(view::fill("runs.html", &view_of(app, filter.to_owned())?))
+}
+
+fn view_of(app: &App, filter: String) -> Result<View, Problem> {
+    let mut rows = app.rows()?;
+    let all = rows.len();
+    let small = filter.to_lowercase();
+    rows.retain(|row| row.has(&small));
+    let words = match rows.len() {
+        shown if shown == all => counted(all as u64, "run"),
+        shown => format!("{shown} of {}", counted(all as u64, "run")),
+    };
+    let query = match filter.as_str() {
+        "" => String::new(),
+        filter => format!("?filter={}", view::in_path(filter)),
+    };
+    let mut site = app.site("Runs", "runs");
+    site.events = format!("/events{query}");
+    // A selection would be lost.
+    site.reloads = rows.iter().any(|row| row.is_running);
+    Ok(View {
+        site,
+        folder: app.folder.path().display().to_string(),
+        words,
+        filter,
+        rows,
+    })
+}

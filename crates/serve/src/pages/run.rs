@@ -1,0 +1,341 @@
+//! A run: its report, its trials and its files, or its trials as they run.
+
+use std::path::Path;
+
+use axum::response::Response;
+use gatebench_model::Blame as _;
+use gatebench_report::format::{counted, duration, instant, quantity};
+use gatebench_report::{Unit, html};
+use gatebench_store::files::files_of_run;
+use gatebench_store::{Manifest, RunOverview, RunState, Timestamp, TrialFolder};
+use gatebench_studies::Findings;
+use gatebench_studies::run::redact::Redaction;
+use gatebench_studies::run::shell_line;
+use serde::Serialize;
+
+use super::trial::{FileLink, number_of, of_folder, outcome_of};
+use crate::app::App;
+use crate::charts::{PhaseChart, latest};
+use crate::live::LiveTrial;
+use crate::problem::Problem;
+use crate::rows::{Row, gateways};
+use crate::shared::locked;
+use crate::view::{self, Chip, Link, Site, href_of_run, href_of_trial};
+
+/// Runs that a run may be compared with, in its form.
+const OTHERS_MAX: usize = 50;
+
+#[derive(Serialize)]
+struct View {
+    site: Site,
+    name: String,
+    state: Chip,
+    facts: Vec<[String; 2]>,
+    /// The next step for a run that did not finish, with its command; or empty.
+    hint: [String; 2],
+    /// The run as it runs, or none.
+    live: Option<Live>,
+    /// The report, or none while it runs.
+    report: Option<html::Page>,
+    /// The reason why there is no report, and its remedy.
+    broken: Option<[String; 2]>,
+    trials: Vec<TrialRow>,
+    files: Vec<FileLink>,
+    others: Vec<Link>,
+}
+
+/// A trial in the list of a run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TrialRow {
+    href: String,
+    number: u32,
+    block: u32,
+    scenario: String,
+    variant: String,
+    outcome: Chip,
+    /// Its validity, if the run was analysed.
+    validity: Option<&'static str>,
+}
+
+/// A run that runs.
+#[derive(Serialize)]
+struct Live {
+    done: usize,
+    planned: usize,
+    /// The remaining time in words.
+    left: String,
+    now: Vec<Current>,
+}
+
+/// A trial that runs.
+#[derive(Serialize)]
+pub(crate) struct Current {
+    /// A name that is unique in the page.
+    id: String,
+    href: String,
+    title: String,
+    state: String,
+    figures: Vec<[String; 2]>,
+    charts: Vec<PhaseChart>,
+}
+
+#[derive(Serialize)]
+struct Waiting {
+    site: Site,
+    name: String,
+    output: String,
+    has_ended: bool,
+}
+
+impl App {
+    /// Reports whether a run of this name may begin, because someone started it.
+    pub(crate) fn may_begin(&self, name: &str) -> bool {
+        let launcher = self.launcher.as_ref();
+        let started = launcher.and_then(|it| it.output(name));
+        match started {
+            Some((_, has_ended)) => !has_ended,
+            None => !name.is_empty() && self.expected == name,
+        }
+    }
+}
+
+/// Draws a run, or waits for one that someone started.
+pub(crate) fn page(app: &App, name: &str) -> Result<Response, Problem> {
+    match app.overview(name) {
+        Err(Problem::NotFound(_)) if app.folder.place(name).is_some() => waiting(app, name),
+        Err(problem) => Err(problem),
+        Ok(overview) => of_overview(app, name, &overview),
+    }
+}
+
+/// The page of a run that has no directory yet.
+fn waiting(app: &App, name: &str) -> Result<Response, Problem> {
+    let output = app.launcher.as_ref().and_then(|it| it.output(name));
+    if output.is_none() && !app.may_begin(name) {
+        return Err(Problem::NotFound(format!(
+            "there is no run {name} in this folder"
+        )));
+    }
+    let (output, has_ended) = output.unwrap_or_default();
+    let site = match has_ended {
+        true => app.site(name, ""),
+        false => following(app, name, name),
+    };
+    let view = Waiting {
+        site,
+        name: name.to_owned(),
+        output,
+        has_ended,
+    };
+    Ok(view::page("waiting.html", &view))
+}
+
+fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response, Problem> {
+    let RunOverview { manifest, state } = overview;
+    let dir = app.folder.path().join(name);
+    let mut view = View {
+        name: name.to_owned(),
+        state: Chip::of_state(*state),
+        facts: facts(manifest),
+        hint: hint(*state, &dir),
+        live: None,
+        report: None,
+        broken: None,
+        trials: Vec::new(),
+        files: of_folder(&href_of_run(name), files_of_run(&dir)?),
+        others: others(app, name)?,
+        site: app.site(name, ""),
+    };
+    if *state == RunState::Running {
+        view.site = following(app, name, name);
+        view.trials = trials(app, name, manifest, None)?;
+        view.live = Some(live(app, name, manifest)?);
+    } else {
+        locked(&app.live).retain(|(run, _), _| run != name);
+        match app.findings(name) {
+            Ok(findings) => {
+                view.trials = trials(app, name, manifest, Some(&findings))?;
+                view.report = Some(html::Page::of(&*findings));
+            }
+            Err(Problem::Store(error)) => {
+                view.broken = Some([error.to_string(), error.remedy()]);
+            }
+            Err(problem) => return Err(problem),
+        }
+    }
+    Ok(view::page("run.html", &view))
+}
+
+/// The frame of a page with this title that follows a run.
+pub(crate) fn following(app: &App, title: &str, run: &str) -> Site {
+    Site {
+        events: format!("{}events", href_of_run(run)),
+        reloads: true,
+        ..app.site(title, "")
+    }
+}
+
+fn facts(manifest: &Manifest) -> Vec<[String; 2]> {
+    let command = Redaction::of_plan(&manifest.plan).text(&shell_line(&manifest.command));
+    let facts = [
+        ("Started", instant(&manifest.created)),
+        ("Suite", manifest.plan.suite.clone()),
+        ("Gateways", gateways(manifest)),
+        ("Command", command),
+    ];
+    let facts = facts.map(|(name, value)| [name.to_owned(), value]);
+    facts.into_iter().filter(|it| !it[1].is_empty()).collect()
+}
+
+fn hint(state: RunState, dir: &Path) -> [String; 2] {
+    let words = match state {
+        RunState::Running | RunState::Finished => return Default::default(),
+        RunState::Interrupted => "Someone stopped this run. To measure the missing trials:",
+        RunState::Failed => "This run ended with an error. To measure the missing trials:",
+        RunState::Killed => {
+            "The process of this run was killed. Its finished trials are kept. To measure the \
+             missing ones:"
+        }
+    };
+    let words_of_command = ["gatebench", "run", "--resume", &dir.to_string_lossy()];
+    let command = shell_line(&words_of_command.map(String::from));
+    [words.to_owned(), command]
+}
+
+/// The other runs, the newest first.
+fn others(app: &App, name: &str) -> Result<Vec<Link>, Problem> {
+    let rows = app.rows()?;
+    let others = rows.into_iter().filter(|row| row.name != name && !row.is_running);
+    let link = |row: Row| Link {
+        text: row.name.clone(),
+        href: row.name,
+    };
+    Ok(others.take(OTHERS_MAX).map(link).collect())
+}
+
+/// The trials that have a folder, in the order of the run.
+fn trials(
+    app: &App,
+    name: &str,
+    manifest: &Manifest,
+    findings: Option<&Findings>,
+) -> Result<Vec<TrialRow>, Problem> {
+    let dir = app.folder.path().join(name);
+    let is_running = findings.is_none();
+    let row = |folder: &TrialFolder| {
+        let number = number_of(&folder.name)?;
+        let mut planned = manifest.plan.trials.iter();
+        let trial = planned.find(|it| it.number == number)?;
+        let found = findings.and_then(|it| it.trials.iter().find(|it| it.number == number));
+        Some(TrialRow {
+            href: href_of_trial(name, &folder.name),
+            number,
+            block: trial.block,
+            scenario: trial.scenario.clone(),
+            variant: trial.variant.clone(),
+            outcome: outcome_of(app, name, &dir, folder, is_running),
+            validity: found
+                .filter(|it| it.outcome == "completed")
+                .map(|it| it.validity.word()),
+        })
+    };
+    Ok(TrialFolder::all(&dir)?.iter().filter_map(row).collect())
+}
+
+/// The part of the page that changes while the run runs.
+pub(crate) fn changing(app: &App, name: &str, manifest: &Manifest) -> Result<String, Problem> {
+    #[derive(Serialize)]
+    struct Part {
+        live: Live,
+        trials: Vec<TrialRow>,
+    }
+    app.cores.avoid(Some(&manifest.plan));
+    let part = Part {
+        live: live(app, name, manifest)?,
+        trials: trials(app, name, manifest, None)?,
+    };
+    Ok(view::fill("live.html", &part))
+}
+
+fn live(app: &App, name: &str, manifest: &Manifest) -> Result<Live, Problem> {
+    let dir = app.folder.path().join(name);
+    let folders = TrialFolder::all(&dir)?;
+    let planned = manifest.plan.trials.len();
+    let mut live = Live {
+        done: folders.iter().filter(|it| it.is_complete).count(),
+        planned,
+        left: String::new(),
+        now: Vec::new(),
+    };
+    let is_live = |name: &str| folders.iter().any(|it| it.is_live && it.name == name);
+    locked(&app.live).retain(|(run, trial), _| run != name || is_live(trial));
+    for folder in folders.iter().filter(|it| it.is_live) {
+        live.now.push(current_of(app, name, folder, manifest)?);
+        let key = (name.to_owned(), folder.name.clone());
+        let began = locked(&app.live).get(&key).and_then(|it| it.began);
+        live.left = began.map(left).unwrap_or_default();
+    }
+    Ok(live)
+}
+
+/// A trial that runs, with all its seconds so far.
+pub(crate) fn current_of(
+    app: &App,
+    run: &str,
+    folder: &TrialFolder,
+    manifest: &Manifest,
+) -> Result<Current, Problem> {
+    let dir = app.folder.path().join(run);
+    let mut known = locked(&app.live);
+    let trial = known
+        .entry((run.to_owned(), folder.name.clone()))
+        .or_insert_with(|| LiveTrial::new(&dir, &folder.name));
+    trial.follow()?;
+    Ok(current(run, folder, trial, manifest))
+}
+
+fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manifest) -> Current {
+    let number = number_of(&folder.name).unwrap_or_default();
+    let planned = manifest.plan.trials.iter().find(|it| it.number == number);
+    let title = planned.map(|it| {
+        let blocks = counted(manifest.plan.blocks.into(), "block");
+        format!(
+            "Trial {number}: {} with {}, block {} of {blocks}",
+            it.scenario, it.variant, it.block
+        )
+    });
+    let seconds = trial.phases.last().map_or(&[][..], |it| &it.seconds);
+    let mut figures = latest(seconds);
+    if let Some((rate, failed)) = trial.warm_up {
+        figures = vec![
+            [
+                "Throughput in the warm-up".to_owned(),
+                quantity(rate.round(), Unit::RequestsPerSecond),
+            ],
+            ["Failed so far".to_owned(), failed.to_string()],
+        ];
+    }
+    let charts = trial.phases.iter().enumerate();
+    let charts = charts.filter_map(|(index, phase)| {
+        let unique = number as usize * 1_000 + index;
+        PhaseChart::of(unique, &phase.name, &phase.seconds)
+    });
+    Current {
+        id: format!("trial-{number}"),
+        href: href_of_trial(run, &folder.name),
+        title: title.unwrap_or_else(|| folder.name.clone()),
+        state: trial.state(),
+        figures,
+        charts: charts.collect(),
+    }
+}
+
+/// The time that remains of an expected duration since a moment.
+fn left(began: (Timestamp, f64)) -> String {
+    let (began, expected) = began;
+    let since = Timestamp::now().duration_since(began).as_secs_f64();
+    match expected - since {
+        left if left >= 1.0 => format!("about {} left", duration(left)),
+        _ => "almost done".to_owned(),
+    }
+}

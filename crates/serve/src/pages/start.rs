@@ -1,0 +1,71 @@
+//! The form that starts a run. It shows the command that it stands for; `gatebench serve` has it
+//! only with `--allow-run`.
+
+use axum::response::{IntoResponse as _, Redirect, Response};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::launch::{Choice, Launcher, Wanted};
+use crate::problem::Problem;
+use crate::query::first;
+use crate::view::{self, Site, href_of_run};
+
+#[derive(Serialize)]
+struct View {
+    site: Site,
+    suites: Vec<Choice>,
+    gateways: Vec<Choice>,
+    lengths: Vec<Choice>,
+    suite: String,
+    chosen: Vec<String>,
+    length: &'static str,
+    command: String,
+    token: String,
+}
+
+fn launcher(app: &App) -> Result<&Launcher, Problem> {
+    let missing = || Problem::NotFound("this server starts no runs".into());
+    app.launcher.as_ref().ok_or_else(missing)
+}
+
+/// Draws the form with the choices of the query.
+pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
+    let launcher = launcher(app)?;
+    let launch = &launcher.launch;
+    let wanted = Wanted::of(query, launch)?;
+    let dir = app.folder.path().join(format!("{}-TIME", wanted.suite));
+    let token = launcher.issue().map_err(|_| Problem::Defect)?;
+    let view = View {
+        site: app.site("Start a run", "start"),
+        suites: launch.suites.clone(),
+        gateways: launch.gateways.clone(),
+        lengths: Launcher::lengths(),
+        command: wanted.command(launch, &dir),
+        length: wanted.length(),
+        suite: wanted.suite,
+        chosen: wanted.gateways,
+        token: token.as_str().to_owned(),
+    };
+    Ok(view::page("start.html", &view))
+}
+
+/// Starts the run of a form, and leads to its page.
+pub(crate) fn run(app: &App, form: &[(String, String)]) -> Result<Response, Problem> {
+    let launcher = launcher(app)?;
+    if !launcher.redeem(&first(form, "token")) {
+        return Err(Problem::Forbidden(
+            "this form was used already, or is too old: open the page again",
+        ));
+    }
+    let wanted = Wanted::of(form, &launcher.launch)?;
+    if launcher.is_busy() || app.is_measuring()? {
+        return Err(Problem::Conflict(
+            "another run is under way: two runs would disturb each other".into(),
+        ));
+    }
+    let started = launcher.start(&wanted, app.folder.path());
+    let name = started.map_err(|error| {
+        Problem::Conflict(format!("the run cannot be started: {error}"))
+    })?;
+    Ok(Redirect::to(&href_of_run(&name)).into_response())
+}

@@ -1,0 +1,78 @@
+//! Keeps this process away from a measurement.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+use gatebench_model::{Plan, Variant};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The lowest priority.
+const NICE: i32 = 19;
+
+/// The cores that the threads of this process may use.
+pub(crate) struct Cores {
+    allowed: Vec<usize>,
+    now: Mutex<Vec<usize>>,
+}
+
+thread_local! {
+    /// The cores of this thread, if it has moved.
+    static OWN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Cores {
+    /// Gives this thread, and all that it starts, the lowest priority.
+    pub(crate) fn new() -> Self {
+        // Where it is not allowed, the priority stays as it is.
+        let _ = rustix::process::nice(NICE);
+        let allowed = allowed();
+        let now = Mutex::new(allowed.clone());
+        Self { allowed, now }
+    }
+
+    /// Avoids the cores of a plan that is measured: all of them if others are free, else those of
+    /// the gateways. Without a plan, all cores may be used.
+    pub(crate) fn avoid(&self, plan: Option<&Plan>) {
+        let of_gateways = plan.map(gateways).unwrap_or_default();
+        let mut all = of_gateways.clone();
+        if let Some(Plan { placement, .. }) = plan {
+            all.extend(placement.engine.iter().chain(&placement.upstream));
+        }
+        let without = |used: &[usize]| {
+            let free = self.allowed.iter().copied();
+            let free = free.filter(|core| !used.contains(core));
+            Some(free.collect::<Vec<_>>()).filter(|free| !free.is_empty())
+        };
+        let free = without(&all).or_else(|| without(&of_gateways));
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        *now = free.unwrap_or_else(|| self.allowed.clone());
+    }
+
+    /// Moves this thread to the cores that it may use.
+    pub(crate) fn move_thread(&self) {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        OWN.with_borrow_mut(|own| {
+            if *own == *now {
+                return;
+            }
+            let mut set = CpuSet::new();
+            now.iter().for_each(|core| set.set(*core));
+            // Where it is not allowed, the thread stays where it is.
+            let _ = sched_setaffinity(None, &set);
+            own.clone_from(&now);
+        });
+    }
+}
+
+fn gateways(plan: &Plan) -> Vec<usize> {
+    let setups = plan.variants.iter().filter_map(Variant::setup);
+    let cores = setups.flat_map(|setup| setup.gateway_cores(&plan.placement));
+    cores.chain(&plan.placement.gateway).copied().collect()
+}
+
+fn allowed() -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    (0..CpuSet::MAX_CPU)
+        .filter(|core| set.is_set(*core))
+        .collect()
+}

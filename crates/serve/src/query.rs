@@ -1,0 +1,22 @@
+//! What the paths, queries and forms of requests say.
+
+use serde::Deserialize;
+
+/// Names and values of a query or a form, in their order.
+pub(crate) type Pairs = Vec<(String, String)>;
+
+/// The parts of a path that name a run, a trial and a file.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) run: String,
+    #[serde(default)]
+    pub(crate) trial: Option<String>,
+    #[serde(default)]
+    pub(crate) path: String,
+}
+
+/// The first value of a name, or an empty text.
+pub(crate) fn first(pairs: &[(String, String)], name: &str) -> String {
+    let found = pairs.iter().find(|(own, _)| own == name);
+    found.map(|(_, value)| value.clone()).unwrap_or_default()
+}

@@ -1,0 +1,157 @@
+//! Runs as the list shows them.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use gatebench_model::Blame as _;
+use gatebench_report::format::instant;
+use gatebench_store::files::open_file;
+use gatebench_store::{Manifest, RunOverview, RunState, StoreError, Timestamp, TrialFolder};
+use serde::{Deserialize, Serialize};
+
+use crate::bounds::REPORT_BYTES_MAX;
+use crate::view::{Chip, href_of_run};
+
+/// A run in the list.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    href: String,
+    /// When it began, in words.
+    began: String,
+    #[serde(skip)]
+    created: Timestamp,
+    /// None if it cannot be read.
+    state: Option<Chip>,
+    pub(crate) is_running: bool,
+    suite: String,
+    /// Names and versions.
+    gateways: String,
+    /// Trials on disk, and of the plan.
+    done: usize,
+    planned: usize,
+    /// The verdict, if the run was made for one.
+    verdict: Option<Chip>,
+    /// The first sentence of the report, or why the run cannot be read.
+    result: String,
+    tone: String,
+}
+
+/// The part of a report that the list shows.
+#[derive(Deserialize)]
+struct Report {
+    headlines: Vec<Headline>,
+    /// The result of an A/B test.
+    duel: Option<Decided>,
+    /// The result of a specification.
+    combined: Option<Decided>,
+}
+
+#[derive(Deserialize)]
+struct Headline {
+    text: String,
+    tone: String,
+}
+
+#[derive(Deserialize)]
+struct Decided {
+    decision: Option<String>,
+}
+
+impl Row {
+    pub(crate) fn of(name: &str, dir: &Path, overview: &Result<RunOverview, StoreError>) -> Self {
+        let row = Self {
+            name: name.to_owned(),
+            href: href_of_run(name),
+            began: String::new(),
+            created: Timestamp::UNIX_EPOCH,
+            state: None,
+            is_running: false,
+            suite: String::new(),
+            gateways: String::new(),
+            done: 0,
+            planned: 0,
+            verdict: None,
+            result: String::new(),
+            tone: String::new(),
+        };
+        match overview {
+            Ok(overview) => row.with(dir, overview),
+            Err(error) => Self {
+                result: format!("{error}: {}", error.remedy()),
+                tone: "alarm".into(),
+                ..row
+            },
+        }
+    }
+
+    fn with(self, dir: &Path, overview: &RunOverview) -> Self {
+        let RunOverview { manifest, state } = overview;
+        let trials = TrialFolder::all(dir).unwrap_or_default();
+        // The report of a run that was resumed is that of its earlier part.
+        let report = (*state != RunState::Running)
+            .then(|| Report::read(dir))
+            .flatten();
+        let verdict = report.as_ref().and_then(Report::verdict);
+        let headline = report.and_then(|it| it.headlines.into_iter().next());
+        let (result, tone) = headline.map(|it| (it.text, it.tone)).unwrap_or_default();
+        Self {
+            began: instant(&manifest.created),
+            created: manifest.created,
+            state: Some(Chip::of_state(*state)),
+            is_running: *state == RunState::Running,
+            suite: manifest.plan.suite.clone(),
+            gateways: gateways(manifest),
+            done: trials.iter().filter(|it| it.is_complete).count(),
+            planned: manifest.plan.trials.len(),
+            verdict,
+            result,
+            tone,
+            ..self
+        }
+    }
+
+    /// The order of the list: by begin, then by name.
+    pub(crate) fn order(&self) -> (Timestamp, &str) {
+        (self.created, &self.name)
+    }
+
+    /// Reports whether it has some words, in lower case.
+    pub(crate) fn has(&self, filter: &str) -> bool {
+        let state = self.state.as_ref().map_or("", |it| it.word);
+        let texts = [&*self.name, &self.suite, &self.gateways, state];
+        texts.iter().any(|it| it.to_lowercase().contains(filter))
+    }
+}
+
+impl Report {
+    /// Reads the report that the run wrote; none if there is none, or a very long one.
+    fn read(dir: &Path) -> Option<Self> {
+        let file = open_file(dir, "report.json").ok().flatten()?;
+        let mut text = Vec::new();
+        file.take(REPORT_BYTES_MAX).read_to_end(&mut text).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    fn verdict(&self) -> Option<Chip> {
+        let decided = self.duel.as_ref().or(self.combined.as_ref())?;
+        let (class, word) = match decided.decision.as_deref()? {
+            "fine" => ("passed", "not worse"),
+            "worse" => ("worse", "worse"),
+            "open" => ("open", "inconclusive"),
+            _ => return None,
+        };
+        Some(Chip { class, word })
+    }
+}
+
+/// The gateways of a run with their versions.
+pub(crate) fn gateways(manifest: &Manifest) -> String {
+    let gateways = manifest.gateways.iter();
+    let words = gateways.map(|(label, it)| match it.version.as_str() {
+        // A label may have the version in it.
+        version if version.is_empty() || label.contains(version) => label.clone(),
+        version => format!("{label} {version}"),
+    });
+    Vec::from_iter(words).join(", ")
+}

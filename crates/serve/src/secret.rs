@@ -1,0 +1,55 @@
+//! Random texts that nobody can guess.
+
+use std::fmt::Write as _;
+use std::io;
+
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
+
+/// 128 bits in lower-case hex.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut bytes = [0; 16];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Self(bytes.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reports whether a text is this one, in a time that does not depend on where they differ.
+    pub(crate) fn is(&self, text: &str) -> bool {
+        let differing = self.0.bytes().zip(text.bytes());
+        let differing = differing.fold(0, |all, (own, other)| all | (own ^ other));
+        differing == 0 && self.0.len() == text.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::Secret;
+
+    #[test]
+    fn a_secret_is_itself_alone() {
+        let secret = Secret::new().unwrap();
+        assert_eq!(secret.as_str().len(), 32);
+        assert!(secret.is(secret.as_str()));
+        assert!(!secret.is(Secret::new().unwrap().as_str()));
+        assert!(!secret.is(&secret.as_str()[..31]) && !secret.is(""));
+    }
+}

@@ -1,0 +1,165 @@
+//! The port and its connections.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{sleep, timeout};
+
+use crate::app::App;
+use crate::bounds::{
+    CONNECTION_TIME_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX, THREADS_MAX,
+};
+use crate::folder::Folder;
+use crate::guard::Guard;
+use crate::launch::{Launch, Launcher};
+use crate::{route, view};
+
+/// The choices of the user.
+pub struct Settings {
+    /// The runs.
+    pub folder: Folder,
+    /// The name of a run of the folder that may begin later: its page waits for it.
+    pub expected: Option<String>,
+    /// The address to listen on; [default: 127.0.0.1].
+    pub address: Option<IpAddr>,
+    /// The port; 0 for any that is free.
+    pub port: u16,
+    /// The runs that a page may start; none if all pages can only be read.
+    pub launch: Option<Launch>,
+}
+
+/// A reason why the server cannot serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        address: SocketAddr,
+        source: io::Error,
+    },
+    /// The system lacks something else that is needed.
+    #[error("cannot start the server: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Ends a server.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<Notify>);
+
+impl Stop {
+    /// Ends the server, now or when it begins.
+    pub fn now(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// A server that listens.
+pub struct Server {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    guard: Arc<Guard>,
+    stop: Stop,
+}
+
+impl Server {
+    /// Opens the port.
+    ///
+    /// # Errors
+    /// [`ServeError::Listen`], [`ServeError::System`].
+    pub fn bind(settings: Settings) -> Result<Self, ServeError> {
+        let address = settings.address.unwrap_or(Ipv4Addr::LOCALHOST.into());
+        let address = SocketAddr::new(address, settings.port);
+        let failed = |source| ServeError::Listen { address, source };
+        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let guard = Guard::new(address, settings.launch.is_some())?;
+        let launcher = settings.launch.map(Launcher::new).transpose()?;
+        let app = App::new(settings.folder, settings.expected, launcher);
+        Ok(Self {
+            listener,
+            address,
+            app: Arc::new(app),
+            guard: Arc::new(guard),
+            stop: Stop::default(),
+        })
+    }
+
+    /// The address with its token, for a browser on this machine: of the only run, or of the list.
+    pub fn url(&self) -> String {
+        let app = &self.app;
+        let run = Some(&*app.expected).filter(|it| !it.is_empty());
+        let path = run.or(app.folder.only()).map(view::href_of_run);
+        let host = match self.address.ip() {
+            ip if ip.is_unspecified() => IpAddr::from(Ipv4Addr::LOCALHOST),
+            ip => ip,
+        };
+        let host = SocketAddr::new(host, self.address.port());
+        let path = path.unwrap_or_else(|| "/".into());
+        format!("http://{host}{path}?token={}", self.guard.token().as_str())
+    }
+
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Serves until it is stopped.
+    ///
+    /// # Errors
+    /// [`ServeError::System`].
+    pub fn run(self) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(THREADS_MAX)
+            .build()?;
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(self.listener)?;
+            let serving = tokio::spawn(accept(listener, route::router(self.app, self.guard)));
+            self.stop.0.notified().await;
+            serving.abort();
+            Ok(())
+        })
+    }
+}
+
+/// Serves connections for ever.
+async fn accept(listener: TcpListener, router: Router) {
+    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let router = router.clone();
+                tokio::spawn(async move {
+                    serve(stream, router).await;
+                    drop(permit);
+                });
+            }
+            // The descriptors of the process are used up for the moment.
+            Err(_) => sleep(HEAD_TIME_MAX / 50).await,
+        }
+    }
+}
+
+/// Serves one request.
+async fn serve(stream: TcpStream, router: Router) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    // A client that is too slow, or gone, concerns nobody else.
+    let _ = timeout(CONNECTION_TIME_MAX, connection).await;
+}

@@ -1,0 +1,55 @@
+"use strict";
+// Exchanges the parts of a page that have changed. Without it, pages are loaded again.
+(() => {
+  document.documentElement.classList.add("scripted");
+
+  const keyOf = element => element && (element.id || element.getAttribute("href") || element.value);
+
+  // Puts the content of a part of `fresh` into the part of the page with the same name.
+  const exchange = (part, fresh) => {
+    if (part.innerHTML === fresh.innerHTML) return;
+    const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+    const checked = [...part.querySelectorAll("input:checked")].map(input => input.value);
+    part.replaceChildren(...fresh.childNodes);
+    for (const input of part.querySelectorAll("input[type=checkbox]")) {
+      if (checked.includes(input.value)) input.checked = true;
+    }
+    if (focused) {
+      const same = [...part.querySelectorAll("a, input, button")].find(it => keyOf(it) === focused);
+      if (same) same.focus({ preventScroll: true });
+    }
+  };
+
+  const exchangeAll = text => {
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    for (const part of document.querySelectorAll("[data-live]")) {
+      if (!part.isConnected) continue;
+      const own = fresh.getElementById(part.id);
+      if (own) exchange(part, document.importNode(own, true));
+      else if (part.hasAttribute("data-ends") && !part.parentElement.closest("[data-live]")) location.reload();
+    }
+  };
+
+  const path = document.body.dataset.events;
+  if (path) {
+    const lost = document.getElementById("lost");
+    const changes = new EventSource(path);
+    let waiting = 0;
+    changes.addEventListener("open", () => { clearTimeout(waiting); lost.hidden = true; });
+    changes.addEventListener("error", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => { lost.hidden = false; }, 5000);
+    });
+    changes.addEventListener("parts", event => exchangeAll(event.data));
+    changes.addEventListener("over", () => { changes.close(); location.reload(); });
+    addEventListener("pagehide", () => changes.close());
+  }
+
+  for (const form of document.querySelectorAll("form[data-refresh]")) {
+    form.addEventListener("change", async () => {
+      const choice = new URLSearchParams(new FormData(form));
+      const response = await fetch(`${form.getAttribute("action")}?${choice}`);
+      if (response.ok) exchangeAll(await response.text());
+    });
+  }
+})();

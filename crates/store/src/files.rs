@@ -1,0 +1,97 @@
+//! The raw files of a run, for a reader who follows a figure to its source.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use crate::StoreError;
+use crate::below::Below;
+use crate::run::TRIALS;
+
+/// The most files of a folder that are listed, and the most folders within each other.
+const FILES_MAX: usize = 2_000;
+const DEPTH_MAX: u32 = 6;
+
+/// A file of a run directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredFile {
+    /// Its path from the folder that was listed, with `/` between the parts.
+    pub path: String,
+    pub bytes: u64,
+}
+
+/// Returns the files of the run in `dir` that belong to no trial, by name.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn files_of_run(dir: &Path) -> Result<Vec<StoredFile>, StoreError> {
+    listed(&Below::run(dir), 0)
+}
+
+/// Returns the files of a trial, those of its subfolders included, by path.
+///
+/// # Errors
+/// [`StoreError::Link`], [`StoreError::Io`].
+pub fn files_of_trial(dir: &Path, trial: &str) -> Result<Vec<StoredFile>, StoreError> {
+    listed(&Below::run(dir).join(TRIALS).join(trial), DEPTH_MAX)
+}
+
+/// Opens a file of the run in `dir` by its path from there; none if it does not exist or the path
+/// leaves the run directory.
+///
+/// # Errors
+/// [`StoreError::Link`], [`StoreError::Corrupt`] if it is not a regular file, [`StoreError::Io`].
+pub fn open_file(dir: &Path, path: &str) -> Result<Option<File>, StoreError> {
+    Below::run(dir).join(path).file()
+}
+
+/// Opens a file of a trial by its path from the trial's folder, as [`open_file`].
+///
+/// # Errors
+/// As [`open_file`].
+pub fn open_trial_file(dir: &Path, trial: &str, path: &str) -> Result<Option<File>, StoreError> {
+    Below::run(dir).join(TRIALS).join(trial).join(path).file()
+}
+
+/// Lists regular files. Links, hidden names and names that are not UTF-8 are left out.
+fn listed(folder: &Below, depth: u32) -> Result<Vec<StoredFile>, StoreError> {
+    let mut files = Vec::new();
+    collect(folder, "", depth, &mut files)?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn collect(
+    folder: &Below,
+    prefix: &str,
+    depth: u32,
+    files: &mut Vec<StoredFile>,
+) -> Result<(), StoreError> {
+    if !folder.is_folder()? {
+        return Ok(());
+    }
+    let path = folder.path();
+    let failed = |error| StoreError::io("read", &path, error);
+    for entry in fs::read_dir(&path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        // A file that is removed meanwhile is left out.
+        let Ok(status) = entry.metadata() else {
+            continue;
+        };
+        if name.starts_with('.') || files.len() >= FILES_MAX {
+            continue;
+        }
+        if status.is_file() {
+            files.push(StoredFile {
+                path: format!("{prefix}{name}"),
+                bytes: status.len(),
+            });
+        } else if status.is_dir() && depth > 0 {
+            let prefix = format!("{prefix}{name}/");
+            collect(&folder.join(&name), &prefix, depth - 1, files)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! `live.jsonl` in the folder of a trial: its steps and seconds while it runs, a line for each. The
+//! record of the trial replaces it; a killed run leaves it behind. Reports do not read it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use jiff::Timestamp;
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+use crate::below::Below;
+use crate::run::TRIALS;
+
+pub(crate) const LIVE: &str = "live.jsonl";
+
+/// After a day, one second of each minute is written, so that the file of a long soak stays small.
+const SECONDS_MAX: u32 = 86_400;
+const THEN_EVERY: u32 = 60;
+
+/// Bytes that a reader takes at once.
+const READ_MAX: u64 = 32 << 20;
+
+/// An event of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum LiveEvent {
+    /// The trial begins.
+    Trial {
+        began: Timestamp,
+        /// The expected duration of this and all further trials.
+        left_seconds: f64,
+    },
+    /// The trial has reached this step.
+    Step { step: String },
+    /// A load begins.
+    Phase {
+        /// Name of the phase.
+        phase: String,
+    },
+    /// The load warms up.
+    WarmUp {
+        /// Responses per second at present.
+        completed_per_second: f64,
+        /// Requests without a response so far.
+        failed: u64,
+    },
+    /// A second of the measurement is complete.
+    Second(LiveSecond),
+}
+
+/// A second of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveSecond {
+    /// Name of the phase.
+    pub phase: String,
+    /// Second of the measurement, from 0.
+    pub second: u32,
+    /// Responses completed in it.
+    pub completed: u64,
+    /// Requests that failed in it, without a response or with a failed check.
+    pub failed: u64,
+    /// Median response time; none with too few responses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the same; none with too few responses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_p99_ns: Option<u64>,
+}
+
+/// Appends the events of a trial.
+#[derive(Debug)]
+pub struct LiveWriter {
+    file: File,
+}
+
+impl LiveWriter {
+    pub(crate) fn create(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(LIVE);
+        let mut options = OpenOptions::new();
+        let file = options
+            .append(true)
+            .create_new(true)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path);
+        let file = file.map_err(|error| StoreError::io("create", path, error))?;
+        Ok(Self { file })
+    }
+
+    /// Appends an event as a whole line. Most seconds after the first day are left out.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&mut self, event: &LiveEvent) -> io::Result<()> {
+        if let LiveEvent::Second(it) = event
+            && it.second >= SECONDS_MAX
+            && it.second % THEN_EVERY != 0
+        {
+            return Ok(());
+        }
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+}
+
+/// Follows the events of a trial.
+#[derive(Debug)]
+pub struct LiveReader {
+    file: Below,
+    /// Bytes that were read.
+    offset: u64,
+}
+
+impl LiveReader {
+    /// A reader of the trial in this folder of the run in `dir`, at its beginning.
+    pub fn new(dir: &Path, trial: &str) -> Self {
+        let file = Below::run(dir).join(TRIALS).join(trial).join(LIVE);
+        Self { file, offset: 0 }
+    }
+
+    /// Returns the events since the last call; none if the file does not exist. They begin with
+    /// [`LiveEvent::Trial`] again if the trial was repeated. Lines that this version does not know
+    /// are left out.
+    ///
+    /// # Errors
+    /// [`StoreError::Link`], [`StoreError::Io`].
+    pub fn follow(&mut self) -> Result<Vec<LiveEvent>, StoreError> {
+        let Some(mut file) = self.file.file()? else {
+            return Ok(Vec::new());
+        };
+        let failed = |error| StoreError::io("read", self.file.path(), error);
+        if file.metadata().map_err(failed)?.len() < self.offset {
+            self.offset = 0;
+        }
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(self.offset))
+            .and_then(|_| file.take(READ_MAX).read_to_end(&mut bytes))
+            .map_err(failed)?;
+        // The last line may be half written.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        bytes.truncate(whole.map_or(0, |end| end + 1));
+        self.offset += bytes.len() as u64;
+        let lines = bytes.split(|byte| *byte == b'\n');
+        Ok(lines
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect())
+    }
+}
