@@ -2,7 +2,7 @@
 
 use gatebench_report::Unit;
 use gatebench_report::axis::Axis;
-use gatebench_report::chart::lines::{Lines, Panel, Series};
+use gatebench_report::chart::lines::{Dot, Lines, Panel, Series};
 use gatebench_report::chart::{Names, Ticked, WIDE};
 use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_store::LiveSecond;
@@ -45,8 +45,9 @@ impl PhaseChart {
             format!("Load {phase}, second by second"),
             words.clone(),
         );
-        let end = f64::from(last).max(1.0);
-        let across = Ticked::new(Axis::linear((0.0, end)), |it| format!("{it:.0} s"));
+        let axis = Axis::linear((0.0, f64::from(last).max(1.0)));
+        let ticks = axis.ticks().into_iter().filter(|it| it.fract() == 0.0);
+        let across = Ticked::with(axis, ticks.map(|it| (it, format!("{it} s"))).collect());
         let chart = Lines {
             names,
             width: WIDE,
@@ -73,7 +74,10 @@ fn panels(seconds: &[LiveSecond], failed: u64) -> Vec<Panel> {
         let point = |it: &LiveSecond| Some((place(it), pick(it)? as f64));
         unbroken(seconds.iter().map(point))
     };
-    let (p50, p99) = (times(|it| it.response_p50_ns), times(|it| it.response_p99_ns));
+    let (p50, p99) = (
+        times(|it| it.response_p50_ns),
+        times(|it| it.response_p99_ns),
+    );
     let mut panels = vec![counts(
         "Responses per second",
         rates(|it| it.completed),
@@ -111,6 +115,11 @@ fn series(lines: Vec<Points>, class: &str, label: &str) -> Vec<Series> {
         class: class.to_owned(),
         label: if index == last { label } else { "" }.to_owned(),
         style: "curve thin",
+        // A line of one point cannot be seen.
+        dots: match line[..] {
+            [only] => vec![Dot::new(only, "dot", String::new())],
+            _ => Vec::new(),
+        },
         line,
         ..Series::default()
     };
@@ -206,7 +215,9 @@ mod tests {
                 _ => second(it, 500 + u64::from(it % 7), None),
             })
             .collect();
-        let points = seconds.iter().map(|it| Some((place(it), it.completed as f64)));
+        let points = seconds
+            .iter()
+            .map(|it| Some((place(it), it.completed as f64)));
         let lines = unbroken(points);
         assert!(lines[0].len() <= POINTS_MAX, "{}", lines[0].len());
         assert!(lines[0].contains(&(40_000.0, 9_999.0)) && lines[0].contains(&(70_000.0, 1.0)));

@@ -76,9 +76,10 @@ fn draw(app: &App, watched: &Watched) -> Result<Frame, Problem> {
         Watched::Run(name) => name,
     };
     match app.overview(name) {
-        Ok(RunOverview { manifest, state }) if state == RunState::Running => {
-            Ok(Frame::new(run::changing(app, name, &manifest)?, false))
-        }
+        Ok(RunOverview {
+            manifest,
+            state: RunState::Running,
+        }) => Ok(Frame::new(run::changing(app, name, &manifest)?, false)),
         Err(Problem::NotFound(_)) if app.may_begin(name) => {
             Ok(Frame::new(WAITING.to_owned(), false))
         }

@@ -69,7 +69,11 @@ pub(crate) fn raw(app: &App, place: &Place) -> Result<Response, Problem> {
 /// Sends a file piece by piece, as fast as the reader reads. It may grow meanwhile.
 fn sent(file: File) -> Response {
     let pieces = ReaderStream::new(tokio::fs::File::from_std(file));
-    with(Body::from_stream(pieces), "text/plain; charset=utf-8", SEALED)
+    with(
+        Body::from_stream(pieces),
+        "text/plain; charset=utf-8",
+        SEALED,
+    )
 }
 
 fn with(body: impl Into<Body>, type_of: &'static str, policy: &'static str) -> Response {

@@ -104,7 +104,17 @@ mod tests {
         assert_eq!(folder.names().unwrap(), ["a b"]);
         assert!(folder.dir("a b").is_some());
         for name in [
-            "..", ".", "", "../elsewhere", "/", "a b/", "./a b", "link", ".hidden", "empty", "a\0b",
+            "..",
+            ".",
+            "",
+            "../elsewhere",
+            "/",
+            "a b/",
+            "./a b",
+            "link",
+            ".hidden",
+            "empty",
+            "a\0b",
         ] {
             assert_eq!(folder.dir(name), None, "{name:?}");
         }

@@ -87,7 +87,9 @@ impl Wanted {
             length: LENGTHS[0],
         };
         let wrong = |name: &str, value: &str| {
-            Err(Problem::Wrong(format!("{value:?} is not a choice of {name}")))
+            Err(Problem::Wrong(format!(
+                "{value:?} is not a choice of {name}"
+            )))
         };
         let has = |choices: &[Choice], value: &str| choices.iter().any(|it| it.name == *value);
         for (name, value) in pairs {
@@ -199,7 +201,9 @@ impl Launcher {
     /// Reports whether a run that was started here has not ended.
     pub(crate) fn is_busy(&self) -> bool {
         let started = locked(&self.started);
-        started.values().any(|it| !it.has_ended.load(Ordering::Acquire))
+        started
+            .values()
+            .any(|it| !it.has_ended.load(Ordering::Acquire))
     }
 
     /// Returns the end of the output of a run that was started here, and whether it has ended.
@@ -262,7 +266,9 @@ mod tests {
             ("gateway", "haproxy"),
             ("length", "quick"),
         ];
-        let command = wanted(&pairs).unwrap().command(&launch(), Path::new("a b/soap"));
+        let command = wanted(&pairs)
+            .unwrap()
+            .command(&launch(), Path::new("a b/soap"));
         assert_eq!(
             command,
             "gatebench run soap --gateway nginx --gateway haproxy --quick --dir 'a b/soap'"

@@ -29,4 +29,4 @@ mod view;
 
 pub use folder::Folder;
 pub use launch::{Choice, Launch};
-pub use server::{Server, ServeError, Settings, Stop};
+pub use server::{ServeError, Server, Settings, Stop};

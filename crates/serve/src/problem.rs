@@ -108,7 +108,11 @@ impl IntoResponse for Problem {
             HeaderValue::from_static("text/html; charset=utf-8"),
         );
         if let Self::Method { may_post } = self {
-            let allowed = if may_post { "GET, HEAD, POST" } else { "GET, HEAD" };
+            let allowed = if may_post {
+                "GET, HEAD, POST"
+            } else {
+                "GET, HEAD"
+            };
             headers.insert(ALLOW, HeaderValue::from_static(allowed));
         }
         response

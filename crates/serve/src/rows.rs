@@ -3,7 +3,6 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use gatebench_model::Blame as _;
 use gatebench_report::format::instant;
 use gatebench_store::files::open_file;
 use gatebench_store::{Manifest, RunOverview, RunState, StoreError, Timestamp, TrialFolder};
@@ -78,7 +77,7 @@ impl Row {
         match overview {
             Ok(overview) => row.with(dir, overview),
             Err(error) => Self {
-                result: format!("{error}: {}", error.remedy()),
+                result: error.to_string(),
                 tone: "alarm".into(),
                 ..row
             },

@@ -39,7 +39,12 @@ pub struct Serve {
     #[arg(default_value = "gatebench-runs")]
     dir: PathBuf,
     /// Listen on this port [default: any free port]
-    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     port: u16,
     /// Listen on this address, so that other machines can read the pages, unencrypted, if they know
     /// the token [default: 127.0.0.1]

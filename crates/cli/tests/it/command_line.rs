@@ -204,10 +204,13 @@ fn lists_say_what_there_is_and_where_it_comes_from() {
         assert!(all.contains(word), "{word} is not in\n{all}");
     }
     let specifications = bench.gatebench("list specifications --json");
-    let json: serde_json::Value = serde_json::from_str(&specifications.assert_code(0).stdout).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&specifications.assert_code(0).stdout).unwrap();
     let first = &json["specifications"][0];
     assert!(
-        ["name", "title", "path"].iter().all(|it| first[it].is_string()),
+        ["name", "title", "path"]
+            .iter()
+            .all(|it| first[it].is_string()),
         "{json}"
     );
     std::fs::create_dir_all(bench.path("over/gateways/mine")).unwrap();

@@ -176,7 +176,10 @@ fn the_steps_of_a_gateways_makers_are_printed_and_taken_with_consent() {
         ]);
     assert!(!bench.path("packaged").exists());
     let taken = bench.gatebench("install ./mine --yes");
-    if taken.stderr.contains("only root may install its makers' packages") {
+    if taken
+        .stderr
+        .contains("only root may install its makers' packages")
+    {
         taken.assert_code(3);
         return;
     }
@@ -190,7 +193,10 @@ fn another_version_than_the_makers_steps_name_is_a_failure() {
     let bench = Bench::new();
     packaged(&bench, "1.2.4");
     let taken = bench.gatebench("install ./mine --yes");
-    if taken.stderr.contains("only root may install its makers' packages") {
+    if taken
+        .stderr
+        .contains("only root may install its makers' packages")
+    {
         taken.assert_code(3);
         return;
     }

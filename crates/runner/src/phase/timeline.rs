@@ -120,10 +120,7 @@ impl<'a> Timeline<'a> {
         for interval in self.merge.rest() {
             self.close(&interval);
         }
-        let rows = self
-            .done
-            .iter()
-            .filter(|it| it.starts_within(measure_ns));
+        let rows = self.done.iter().filter(|it| it.starts_within(measure_ns));
         let rows = rows.map(|second| second.row(phase, moments)).collect();
         let stretch_ns = u64::from(self.stretch_seconds) * SECOND_NS;
         let mut intervals = Vec::new();

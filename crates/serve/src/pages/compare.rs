@@ -18,7 +18,11 @@ use crate::view::{self, Chip, Site, href_of_run, in_path};
 const METRICS: [(&str, &str, DecisiveMetric); 5] = [
     ("cpu", "CPU time per request", DecisiveMetric::Cpu),
     ("throughput", "throughput", DecisiveMetric::Throughput),
-    ("added-p50", "added latency, median", DecisiveMetric::AddedP50),
+    (
+        "added-p50",
+        "added latency, median",
+        DecisiveMetric::AddedP50,
+    ),
     (
         "added-p99",
         "added latency, 99th percentile",
@@ -93,7 +97,9 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("compare.html", &view))
 }
 
-fn metric(query: &[(String, String)]) -> Result<(&'static str, &'static str, DecisiveMetric), Problem> {
+fn metric(
+    query: &[(String, String)],
+) -> Result<(&'static str, &'static str, DecisiveMetric), Problem> {
     let word = first(query, "metric");
     if word.is_empty() {
         return Ok(METRICS[0]);

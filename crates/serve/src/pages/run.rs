@@ -4,7 +4,7 @@ use std::path::Path;
 
 use axum::response::Response;
 use gatebench_model::Blame as _;
-use gatebench_report::format::{counted, duration, instant, quantity};
+use gatebench_report::format::{duration, instant, quantity};
 use gatebench_report::{Unit, html};
 use gatebench_store::files::files_of_run;
 use gatebench_store::{Manifest, RunOverview, RunState, Timestamp, TrialFolder};
@@ -205,7 +205,9 @@ fn hint(state: RunState, dir: &Path) -> [String; 2] {
 /// The other runs, the newest first.
 fn others(app: &App, name: &str) -> Result<Vec<Link>, Problem> {
     let rows = app.rows()?;
-    let others = rows.into_iter().filter(|row| row.name != name && !row.is_running);
+    let others = rows
+        .into_iter()
+        .filter(|row| row.name != name && !row.is_running);
     let link = |row: Row| Link {
         text: row.name.clone(),
         href: row.name,
@@ -298,11 +300,9 @@ fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manife
     let number = number_of(&folder.name).unwrap_or_default();
     let planned = manifest.plan.trials.iter().find(|it| it.number == number);
     let title = planned.map(|it| {
-        let blocks = counted(manifest.plan.blocks.into(), "block");
-        format!(
-            "Trial {number}: {} with {}, block {} of {blocks}",
-            it.scenario, it.variant, it.block
-        )
+        let (scenario, variant, block) = (&it.scenario, &it.variant, it.block);
+        let of = manifest.plan.blocks;
+        format!("Trial {number}: {scenario} with {variant}, block {block} of {of}")
     });
     let seconds = trial.phases.last().map_or(&[][..], |it| &it.seconds);
     let mut figures = latest(seconds);

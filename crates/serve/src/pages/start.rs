@@ -64,8 +64,7 @@ pub(crate) fn run(app: &App, form: &[(String, String)]) -> Result<Response, Prob
         ));
     }
     let started = launcher.start(&wanted, app.folder.path());
-    let name = started.map_err(|error| {
-        Problem::Conflict(format!("the run cannot be started: {error}"))
-    })?;
+    let name = started
+        .map_err(|error| Problem::Conflict(format!("the run cannot be started: {error}")))?;
     Ok(Redirect::to(&href_of_run(&name)).into_response())
 }

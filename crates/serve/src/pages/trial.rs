@@ -190,7 +190,11 @@ impl View {
             ("Took", duration(took.as_secs_f64())),
         ];
         self.facts = facts.map(|(name, value)| [name.to_owned(), value]).into();
-        self.warnings = record.warnings.iter().map(|it| redaction.text(it)).collect();
+        self.warnings = record
+            .warnings
+            .iter()
+            .map(|it| redaction.text(it))
+            .collect();
         self.failure = match &record.outcome {
             Outcome::Failed {
                 culprit,
@@ -222,9 +226,8 @@ fn limits(trial: &TrialFindings) -> Vec<Limit> {
 
 fn charts(phases: &[LivePhase]) -> Vec<PhaseChart> {
     let phases = phases.iter().enumerate();
-    let chart = |(index, phase): (usize, &LivePhase)| {
-        PhaseChart::of(index, &phase.name, &phase.seconds)
-    };
+    let chart =
+        |(index, phase): (usize, &LivePhase)| PhaseChart::of(index, &phase.name, &phase.seconds);
     phases.filter_map(chart).collect()
 }
 

@@ -70,10 +70,7 @@ fn events_are_followed_while_they_are_written() {
     assert_eq!(reader.follow().unwrap(), [LiveEvent::Step { step }]);
     // The trial is repeated, and its file is a new one.
     fs::write(&path, &text[..whole]).unwrap();
-    assert_eq!(
-        reader.follow().unwrap(),
-        [begin(), second(0), second(1)]
-    );
+    assert_eq!(reader.follow().unwrap(), [begin(), second(0), second(1)]);
 
     let folders = || TrialFolder::all(dir.path()).unwrap();
     let folder = |is_complete, is_live| TrialFolder {
@@ -82,7 +79,8 @@ fn events_are_followed_while_they_are_written() {
         is_live,
     };
     assert_eq!(folders(), [folder(false, true)]);
-    open.finish(record(1, Outcome::Completed), &[], &[]).unwrap();
+    open.finish(record(1, Outcome::Completed), &[], &[])
+        .unwrap();
     assert_eq!(folders(), [folder(true, false)]);
 }
 
@@ -121,17 +119,31 @@ fn only_files_below_the_run_are_listed_and_opened() {
     };
     assert_eq!(paths(files_of_run(dir.path()).unwrap()), ["manifest.json"]);
     let listed = paths(files_of_trial(dir.path(), TRIAL).unwrap());
-    assert!(listed.contains(&"gateway/a b.conf".to_owned()), "{listed:?}");
+    assert!(
+        listed.contains(&"gateway/a b.conf".to_owned()),
+        "{listed:?}"
+    );
     assert!(!listed.iter().any(|it| it.contains("secret")), "{listed:?}");
 
     let opened = |path: &str| open_trial_file(dir.path(), TRIAL, path);
     assert!(opened("gateway/a b.conf").unwrap().is_some());
-    for outside in ["../../manifest.json", "/etc/passwd", "..", "gateway/../trial.json"] {
+    for outside in [
+        "../../manifest.json",
+        "/etc/passwd",
+        "..",
+        "gateway/../trial.json",
+    ] {
         assert!(opened(outside).unwrap().is_none(), "{outside}");
-        assert!(open_file(dir.path(), outside).unwrap().is_none(), "{outside}");
+        assert!(
+            open_file(dir.path(), outside).unwrap().is_none(),
+            "{outside}"
+        );
     }
     for link in ["secret", "gateway/folder/secret"] {
-        assert!(matches!(opened(link), Err(StoreError::Link { .. })), "{link}");
+        assert!(
+            matches!(opened(link), Err(StoreError::Link { .. })),
+            "{link}"
+        );
     }
     assert!(opened("a\0b").is_err());
 }

@@ -151,7 +151,11 @@ impl VendorProgram {
             failing: &page,
         };
         for command in &self.commands {
-            run(&self.gateway, Command::new("sh").args(["-ec", command]), &remedies)?;
+            run(
+                &self.gateway,
+                Command::new("sh").args(["-ec", command]),
+                &remedies,
+            )?;
         }
         Ok(())
     }

@@ -214,8 +214,15 @@ fn facts_and_gateways_refuse_the_same_files() {
             "endpoint": path, "method": method, "backend": [{ "url_pattern": "/", "host": ["http://h"] }] }] })
     };
     assert!(krakend.is_valid(&endpoint("GET", "/json/{p2}")));
-    for (method, path) in [("HEAD", "/json"), ("GET", "/json/*"), ("GET", "/json/{p 2}")] {
-        assert!(!krakend.is_valid(&endpoint(method, path)), "{method} {path}");
+    for (method, path) in [
+        ("HEAD", "/json"),
+        ("GET", "/json/*"),
+        ("GET", "/json/{p 2}"),
+    ] {
+        assert!(
+            !krakend.is_valid(&endpoint(method, path)),
+            "{method} {path}"
+        );
     }
     let tyk = facts(TYK);
     let api = |listen_path: &str, limit: Json| {

@@ -81,7 +81,8 @@ fn means(spec: &GatewayFolder) -> String {
         format!("Maven Central: {}{}", it.version, java.unwrap_or_default())
     });
     let vendor = install.vendor.as_ref();
-    let vendor = vendor.map(|it| format!("[its makers]({}): {}, with `--yes`", it.page, it.version));
+    let vendor =
+        vendor.map(|it| format!("[its makers]({}): {}, with `--yes`", it.page, it.version));
     let ways: Vec<String> = [apt, pypi, maven, vendor, install.other.clone()]
         .into_iter()
         .flatten()

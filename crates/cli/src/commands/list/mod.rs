@@ -1,6 +1,6 @@
 //! `gatebench list`.
 
-mod gateways;
+pub mod gateways;
 mod markdown;
 
 use std::collections::BTreeSet;

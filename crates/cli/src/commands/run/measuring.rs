@@ -7,8 +7,8 @@ use gatebench_gateway::library_versions;
 use gatebench_model::HumanDuration;
 use gatebench_runner::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 
-pub use super::conduct::Conducted;
 use super::companion::ServeArgs;
+pub use super::conduct::Conducted;
 use super::conduct::{self, Output};
 use super::{dry_run, out};
 use crate::commands::outputs::OutputArgs;

@@ -54,7 +54,10 @@ fn three_clicks_lead_to_a_raw_file_and_the_share_is_the_report() {
     let trials = links(&run, "/trial/");
     assert_eq!(trials.len(), report["trials"].as_array().unwrap().len());
     let trial = site.page(&trials[0]);
-    assert!(trial.contains("<svg") && trial.contains("saturate"), "{trial}");
+    assert!(
+        trial.contains("<svg") && trial.contains("saturate"),
+        "{trial}"
+    );
     let file = links(&trial, "/file/series.csv").remove(0);
     let name = trials[0].trim_end_matches('/').rsplit('/').next().unwrap();
     let place = format!("gatebench-runs/day-03/trials/{name}/series.csv");
@@ -83,8 +86,15 @@ fn two_runs_have_the_verdict_of_compare() {
     assert!(page.contains(verdict), "{verdict}\n{page}");
     let swapped = links(&page, "/compare?").remove(0);
     assert!(!site.page(&swapped).contains(verdict));
-    for wrong in ["run=day-02&run=day-03&run=x", "metric=x", "baseline=x&candidate=day-02"] {
-        assert!(site.get(&format!("/compare?{wrong}")).status >= 400, "{wrong}");
+    for wrong in [
+        "run=day-02&run=day-03&run=x",
+        "metric=x",
+        "baseline=x&candidate=day-02",
+    ] {
+        assert!(
+            site.get(&format!("/compare?{wrong}")).status >= 400,
+            "{wrong}"
+        );
     }
 }
 
@@ -115,15 +125,24 @@ fn what_runs_contain_is_shown_as_text() {
     assert!(list.contains("&lt;script&gt;") && !list.contains("<script>alert"));
     let run = links(&list, "/run/").remove(0);
     let page = site.page(&run);
-    assert!(!page.contains("<script>alert") && !page.contains("<b>a"), "{page}");
+    assert!(
+        !page.contains("<script>alert") && !page.contains("<b>a"),
+        "{page}"
+    );
     let trial = links(&page, "/trial/").remove(0);
     let trial_page = site.page(&trial);
     assert!(trial_page.contains("&lt;img") && !trial_page.contains("<img src=x"));
     let file = links(&trial_page, "nginx.conf").remove(0);
     let raw = site.get(&file);
-    assert_eq!(raw.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(
+        raw.header("content-type"),
+        Some("text/plain; charset=utf-8")
+    );
     let policy = raw.header("content-security-policy").unwrap();
-    assert!(policy.contains("sandbox") && !policy.contains("allow"), "{policy}");
+    assert!(
+        policy.contains("sandbox") && !policy.contains("allow"),
+        "{policy}"
+    );
 }
 
 #[test]
@@ -141,7 +160,10 @@ fn a_run_directory_is_served_alone_and_a_folder_must_exist() {
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("missing: the directory does not exist"), "{said}");
+    assert!(
+        said.contains("missing: the directory does not exist"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -151,7 +173,10 @@ fn a_run_that_cannot_be_read_is_listed_with_its_reason() {
     fs::write(&manifest, "{\"schema\": 1, \"gatebench\"").unwrap();
     let site = Site::start(folder.path(), &[]);
     let list = site.page("/");
-    assert!(list.contains("is damaged") && list.contains("/run/day-03/"), "{list}");
+    assert!(
+        list.contains("is damaged") && list.contains("/run/day-03/"),
+        "{list}"
+    );
     let page = site.get("/run/day-02/");
     assert_eq!(page.status, 500);
     assert!(page.body.contains("restore"), "{}", page.body);

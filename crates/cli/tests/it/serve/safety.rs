@@ -50,8 +50,10 @@ fn another_name_is_refused_before_anything_else() {
     let site = site(&folder);
     let (port, cookie) = (site.port, &site.cookie);
     let with = |hosts: &str| {
-        site.send(&format!("GET / HTTP/1.1\r\n{hosts}Cookie: {cookie}\r\n\r\n"))
-            .status
+        site.send(&format!(
+            "GET / HTTP/1.1\r\n{hosts}Cookie: {cookie}\r\n\r\n"
+        ))
+        .status
     };
     for own in ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"] {
         assert_eq!(with(&format!("Host: {own}:{port}\r\n")), 200, "{own}");
@@ -85,11 +87,16 @@ fn the_token_of_the_url_becomes_a_cookie_and_nothing_else_opens_a_page() {
     let cookie = first.header("set-cookie").unwrap();
     let name = format!("gatebench_{}=", site.port);
     assert!(cookie.starts_with(&name), "{cookie}");
-    assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert!(
+        cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"),
+        "{cookie}"
+    );
     assert!(!cookie.contains(token), "the cookie is another secret");
 
     let other = Site::start(folder.path(), &["runs"]);
-    let foreign = other.cookie.replace(&other.port.to_string(), &site.port.to_string());
+    let foreign = other
+        .cookie
+        .replace(&other.port.to_string(), &site.port.to_string());
     for lines in [
         vec![],
         vec![format!("Cookie: {name}{token}")],
@@ -155,7 +162,14 @@ fn pages_are_only_read() {
 fn every_response_has_the_headers_that_bind_a_browser() {
     let folder = folder();
     let site = site(&folder);
-    let paths = ["/", "/run/mine/", "/style.css", "/serve.js", "/nothing", "/run/mine/report.html"];
+    let paths = [
+        "/",
+        "/run/mine/",
+        "/style.css",
+        "/serve.js",
+        "/nothing",
+        "/run/mine/report.html",
+    ];
     let mut responses: Vec<_> = paths.iter().map(|path| site.get(path)).collect();
     responses.push(site.request("GET", "/", &[]));
     responses.push(site.request("POST", "/", &[]));
@@ -215,7 +229,10 @@ fn no_path_leads_out_of_the_runs() {
         "/run/mine%00/",
     ] {
         let response = site.get(path);
-        assert!([400, 404].contains(&response.status), "{path}: {response:?}");
+        assert!(
+            [400, 404].contains(&response.status),
+            "{path}: {response:?}"
+        );
         assert!(!response.body.contains("of the user"), "{path}");
     }
     for path in ["secret.txt", "../../manifest.json", "..%2f..%2f..%2fsecret"] {
@@ -274,5 +291,8 @@ fn another_address_is_a_choice_with_a_warning() {
     child.kill().unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("not the loopback interface") && said.contains("ssh -L"), "{said}");
+    assert!(
+        said.contains("not the loopback interface") && said.contains("ssh -L"),
+        "{said}"
+    );
 }

@@ -98,12 +98,12 @@ impl Site {
         self.request("GET", path, &[&format!("Cookie: {}", self.cookie)])
     }
 
-    /// Gets a page that must be there.
+    /// Gets a page that must be there, with harmless characters as they are shown.
     #[track_caller]
     pub fn page(&self, path: &str) -> String {
         let response = self.get(path);
         assert_eq!(response.status, 200, "{path}: {response:?}");
-        response.body
+        shown(&response.body)
     }
 
     /// Opens the changes of a page.
@@ -156,12 +156,17 @@ impl Changes {
             let mut line = String::new();
             let count = self.0.read_line(&mut line).unwrap();
             assert!(count > 0, "the stream ended before '{words}':\n{all}");
-            if line.contains(words) {
+            if shown(&line).contains(words) {
                 return line;
             }
             all.push_str(&line);
         }
     }
+}
+
+/// A text of a page with the characters that templates escape without need.
+fn shown(text: &str) -> String {
+    text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }
 
 /// The links of a page that contain some words.

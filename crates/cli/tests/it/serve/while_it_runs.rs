@@ -39,7 +39,11 @@ fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
     let mut live = open.live().unwrap();
     let left_seconds = 3_600.0;
     let began = Timestamp::now();
-    live.write(&LiveEvent::Trial { began, left_seconds }).unwrap();
+    live.write(&LiveEvent::Trial {
+        began,
+        left_seconds,
+    })
+    .unwrap();
 
     let mut changes = site.changes("/run/mine/events");
     changes.until("0 of 9 trials done, about 60 min left");
@@ -59,7 +63,10 @@ fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
 
     // A page that is opened later has everything, without a script as well.
     let page = site.page("/run/mine/");
-    assert!(page.contains("97,531 responses in 2 seconds, 0 failed"), "{page}");
+    assert!(
+        page.contains("97,531 responses in 2 seconds, 0 failed"),
+        "{page}"
+    );
     assert!(page.contains("<noscript><meta http-equiv=\"refresh\""));
     assert!(site.page("/").contains("running"));
     let (_, name) = open.folder().to_str().unwrap().rsplit_once('/').unwrap();
@@ -70,9 +77,15 @@ fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
     drop((live, open, writer));
     changes.until("event: over");
     let page = site.page("/run/mine/");
-    assert!(page.contains("killed") && page.contains("gatebench run --resume"), "{page}");
+    assert!(
+        page.contains("killed") && page.contains("gatebench run --resume"),
+        "{page}"
+    );
     let page = site.page(&trial_page);
-    assert!(page.contains("abandoned") && page.contains("97,531 responses"), "{page}");
+    assert!(
+        page.contains("abandoned") && page.contains("97,531 responses"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -115,7 +128,10 @@ fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
     assert!(matches!(code, Some(0 | 4)), "{code:?}\n{rest}");
     // The run has ended, and its page is the report for a little while.
     let page = site.page("/run/mine/");
-    assert!(page.contains("finished") && page.contains("id=\"results\""), "{page}");
+    assert!(
+        page.contains("finished") && page.contains("id=\"results\""),
+        "{page}"
+    );
     bench.wait_for("the end of the page", || {
         bench.processes().is_empty().then_some(())
     });
