@@ -100,7 +100,7 @@ pub fn output(target: &Target) -> Check {
     }
 }
 
-/// What a container must grant for everything to work.
+/// The rights that containers refuse by default, and whether this program has them.
 fn grants(
     backend: Backend,
     groups: Option<&str>,

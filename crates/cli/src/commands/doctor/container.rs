@@ -1,4 +1,4 @@
-//! What the container in which gatebench runs must grant.
+//! The rights that the container of gatebench must grant.
 
 use gatebench_report::format::{distinct, listed};
 
