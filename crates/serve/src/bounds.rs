@@ -8,7 +8,7 @@ pub(crate) const CONNECTIONS_MAX: usize = 64;
 pub(crate) const STREAMS_MAX: usize = 16;
 /// Bytes of a request's head.
 pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
-/// Bytes of a form.
+/// Bytes of the body of a POST request.
 pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;
 /// The longest time until a request's head is complete.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);

@@ -69,7 +69,6 @@ struct Started {
 pub(crate) struct Wanted {
     pub(crate) suite: String,
     pub(crate) gateways: Vec<String>,
-    /// One of [`LENGTHS`].
     length: [&'static str; 3],
 }
 

@@ -2,9 +2,9 @@
 //! the files of run directories, also while another process writes them.
 //!
 //! [`Server::bind`] opens the port, [`Server::url`] is the address with its token, and
-//! [`Server::run`] serves until it is stopped. All figures come from `studies` and all drawings from
-//! `report`; `pages` has a module for each page, `guard` decides who may read them, and `events`
-//! sends what changes to pages that are open.
+//! [`Server::run`] serves until it is stopped. All figures come from `studies`, and all drawings
+//! come from `report`. `pages` has a module for each page, `guard` decides who may read them, and
+//! `events` sends changes to open pages.
 
 mod app;
 mod bounds;
