@@ -25,7 +25,7 @@ TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## installs what is missing, builds (6 minutes on 2 cores), and runs the tour (3 minutes)
+run: ## installs what is missing, builds (10 minutes on 2 cores), and runs the tour (3 minutes)
 	@scripts/install-deps
 	@$(CARGO) build --release --locked --package gatebench
 	@scripts/check-faults $(GATEBENCH)

@@ -42,7 +42,7 @@ fn three_clicks_lead_to_a_raw_file_and_the_share_is_the_report() {
     let list = site.page("/");
     let runs = links(&list, "/run/");
     assert_eq!(runs, ["/run/day-03/", "/run/day-02/"], "the newest first");
-    for words in ["finished", "haproxy 2.6", "2026-01-03 03:04:05 UTC"] {
+    for words in ["finished", "nginx 1.22.1", "2026-01-03 03:04:05 UTC"] {
         assert!(list.contains(words), "{words}:\n{list}");
     }
     let report = fs::read(folder.path().join("gatebench-runs/day-03/report.json")).unwrap();
@@ -179,5 +179,5 @@ fn a_run_that_cannot_be_read_is_listed_with_its_reason() {
     );
     let page = site.get("/run/day-02/");
     assert_eq!(page.status, 500);
-    assert!(page.body.contains("restore"), "{}", page.body);
+    assert!(page.body.contains("Restore"), "{}", page.body);
 }
