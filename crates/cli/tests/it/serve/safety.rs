@@ -211,7 +211,10 @@ fn no_path_leads_out_of_the_runs() {
     assert!(!run.contains("secret.txt") && !site.page(&trial).contains("secret.txt"));
     let list = site.page("/");
     assert!(list.contains("/run/mine/"), "{list}");
-    assert!(!list.contains("theirs") && !list.contains("/run/link"), "{list}");
+    assert!(
+        !list.contains("theirs") && !list.contains("/run/link"),
+        "{list}"
+    );
     for path in [
         "/run/link/",
         "/run/..%2Fothers%2Ftheirs/",
