@@ -153,7 +153,7 @@ fn packaged(bench: &Bench, installed: &str) {
         "install:\n  vendor:\n    version: 1.2.3\n    page: https://makers.example/install\n    systems:\n    \
          - {{id: solaris, versions: ['10'], commands: [pkg add mine]}}\n    \
          - id: {}\n      versions: ['{}']\n      commands:\n      \
-         - echo 'echo Python {installed} && true {{{{ version }}}}' > {program}\n      \
+         - printf '\\043!/bin/sh\\necho Python {installed} && true {{{{ version }}}}\\n' > {program}\n      \
          - chmod 755 {program}\n",
         value("ID="),
         value("VERSION_ID="),
@@ -171,7 +171,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_taken_with_consent() {
         .assert_prints(&[
             "would install mine 1.2.3 from its makers, by their steps for",
             "(https://makers.example/install) (as root)",
-            "echo 'echo Python 1.2.3 && true 1.2.3' > ",
+            "echo Python 1.2.3 && true 1.2.3",
             "nothing of this was done; `--yes` does it",
         ]);
     assert!(!bench.path("packaged").exists());

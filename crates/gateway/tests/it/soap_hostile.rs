@@ -266,7 +266,7 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
         ),
     ] {
         let (_origin, gateway) = envelopes_only(settings.clone(), policy.clone());
-        // Made before the client connects: it takes seconds, and the gateway closes idle connections.
+        // Made before the client connects: it takes seconds, and idle connections are closed.
         let whole = packed(&large(fits));
         let response = post(&mut gateway.client(), &fields, &whole);
         assert_eq!(response.status, 200, "{settings} {policy}");
