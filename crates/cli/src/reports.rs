@@ -28,7 +28,7 @@ const FILES: [Form; 5] = [
     }),
 ];
 
-/// Who may read the files of a report, before the umask applies.
+/// The permissions of the files of a report, before the umask applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Everyone: secrets are masked.

@@ -3,7 +3,7 @@
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-/// Whether a figure may be used.
+/// The extent to which a figure may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {

@@ -145,7 +145,7 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
-/// Whether CPU time means the same in two runs.
+/// Compares how two runs account for CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
     /// Both record the same accounting.

@@ -26,7 +26,7 @@ pub struct CostMeasure {
     pub kind: PhaseKind,
     /// Its load as text: `5,000 requests/s`.
     pub load: String,
-    /// Whether higher or lower values are better.
+    /// The direction in which values improve.
     pub direction: Direction,
 }
 

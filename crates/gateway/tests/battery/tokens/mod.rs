@@ -57,7 +57,7 @@ pub fn battery() -> Battery {
     }
 }
 
-/// Whether a request is accepted.
+/// The expected decision on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     In,

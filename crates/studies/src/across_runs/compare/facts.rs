@@ -14,7 +14,7 @@ pub struct CompareFindings {
     pub candidate: RunLine,
     /// The runs that it is compared with, the oldest first.
     pub baseline: Vec<RunLine>,
-    /// Whether the run is compared with one run or with several.
+    /// The number of baselines: one run or several.
     pub mode: CompareMode,
     /// The metric that decides.
     pub metric: Metric,
@@ -111,7 +111,7 @@ pub struct CellFindings {
     pub metric: Metric,
     /// Unit of the estimates.
     pub unit: Unit,
-    /// Whether higher or lower values are better.
+    /// The direction in which values improve.
     pub direction: Direction,
     /// True for the metric that decides.
     pub primary: bool,

@@ -46,7 +46,7 @@ pub struct SeriesFindings {
     pub metric: Metric,
     /// Unit of all values.
     pub unit: Unit,
-    /// Whether higher or lower values are better.
+    /// The direction in which values improve.
     pub direction: Direction,
     /// A digest of machine, load, scenario, load generator and size; all runs of a series share it.
     pub conditions: String,

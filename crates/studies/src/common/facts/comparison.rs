@@ -19,7 +19,7 @@ pub struct ComparisonFindings {
     pub metric: Metric,
     /// True for the metric that decides: CPU per request.
     pub primary: bool,
-    /// Whether higher or lower values are better.
+    /// The direction in which values improve.
     pub direction: Direction,
     /// The smallest effect that matters: 0.02 is two per cent in either direction.
     pub smallest_effect: f64,
