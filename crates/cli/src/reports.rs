@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use gatebench_report::{TerminalOptions, csv, html, json, markdown, terminal};
+use clap::ValueEnum;
+use gatebench_report::{Report, TerminalOptions, csv, html, json, junit, markdown, terminal};
 use gatebench_store::Run;
 use gatebench_studies::policy_cost::records::CostRecords;
 use gatebench_studies::{Findings, analyse_masked};
@@ -27,6 +28,71 @@ const FILES: [Form; 5] = [
         csv::render(&CostRecords(it.costs.as_ref()))
     }),
 ];
+
+/// An output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for the terminal
+    Terminal,
+    /// Markdown, for an issue or a wiki
+    Markdown,
+    /// One self-contained HTML page
+    Html,
+    /// All findings as JSON
+    Json,
+    /// The figures as CSV; of a run, every block of every metric
+    Csv,
+    /// Verdicts of an A/B test or a load as JUnit XML, for a CI system
+    Junit,
+}
+
+impl Format {
+    /// Writes a report in this format for a file, whose width and colours do not depend on the
+    /// terminal.
+    pub fn to_file(self, report: &impl Report, json: impl FnOnce() -> String) -> String {
+        match self {
+            Self::Terminal => terminal::render(report, TerminalOptions::default()),
+            format => format.render(report, json),
+        }
+    }
+
+    /// Writes a report in this format; `json` returns the content of the JSON format.
+    pub fn render(self, report: &impl Report, json: impl FnOnce() -> String) -> String {
+        match self {
+            Self::Terminal => terminal::render(report, terminal_options()),
+            Self::Markdown => markdown::render(report),
+            Self::Html => html::render(report),
+            Self::Json => json(),
+            Self::Csv => csv::render(report),
+            Self::Junit => junit::render(report),
+        }
+    }
+}
+
+/// A file for a report, in the format of its extension.
+#[derive(Clone, Debug)]
+pub struct ReportFile {
+    pub path: PathBuf,
+    pub format: Format,
+}
+
+impl ReportFile {
+    /// Reads the format from the extension of a path.
+    pub fn of(path: &str) -> Result<Self, String> {
+        let path = PathBuf::from(path);
+        let extension = path.extension().and_then(|it| it.to_str());
+        let format = match extension.unwrap_or_default() {
+            "html" => Format::Html,
+            "md" => Format::Markdown,
+            "json" => Format::Json,
+            "csv" => Format::Csv,
+            "xml" => Format::Junit,
+            "txt" => Format::Terminal,
+            _ => return Err("the name must end with .html, .md, .json, .csv, .xml or .txt".into()),
+        };
+        Ok(Self { path, format })
+    }
+}
 
 /// The permissions of the files of a report, before the umask applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,6 @@ pub mod format;
 pub mod html;
 pub mod json;
 pub mod junit;
-pub mod load;
 pub mod markdown;
 mod method;
 pub mod palette;

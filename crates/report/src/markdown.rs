@@ -99,14 +99,13 @@ fn words(text: &Text) -> String {
 fn note(note: &Note) -> String {
     let remedy = escape(&note.remedy);
     let places = note.places.iter();
-    let places = places.map(|it| [&it.subject, &it.place, &it.message].map(|it| escape(it)));
     let Some(reason) = &note.reason else {
-        let places =
-            places.map(|[subject, place, message]| format!("  - {subject}, {place}: {message}\n"));
+        let places = places.map(|it| format!("  - {}\n", escape(&it.sentence())));
         let places: String = places.collect();
         return format!("- **{}**: {remedy}\n{places}", note.word);
     };
     let reason = escape(reason);
+    let places = places.map(|it| [&it.subject, &it.place, &it.message].map(|it| escape(it)));
     let places = places.map(|[subject, place, message]| {
         format!("- **{subject}**, {place}: {message}: {reason} *{remedy}*\n")
     });

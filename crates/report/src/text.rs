@@ -113,6 +113,23 @@ pub fn truncate(text: &str, columns: usize) -> String {
     short
 }
 
+/// The text, with an ellipsis in place of its middle if it is wider than `columns`. Paths differ at
+/// their ends.
+pub fn without_middle(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.into();
+    }
+    let begin = truncate(text, columns / 2);
+    let room = columns.saturating_sub(width(&begin));
+    let mut end = text;
+    while width(end) > room {
+        let mut characters = end.chars();
+        characters.next();
+        end = characters.as_str();
+    }
+    format!("{begin}{end}")
+}
+
 /// The text padded with spaces on the right.
 pub fn pad_end(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
@@ -192,6 +209,14 @@ pub fn is_direction(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_middle_gives_way() {
+        assert_eq!(without_middle("GET /orders/17", 14), "GET /orders/17");
+        assert_eq!(without_middle("GET /orders/17", 10), "GET …rs/17");
+        assert_eq!(without_middle("日本語日本語", 7), "日…本語");
+        assert_eq!(without_middle("abc", 0), "…");
+    }
 
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {

@@ -41,6 +41,7 @@ pub use check::{
 pub use error::RunnerError;
 pub use external::{GeneratorChoice, PreparedGenerator};
 pub use gatebench_testbed::{Interrupt, Urgency};
+pub use merge::Merge;
 pub use phase::judge_outcome;
 pub use plan::{
     Attach, Library, Listed, Prepared, Selection, Source, allow_descriptors, own_config, prepare,

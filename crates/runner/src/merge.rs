@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use gatebench_engine::Interval;
 
+/// The number of seconds that wait for a worker before they are overdue.
+const OPEN_MAX: usize = 8;
+
 /// The seconds that some workers have not handed out yet.
 #[derive(Debug, Default)]
-pub(crate) struct Merge {
+pub struct Merge {
     workers: usize,
     /// The next second of each worker.
     next: BTreeMap<usize, u32>,
@@ -14,7 +17,8 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// Creates a merge for this number of workers.
+    pub fn new(workers: usize) -> Self {
         Self {
             workers: workers.max(1),
             ..Self::default()
@@ -22,7 +26,7 @@ impl Merge {
     }
 
     /// Adds a worker's second, and returns the seconds that are now complete.
-    pub(crate) fn take(&mut self, worker: usize, interval: &Interval) -> Vec<Interval> {
+    pub fn take(&mut self, worker: usize, interval: &Interval) -> Vec<Interval> {
         match self.open.get_mut(&interval.second) {
             Some(merged) => merged.add(interval),
             None => {
@@ -41,8 +45,53 @@ impl Merge {
             .collect()
     }
 
+    /// Returns the seconds for which a worker that is behind, or has ended, is no longer awaited.
+    pub fn overdue(&mut self) -> Vec<Interval> {
+        let count = self.open.len().saturating_sub(OPEN_MAX);
+        let overdue = (0..count).filter_map(|_| self.open.pop_first());
+        overdue.map(|(_, interval)| interval).collect()
+    }
+
     /// Returns the seconds that some workers have not handed out.
-    pub(crate) fn rest(&mut self) -> Vec<Interval> {
+    pub fn rest(&mut self) -> Vec<Interval> {
         std::mem::take(&mut self.open).into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(number: u32) -> Interval {
+        let mut interval = Interval::new(0);
+        interval.second = number;
+        interval
+    }
+
+    fn numbers(found: &[Interval]) -> Vec<u32> {
+        found.iter().map(|it| it.second).collect()
+    }
+
+    #[test]
+    fn a_second_is_complete_when_all_workers_have_handed_it_out() {
+        let mut merge = Merge::new(2);
+        assert!(merge.take(0, &second(0)).is_empty());
+        assert!(merge.take(0, &second(1)).is_empty());
+        assert_eq!(numbers(&merge.take(1, &second(0))), [0]);
+        assert_eq!(numbers(&merge.rest()), [1]);
+    }
+
+    #[test]
+    fn a_worker_that_has_ended_is_awaited_for_eight_seconds() {
+        let mut merge = Merge::new(2);
+        merge.take(1, &second(0));
+        merge.take(0, &second(0));
+        let mut overdue = Vec::new();
+        for number in 1..12 {
+            merge.take(0, &second(number));
+            overdue.extend(numbers(&merge.overdue()));
+        }
+        assert_eq!(overdue, [1, 2, 3]);
+        assert_eq!(merge.rest().len(), 8);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use gatebench_report::{csv, html, json, markdown, terminal as on_terminal};
+use clap::Args;
+use gatebench_report::json;
 use gatebench_store::Run;
 use gatebench_studies::published::in_columns_of;
 use gatebench_studies::run::redact::leave_out;
@@ -12,7 +12,7 @@ use gatebench_studies::{Findings, analyse, analyse_masked};
 use super::values::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::reports::Readers;
+use crate::reports::{Format, Readers};
 use crate::{reports, terminal};
 
 /// Rebuild the report of a run from its directory, byte for byte
@@ -52,33 +52,6 @@ pub struct Report {
     overlay: Overlay,
 }
 
-/// An output format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Tables for the terminal
-    Terminal,
-    /// Markdown, for an issue or a wiki
-    Markdown,
-    /// One self-contained HTML page
-    Html,
-    /// All findings as JSON
-    Json,
-    /// Every block of every metric as CSV
-    Csv,
-}
-
-impl Format {
-    fn render(self, findings: &Findings) -> String {
-        match self {
-            Self::Terminal => reports::for_terminal(findings, false),
-            Self::Markdown => markdown::render(findings),
-            Self::Html => html::render(findings),
-            Self::Json => json::render(findings),
-            Self::Csv => csv::render(findings),
-        }
-    }
-}
-
 impl Report {
     /// Prints it, or writes it.
     pub fn run(self) -> Result<Exit, Failure> {
@@ -87,7 +60,10 @@ impl Report {
         }
         let findings = self.findings(&Run::open(&self.dir)?)?;
         match self.format {
-            Some(format) => terminal::say_data(format.render(&findings).trim_end())?,
+            Some(format) => {
+                let text = format.render(&findings, || json::render(&findings));
+                terminal::say_data(text.trim_end())?;
+            }
             None => {
                 let readers = match self.show_secrets {
                     true => Readers::User,
@@ -133,13 +109,8 @@ impl Report {
         if found.tables.is_empty() {
             return without_figures("this run has none of the document's scenarios");
         }
-        let text = match self.format.unwrap_or(Format::Terminal) {
-            Format::Terminal => on_terminal::render(&found, reports::terminal_options()),
-            Format::Markdown => markdown::render(&found),
-            Format::Html => html::render(&found),
-            Format::Json => json::render(&found),
-            Format::Csv => csv::render(&found),
-        };
+        let format = self.format.unwrap_or(Format::Terminal);
+        let text = format.render(&found, || json::render(&found));
         terminal::say_data(text.trim_end())?;
         Ok(Exit::Fine)
     }

@@ -19,6 +19,8 @@ pub struct Heading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
+    /// A requirement that was met.
+    Success,
     /// An ordinary fact.
     Plain,
     /// A fact that limits the use of others.
@@ -57,6 +59,26 @@ pub struct Place {
     pub place: String,
     /// The observation.
     pub message: String,
+}
+
+impl Place {
+    /// An observation that applies everywhere.
+    pub fn everywhere(message: String) -> Self {
+        Self {
+            class: String::new(),
+            subject: String::new(),
+            place: String::new(),
+            message,
+        }
+    }
+
+    /// The observation after its place, as in `nginx, latency: it was late`.
+    pub fn sentence(&self) -> String {
+        match self.subject.is_empty() {
+            true => self.message.clone(),
+            false => format!("{}, {}: {}", self.subject, self.place, self.message),
+        }
+    }
 }
 
 /// The text of a file.

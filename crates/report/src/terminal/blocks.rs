@@ -2,7 +2,7 @@
 
 use super::sheet::{Cell, Sheet};
 use super::style::Style;
-use crate::chapter::{Block, Entry, Fact, Fold, Line, Lines, Note, Part, Text};
+use crate::chapter::{Block, Entry, Fact, Fold, Line, Lines, Note, Part, Place, Span, Text};
 use crate::{Tone, text};
 
 /// The minimum number of columns for text after its name.
@@ -36,7 +36,7 @@ impl Sheet {
                 let style = match fact.tone {
                     Some(Tone::Alarm) => Style::Bad,
                     Some(Tone::Caution) => Style::Fair,
-                    Some(Tone::Plain) | None => Style::Good,
+                    Some(Tone::Success | Tone::Plain) | None => Style::Good,
                 };
                 self.item("  ● ", style, &fact.text.plain());
             }
@@ -76,6 +76,7 @@ impl Sheet {
     fn fact(&mut self, fact: &Fact) {
         let (lead, style) = match fact.tone {
             None => ("  · ", Style::Soft),
+            Some(Tone::Success) => ("  ✓ ", Style::Good),
             Some(Tone::Plain) => ("  • ", Style::Soft),
             Some(Tone::Caution) => ("  ! ", Style::Fair),
             Some(Tone::Alarm) => ("  ✗ ", Style::Bad),
@@ -84,10 +85,7 @@ impl Sheet {
     }
 
     fn note(&mut self, note: &Note) {
-        let places = note
-            .places
-            .iter()
-            .map(|it| format!("{}, {}: {}", it.subject, it.place, it.message));
+        let places = note.places.iter().map(Place::sentence);
         if let Some(reason) = &note.reason {
             places.for_each(|words| self.item("  ✗ ", Style::Bad, &words));
             // It may be a gateway's own output, line by line.
@@ -125,14 +123,7 @@ impl Sheet {
 
     /// Writes lines in columns, or, if one is too wide, each cell after its name.
     fn brief(&mut self, lines: &[Line]) {
-        let cell = |words: &Text| {
-            let class = words.spans.first().map_or("", |it| &*it.class);
-            let style = match class {
-                "" => Style::Plain,
-                class => style_of(class),
-            };
-            (text::clean(&words.plain()), style)
-        };
+        let cell = |words: &Text| (text::clean(&words.plain()), style_of_first(&words.spans));
         let cells = |line: &Line| {
             std::iter::once(&line.name)
                 .chain(&line.brief)
@@ -158,33 +149,89 @@ impl Sheet {
         }
     }
 
-    /// Writes a coloured text for each column; all columns have the same width.
+    /// Writes coloured text in columns; all columns have the same width. If they do not
+    /// fit and there are fewer lines than columns, each column becomes a line.
     fn marks(&mut self, table: &Lines) {
-        let heads = &table.heads[1..];
-        let words = table.lines.iter().flat_map(|it| &it.cells);
-        let words = words.map(|it| text::width(&it.plain()));
-        let widest = words.chain(heads.iter().map(|it| text::width(&it.words)));
-        let width = widest.max().unwrap_or(0) + GAP;
-        let names = table.lines.iter().map(|it| text::width(&it.name.plain()));
-        let room = self.columns.saturating_sub(width * heads.len());
-        let name_width = names.max().unwrap_or(0).min(room);
-        let heads = heads.iter().map(|it| text::pad_start(&it.words, width));
-        let head = format!("{}{}", " ".repeat(name_width), heads.collect::<String>());
+        let head = |words: &str| (words.to_owned(), Style::Soft);
+        let heads = table.heads[1..].iter().map(|it| head(&it.words));
+        let mut rows = vec![
+            std::iter::once(head(""))
+                .chain(heads)
+                .collect::<Vec<Cell>>(),
+        ];
+        rows.extend(table.lines.iter().map(marked));
+        let columns = table.heads.len() - 1;
+        if table.lines.len() < columns && !self.fits(&rows) {
+            let column = |at: usize| rows.iter().filter_map(|row| row.get(at).cloned()).collect();
+            let swapped: Vec<Vec<Cell>> = (0..=columns).map(column).collect();
+            if self.fits(&swapped) {
+                rows = swapped;
+            }
+        }
         self.blank();
-        self.lines.push(self.paint.with(Style::Soft, &head));
-        for line in &table.lines {
-            let name = text::truncate(&line.name.plain(), name_width);
+        self.in_columns(&rows);
+    }
+
+    fn fits(&self, rows: &[Vec<Cell>]) -> bool {
+        let cells = rows.first().map_or(0, |row| row.len() - 1);
+        name_width(rows) + column_width(rows) * cells <= self.columns
+    }
+
+    /// Writes rows whose cells after the first have the same width. Names that are too long lose
+    /// their middle.
+    fn in_columns(&mut self, rows: &[Vec<Cell>]) {
+        let width = column_width(rows);
+        let cells = rows.first().map_or(0, |row| row.len() - 1);
+        let room = self.columns.saturating_sub(width * cells);
+        let name_width = name_width(rows).min(room);
+        for row in rows {
+            let name = text::without_middle(&row[0].0, name_width);
             let mut written = text::pad_end(&name, name_width);
-            for cell in &line.cells {
-                let mut spans = cell.words.iter().flat_map(|it| &it.spans);
-                let style = spans.next().map_or(Style::Soft, |it| style_of(&it.class));
-                written += &self
-                    .paint
-                    .with(style, &text::pad_start(&cell.plain(), width));
+            for (words, style) in &row[1..] {
+                written += &self.paint.with(*style, &text::pad_start(words, width));
             }
             self.lines.push(written.trim_end().to_owned());
         }
     }
+}
+
+/// The name of a line and its cells, each cell in the style of its first part.
+fn marked(line: &Line) -> Vec<Cell> {
+    let cell = |entry: &Entry| {
+        let style = entry
+            .words
+            .first()
+            .map_or(Style::Plain, |it| style_of_first(&it.spans));
+        (entry.plain(), style)
+    };
+    let name = (line.name.plain(), Style::Plain);
+    std::iter::once(name)
+        .chain(line.cells.iter().map(cell))
+        .collect()
+}
+
+/// The style of the first part.
+fn style_of_first(spans: &[Span]) -> Style {
+    match spans.first().map_or("", |it| &*it.class) {
+        "" => Style::Plain,
+        class => style_of(class),
+    }
+}
+
+/// The width of the widest name.
+fn name_width(rows: &[Vec<Cell>]) -> usize {
+    let names = rows.iter().map(|row| text::width(&row[0].0));
+    names.max().unwrap_or(0)
+}
+
+/// The width of the widest cell after the names, with the gap before it.
+fn column_width(rows: &[Vec<Cell>]) -> usize {
+    let cells = rows.iter().flat_map(|row| &row[1..]);
+    cells
+        .map(|(words, _)| text::width(words))
+        .max()
+        .unwrap_or(0)
+        + GAP
 }
 
 /// The name and the cells of a line.
@@ -200,5 +247,63 @@ fn style_of(class: &str) -> Style {
         "limited" | "open" => Style::Fair,
         "invalid" | "failed" | "worse" => Style::Bad,
         _ => Style::Soft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TerminalOptions;
+    use crate::chapter::{Head, Note};
+
+    fn written(columns: usize, blocks: &[Block]) -> String {
+        let mut sheet = Sheet::new(TerminalOptions {
+            columns,
+            ..TerminalOptions::default()
+        });
+        sheet.blocks(blocks);
+        sheet.finish()
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_become_lines() {
+        let heads: Vec<String> = (1..=8).map(|it| format!("p{it}")).collect();
+        let table = || {
+            let cell = |it: usize| Entry::from(format!("{it}00 µs"));
+            let line = Line::new("response", (1..=8).map(cell).collect());
+            let heads = Head::numbers("", heads.iter().map(|it| &**it));
+            Block::from(Lines::new("", heads, [line]))
+        };
+        let across = written(100, &[table()]);
+        assert!(across.contains("\nresponse  100 µs  200 µs"), "{across}");
+        let down = written(60, &[table()]);
+        assert!(down.contains("\n    response\np1    100 µs\n"), "{down}");
+        assert_eq!(down.lines().count(), 10, "{down}");
+    }
+
+    #[test]
+    fn a_requirement_that_was_met_has_a_check_mark() {
+        let fact = |words, tone| Fact::of(words, tone);
+        let facts = [
+            fact("p99<1s met", Tone::Success),
+            fact("rate>9 missed", Tone::Alarm),
+        ];
+        let text = written(60, &[Block::facts("", facts)]);
+        assert_eq!(text, "  ✓ p99<1s met\n  ✗ rate>9 missed\n");
+    }
+
+    #[test]
+    fn a_limit_of_everything_names_no_place() {
+        let note = Note {
+            word: "limited",
+            places: vec![Place::everywhere("It was late.".to_owned())],
+            reason: None,
+            remedy: "Lower the rate.".to_owned(),
+        };
+        let text = written(60, &[Block::notes([note])]);
+        assert_eq!(
+            text,
+            "  limited  It was late.\n           → Lower the rate.\n"
+        );
     }
 }

@@ -3,8 +3,8 @@
 mod blocks;
 mod grid;
 mod inline;
-pub(crate) mod sheet;
-pub(crate) mod style;
+mod sheet;
+mod style;
 
 use self::sheet::Sheet;
 use crate::chapter::{BRIEF, Report, TERMINAL};

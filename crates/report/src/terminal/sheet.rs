@@ -34,12 +34,6 @@ impl Sheet {
         self.lines.push(String::new());
     }
 
-    /// Writes the heading of the lines below.
-    pub fn heading(&mut self, words: &str) {
-        let words = text::truncate(&text::clean(words), self.columns);
-        self.lines.push(self.paint.with(Style::Strong, &words));
-    }
-
     /// A heading that may take several lines.
     pub fn strong(&mut self, words: &str) {
         for line in text::wrap(words, "", self.columns) {

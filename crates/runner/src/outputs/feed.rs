@@ -14,7 +14,6 @@ use gatebench_store::{RequestsRow, SeriesUsage};
 use gatebench_studies::common::facts::Reason;
 
 use super::hub::Outputs;
-use crate::merge::Merge;
 use crate::workload::connections_max;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -208,6 +207,16 @@ impl<'a> LoadFeed<'a> {
         }
     }
 
+    /// Adds a complete second of a load outside a trial. `window_ns` is the beginning
+    /// and the end of the measurement on `CLOCK_MONOTONIC`, nanoseconds.
+    pub fn take(&self, window_ns: (u64, u64), interval: &Interval) {
+        let window = Window {
+            begin_ns: window_ns.0,
+            measure_ns: window_ns.1.saturating_sub(window_ns.0),
+        };
+        self.second(window, interval);
+    }
+
     /// Adds a complete second of a load, or its drain.
     pub(crate) fn second(&self, window: Window, interval: &Interval) {
         let second = Second {
@@ -246,7 +255,7 @@ impl<'a> LoadFeed<'a> {
     }
 
     /// Ends the load, after which nothing else follows.
-    fn close(&self) {
+    pub fn close(&self) {
         self.ended();
         self.now(What::Closed);
     }
@@ -283,46 +292,6 @@ pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     };
     let to_ns = (window.begin_ns + to_ns).min(now_ns);
     ((window.begin_ns + from_ns).min(to_ns), to_ns)
-}
-
-/// Merges the seconds of several workers for the outputs.
-pub struct Seconds<'a> {
-    feed: LoadFeed<'a>,
-    merge: Merge,
-    window: Option<Window>,
-}
-
-impl<'a> Seconds<'a> {
-    /// The outputs for a load of this number of workers.
-    pub fn new(feed: LoadFeed<'a>, workers: usize) -> Self {
-        Self {
-            feed,
-            merge: Merge::new(workers),
-            window: None,
-        }
-    }
-
-    /// Adds a worker's second of a measurement that began and lasted as `window_ns` states.
-    pub fn take(&mut self, worker: usize, interval: &Interval, window_ns: (u64, u64)) {
-        let window = Window {
-            begin_ns: window_ns.0,
-            measure_ns: window_ns.1.saturating_sub(window_ns.0),
-        };
-        self.window = Some(window);
-        for complete in self.merge.take(worker, interval) {
-            self.feed.second(window, &complete);
-        }
-    }
-
-    /// Ends the load.
-    pub fn close(mut self) {
-        for rest in self.merge.rest() {
-            self.window
-                .iter()
-                .for_each(|window| self.feed.second(*window, &rest));
-        }
-        self.feed.close();
-    }
 }
 
 /// The requests of a second by outcome, without the phase, which is unknown here.

@@ -17,7 +17,7 @@ mod sender;
 mod target;
 mod url;
 
-pub use feed::{LoadFeed, Seconds};
+pub use feed::LoadFeed;
 pub(crate) use feed::{TrialFeed, Window, row_of};
 pub use hub::{Delivery, Outputs, Settings};
 pub use push::Push;

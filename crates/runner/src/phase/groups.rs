@@ -2,10 +2,10 @@
 
 use gatebench_engine::{GroupOutcome, Metric, Outcome, Recording, RouteRecord as EngineRoute};
 use gatebench_model::Shape;
+use gatebench_stats::is_trustworthy;
 use gatebench_store::{GroupRecord, Histogram, RouteRecord, TimeFigures};
 
 use super::figures::{counts, of_responses, sums};
-use super::timeline::BEYOND_MIN;
 use crate::workload::Workload;
 
 /// Returns the record of each group, if there are several groups or several requests. `shapes` are
@@ -74,9 +74,8 @@ fn time_figures(
     value_at: impl Fn(f64) -> u64,
 ) -> TimeFigures {
     let percentile = |quantile: f64| {
-        let beyond = count as f64 * (1.0 - quantile);
         // A histogram returns the upper end of a bucket, which may exceed the maximum.
-        (beyond + 1e-9 >= BEYOND_MIN).then(|| value_at(quantile).min(max_ns))
+        is_trustworthy(quantile * 100.0, count).then(|| value_at(quantile).min(max_ns))
     };
     let mean = total_ns.checked_div(u128::from(count));
     TimeFigures {

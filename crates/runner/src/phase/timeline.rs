@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatebench_engine::{Class, HIGHEST_NS, Interval, Metric};
+use gatebench_stats::is_trustworthy;
 use gatebench_store::{Histogram, LiveSecond, RequestsRow, SeriesRow, TaggedInterval};
 
 use super::samples::{Moment, step};
@@ -12,8 +13,6 @@ use crate::outputs::row_of;
 use crate::progress::{Observer, Progress};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// A percentile with fewer responses beyond it is not printed.
-pub(crate) const BEYOND_MIN: f64 = 10.0;
 
 /// Collects the intervals of the workers, second by second.
 #[derive(Default)]
@@ -220,8 +219,7 @@ impl Second {
 
 /// Returns the value at a quantile, if enough responses are beyond it.
 pub(crate) fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
-    let beyond = histogram.len() as f64 * (1.0 - quantile);
-    (beyond + 1e-9 >= BEYOND_MIN).then(|| histogram.value_at_quantile(quantile))
+    is_trustworthy(quantile * 100.0, histogram.len()).then(|| histogram.value_at_quantile(quantile))
 }
 
 /// Returns a histogram with the load generator's precision that grows as needed.

@@ -1,4 +1,4 @@
-//! Flags that are right alone and wrong together, refused before anything is sent.
+//! Refuses flags that contradict each other, before anything is sent.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ impl Load {
         })
     }
 
-    /// A worker without a connection could send none of its part of the load.
+    /// A worker without a connection could not send its part of the load.
     fn workers_without_connections(&self) -> Option<Failure> {
         let workers = self.engine.workers();
         let given = self.shape.connections.filter(|given| *given < workers)?;

@@ -1,4 +1,4 @@
-//! Room for the connections among the open descriptors.
+//! Raises the limit on open descriptors for the connections of a load.
 
 use gatebench_model::Shape;
 use gatebench_runner::{allow_descriptors, connections_max};

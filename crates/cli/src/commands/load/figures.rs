@@ -1,6 +1,8 @@
 //! The figures of a load: computed once, and then printed, judged and written as JSON.
 
-use gatebench_engine::{Class, Counts, Metric, Outcome, Recording, Recordings, RouteRecord};
+use gatebench_engine::{
+    Class, Counts, Interval, Metric, Outcome, Recording, Recordings, RouteRecord,
+};
 use gatebench_model::bound::Clock;
 use gatebench_stats::is_trustworthy;
 use hdrhistogram::Counter;
@@ -18,7 +20,7 @@ pub const PERCENTILES: [(f64, &str); 7] = [
 
 /// The figures of a load.
 pub struct Figures<'a> {
-    /// Where they come from.
+    /// The outcome that they are computed from.
     pub outcome: &'a Outcome,
     /// From the intended send to the last byte, of everything that was sent. A request without a
     /// response counts with the time until it failed.
@@ -93,11 +95,22 @@ impl<'a> Figures<'a> {
 
     /// Responses that are not good.
     pub fn bad_responses(&self) -> u64 {
+        let counts = self.counts();
+        self.bad(counts.responses_failing_checks, &counts.by_class)
+    }
+
+    /// Responses that fail the checks or, without checks, have a status from 400 on.
+    fn bad(&self, failing_checks: u64, by_class: &[u64; Class::ALL.len()]) -> u64 {
         if self.checked {
-            return self.counts().responses_failing_checks;
+            return failing_checks;
         }
         let bad = [Class::ClientError, Class::ServerError, Class::Failed];
-        bad.into_iter().map(|class| self.responses(class)).sum()
+        bad.into_iter().map(|class| by_class[class as usize]).sum()
+    }
+
+    /// The requests of a route that got no good response.
+    pub fn failed_of(&self, route: &RouteRecord) -> u64 {
+        self.bad(route.responses_failing_checks, &route.by_class) + route.errors.iter().sum::<u64>()
     }
 
     /// Responses of a class.
@@ -171,23 +184,32 @@ pub struct Times<C: Counter = u64>(Option<Recording<C>>);
 
 impl Times {
     fn of(recordings: &Recordings, metric: Metric) -> Self {
-        let mut of_metric = recordings.iter().filter(|((it, _), _)| *it == metric);
-        let Some((_, first)) = of_metric.next() else {
-            return Self(None);
-        };
-        let mut sum = first.clone();
-        of_metric.for_each(|(_, recording)| sum.add(recording));
-        Self(Some(sum))
+        let of_metric = recordings.iter().filter(|((it, _), _)| *it == metric);
+        Self::sum(of_metric.map(|(_, recording)| recording))
     }
 
-    /// Those of one class only.
+    /// The times of all requests that ended in a second.
+    pub fn of_second(interval: &Interval, metric: Metric) -> Self {
+        let of_metric = interval.recordings().filter(|(it, ..)| *it == metric);
+        Self::sum(of_metric.map(|(.., recording)| recording))
+    }
+
+    fn sum<'a>(mut recordings: impl Iterator<Item = &'a Recording>) -> Self {
+        let mut sum = recordings.next().cloned();
+        if let Some(sum) = &mut sum {
+            recordings.for_each(|it| sum.add(it));
+        }
+        Self(sum)
+    }
+
+    /// The times of one class.
     pub fn of_class(recordings: &Recordings, metric: Metric, class: Class) -> Self {
         Self(recordings.get(&(metric, class)).cloned())
     }
 }
 
 impl<C: Counter> Times<C> {
-    /// Those of a recording.
+    /// The times of a recording.
     pub fn of_recording(recording: &Recording<C>) -> Self {
         Self(Some(recording.clone()))
     }
@@ -208,12 +230,12 @@ impl<C: Counter> Times<C> {
         Some(recording.sum_ns as f64 / recording.histogram.len() as f64)
     }
 
-    /// The exact least, nanoseconds.
+    /// The exact minimum, nanoseconds.
     pub fn min_ns(&self) -> Option<u64> {
         self.recording().map(|it| it.min_ns)
     }
 
-    /// The exact greatest, nanoseconds.
+    /// The exact maximum, nanoseconds.
     pub fn max_ns(&self) -> Option<u64> {
         self.recording().map(|it| it.max_ns)
     }

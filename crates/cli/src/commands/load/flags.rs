@@ -16,6 +16,7 @@ use super::values::number::whole;
 use super::values::resolve::Resolve;
 use super::values::stage::{self, Stage};
 use crate::commands::values::{BackendWord, Cores, SpreadWord, rate};
+use crate::reports::ReportFile;
 
 /// The amount of requests and their schedule.
 #[derive(Debug, Args)]
@@ -286,6 +287,10 @@ pub struct OutputFlags {
     /// Write an HdrHistogram interval log (V2) with response, service and lateness of each second
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<PathBuf>,
+    /// Write a report to this file; the extension selects the format: html, md, json, csv, xml
+    /// (JUnit) or txt (repeatable)
+    #[arg(long = "report", value_name = "FILE", value_parser = ReportFile::of)]
+    pub reports: Vec<ReportFile>,
     /// Do not show progress
     #[arg(short, long)]
     pub quiet: bool,

@@ -22,8 +22,8 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Judges a load. A quantity of which nothing was measured does not keep its bound, whichever
-    /// way that points.
+    /// Judges a load. A bound on a quantity that was not measured is not met, whatever its
+    /// direction.
     pub fn of(bound: &Bound, figures: &Figures<'_>, open: bool) -> Self {
         let (value, words) = match measure(bound.quantity, figures, open) {
             Ok(value) => (Some(value), in_words(bound.quantity, value)),
@@ -86,7 +86,7 @@ fn time(statistic: Statistic, times: &Times) -> Result<f64, String> {
     })
 }
 
-/// The number, and the number of all that it is a part of.
+/// A count, and the total that it is part of.
 fn counted(what: Counted, figures: &Figures<'_>) -> (u64, u64) {
     let counts = figures.counts();
     match what {
@@ -104,7 +104,7 @@ fn counted(what: Counted, figures: &Figures<'_>) -> (u64, u64) {
     }
 }
 
-/// `0.0123 %`, `99.9 %`, `100 %`: never rounded to all or to nothing.
+/// `0.0123 %`, `99.9 %`, `100 %`: never rounded to 0 % or 100 %.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent {

@@ -9,7 +9,8 @@ use gatebench_testbed::probe::{EnvironmentFacts, MachineSample};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Refuses cores that no worker can be pinned to. It is tried, because only the kernel knows.
+/// Refuses cores that no worker can be pinned to. Only the kernel knows them, so a thread tries to
+/// pin itself.
 pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     let cores = cores.to_vec();
     // Another thread, because this one must keep its affinity.
@@ -60,8 +61,8 @@ struct Cores {
 }
 
 impl Cores {
-    /// Cores that only others may use count, since the others run there. CPU time that is limited,
-    /// however, is not to be spent on waiting.
+    /// Cores that only other processes may use count, because those processes run there. Limited
+    /// CPU time, however, must not be spent on waiting.
     fn are_spared_by(&self, workers: usize) -> bool {
         let used_by_all = if self.is_time_limited {
             self.allowed

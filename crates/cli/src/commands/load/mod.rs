@@ -6,12 +6,11 @@ mod figures;
 mod flags;
 mod hdr;
 mod help;
-mod json;
 mod judged;
 mod live;
 mod machine;
+mod report;
 mod results;
-mod screen;
 mod sending;
 mod shape;
 mod target;
@@ -19,25 +18,34 @@ mod validity;
 mod values;
 mod verdict;
 
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use gatebench_engine::{ConnectError, Control, DataError, DataSet, EngineError, Group, Outcome};
+use gatebench_engine::{
+    ConnectError, Control, DataError, DataSet, EngineError, Group, Interval, Outcome,
+};
+use gatebench_model::Bound;
 use gatebench_net::tls::{CertificateFault, SessionError};
-use gatebench_runner::outputs::{LoadFeed, Outputs, Seconds};
+use gatebench_runner::Merge;
+use gatebench_runner::outputs::{LoadFeed, Outputs};
 
 use self::figures::Figures;
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
 use self::hdr::HdrFile;
 use self::judged::Judged;
-use self::live::{Outlook, Seen, Watch};
+use self::live::{Outlook, SecondFigures, Seen, Watch};
+use self::report::{LoadReport, json};
 use self::results::Results;
 use self::shape::Timing;
 use self::target::Asked;
 use crate::commands::outputs::OutputArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{reports, signals, terminal};
+use crate::reports::{Format, ReportFile};
+use crate::{signals, terminal};
 
 /// Name of the only group.
 const GROUP: &str = "all";
@@ -65,8 +73,16 @@ pub struct Load {
     outputs: OutputArgs,
 }
 
+/// A load that was run.
+struct Conducted {
+    outcome: Outcome,
+    seen: Seen,
+    /// The figures of each second, in order.
+    seconds: Vec<SecondFigures>,
+}
+
 impl Load {
-    /// Runs the load, prints the results and returns the exit code.
+    /// Runs the load, writes and prints the results and returns the exit code.
     pub fn run(self) -> Result<Exit, Failure> {
         self.refuse_contradictions()?;
         let outputs = sending::settings(&self.outputs)?;
@@ -77,12 +93,15 @@ impl Load {
         machine::refuse_unusable_cores(&load.cores)?;
         machine::refuse_foreign_sources(&self.connection.sources)?;
         descriptors::allow(&timing.shape)?;
+        self.create_reports()?;
         let outlook = self.outlook(&asked, &timing);
         let outputs = sending::start(&outputs, &load.cores)?;
-        let (outcome, seen) = self.conduct(&load, &outlook, &asked, outputs.as_ref())?;
-        let results = self.results(&asked, &timing, &outcome, seen, &load.cores);
+        let conducted = self.conduct(&load, &outlook, &asked, outputs.as_ref());
+        let conducted = conducted.inspect_err(|_| self.remove_empty_reports())?;
+        let results = self.results(&asked, &timing, &conducted, &load.cores);
+        self.write(&results);
         self.print(&results)?;
-        Ok(verdict::of(&results, self.request.bounds()))
+        Ok(verdict::of(&results))
     }
 
     fn load(&self, asked: &Asked, timing: &Timing) -> Result<gatebench_engine::Load, Failure> {
@@ -140,7 +159,7 @@ impl Load {
         outlook: &Outlook,
         asked: &Asked,
         outputs: Option<&Outputs>,
-    ) -> Result<(Outcome, Seen), Failure> {
+    ) -> Result<Conducted, Failure> {
         let workers = load.cores.len().max(1);
         let control = Arc::new(Control::new(workers));
         stop_on_signal(&control)?;
@@ -151,42 +170,52 @@ impl Load {
             .as_deref()
             .map(HdrFile::create)
             .transpose()?;
-        let mut log = file.as_mut().map(|file| file.begin(workers)).transpose()?;
+        let mut log = file.as_mut().map(HdrFile::begin).transpose()?;
+        let mut merge = Merge::new(workers);
         let watch = Watch::new(&control, outlook, &load.cores);
         let (outcome, seen) = sending::during(outputs, || {
             let feed = outputs.map(|it| LoadFeed::alone(it, &asked.host, &load.groups));
-            let mut seconds = feed.map(|it| Seconds::new(it, workers));
+            let mut take = |second: &Interval| {
+                watch.take(second);
+                if let Some(log) = &mut log {
+                    log.write(second);
+                }
+                if let Some((feed, window_ns)) = feed.as_ref().zip(watch.window_ns()) {
+                    feed.take(window_ns, second);
+                }
+            };
             let ran = watch.during(self.output.quiet, || {
                 gatebench_engine::run(load, &control, |worker, interval| {
-                    watch.add(interval);
-                    if let Some(log) = &mut log {
-                        log.add(interval);
-                    }
-                    if let Some((seconds, window)) = seconds.as_mut().zip(watch.window_ns()) {
-                        seconds.take(worker, interval, window);
-                    }
+                    merge.take(worker, interval).iter().for_each(&mut take);
+                    merge.overdue().iter().for_each(&mut take);
                 })
             });
-            seconds.into_iter().for_each(Seconds::close);
+            merge.rest().iter().for_each(take);
+            feed.iter().for_each(LoadFeed::close);
             ran
         });
+        let seconds = watch.into_seconds();
         let written = log.map_or(Ok(()), hdr::HdrLog::end);
         let kept = file.map_or(Ok(()), |file| file.finish(written));
         let outcome = outcome.map_err(|error| unable(error, asked))?;
-        // A log that could not be written does not make the results worthless.
+        // The results are valid even if the log could not be written.
         kept.unwrap_or_else(|failure| failure.print());
-        Ok((outcome, seen))
+        Ok(Conducted {
+            outcome,
+            seen,
+            seconds,
+        })
     }
 
     fn results<'a>(
         &self,
         asked: &Asked,
         timing: &Timing,
-        outcome: &'a Outcome,
-        seen: Seen,
+        conducted: &'a Conducted,
         cores: &'a [usize],
     ) -> Results<'a> {
-        let figures = Figures::of(outcome);
+        let Conducted { seen, seconds, .. } = conducted;
+        let figures = Figures::of(&conducted.outcome);
         Results {
             target: asked.in_words(),
             load: self.load_in_words(timing),
@@ -198,18 +227,67 @@ impl Load {
                 .bounds()
                 .map(|bound| Judged::of(bound, &figures, timing.is_open()))
                 .collect(),
-            cautions: validity::cautions(&figures, &seen, &timing.shape),
+            judges_checks: self.request.bounds().any(Bound::is_about_checks),
+            cautions: validity::cautions(&figures, seen, &timing.shape),
             figures,
-            machine: seen.machine,
+            machine: seen.machine.clone(),
+            seconds,
         }
     }
 
     fn print(&self, results: &Results<'_>) -> Result<(), Failure> {
         if self.output.json {
-            return terminal::say_data(&format!("{:#}", json::of(results)));
+            return terminal::say_data(json_of(results).trim_end());
         }
-        terminal::say(&screen::of(results, reports::terminal_options()))
+        let text = Format::Terminal.render(&LoadReport(results), String::new);
+        terminal::say(text.trim_end())
     }
+
+    /// Creates the report files, so that a load is not lost to a name that cannot be written.
+    fn create_reports(&self) -> Result<(), Failure> {
+        let create = |file: &ReportFile| {
+            let opened = File::options().append(true).create(true).open(&file.path);
+            opened.map_err(|error| unwritable("--report", &file.path, error))
+        };
+        self.output
+            .reports
+            .iter()
+            .try_for_each(|it| create(it).map(drop))
+    }
+
+    /// Removes the report files that nothing was written to.
+    fn remove_empty_reports(&self) {
+        for ReportFile { path, .. } in &self.output.reports {
+            if fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() == 0) {
+                // An empty file that stays is no harm.
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    /// Writes the report files. The results are valid even if a file could not be written.
+    fn write(&self, results: &Results<'_>) {
+        for ReportFile { path, format } in &self.output.reports {
+            let text = format.to_file(&LoadReport(results), || json_of(results));
+            if let Err(error) = fs::write(path, text) {
+                unwritable("--report", path, error).print();
+            }
+        }
+    }
+}
+
+/// The failure to write the file that a flag names.
+fn unwritable(flag: &str, path: &Path, error: impl Display) -> Failure {
+    let (culprit, what) = (
+        format!("{flag} {}", path.display()),
+        format!("cannot write it: {error}"),
+    );
+    let remedy = "name a file in a writable directory, on a disk with free space";
+    Failure::said(Exit::Environment, culprit, what, remedy)
+}
+
+fn json_of(results: &Results<'_>) -> String {
+    format!("{:#}\n", json::of(results))
 }
 
 /// The first signal ends the load and keeps its results; the second one ends the program.

@@ -1,12 +1,13 @@
-//! A load that has ended, as it is printed.
+//! The results of a load, for printing.
 
 use gatebench_store::MachineFacts;
 
 use super::figures::Figures;
 use super::judged::Judged;
+use super::live::SecondFigures;
 use super::validity::Caution;
 
-/// The protocol if connections are only opened.
+/// The protocol of a load that only opens connections.
 pub const NO_PROTOCOL: &str = "none";
 
 /// The results of a load.
@@ -29,6 +30,10 @@ pub struct Results<'a> {
     pub cautions: Vec<Caution>,
     /// The thresholds.
     pub judged: Vec<Judged>,
+    /// True if a threshold judges the checks.
+    pub judges_checks: bool,
+    /// The figures of each second, in order.
+    pub seconds: &'a [SecondFigures],
 }
 
 impl Results<'_> {

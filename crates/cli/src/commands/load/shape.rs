@@ -18,7 +18,7 @@ const CONNECTIONS: u32 = 50;
 const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
 const DURATION: HumanDuration = HumanDuration::from_millis(10_000);
 const WARM_UP: HumanDuration = HumanDuration::from_millis(1_000);
-/// The time limit of a number of requests if no flag gives one.
+/// The default time limit of a load that ends after a number of requests.
 const DURATION_OF_REQUESTS: HumanDuration = HumanDuration::from_millis(24 * 3_600_000);
 
 /// The schedule of a load.
@@ -26,9 +26,9 @@ const DURATION_OF_REQUESTS: HumanDuration = HumanDuration::from_millis(24 * 3_60
 pub struct Timing {
     /// Closed or open.
     pub shape: Shape,
-    /// Discarded first part.
+    /// The warm-up, whose results are discarded.
     pub warm_up: Duration,
-    /// Measured part; with a number of requests the most it may take.
+    /// The measurement; with a number of requests, its time limit.
     pub measure: Duration,
 }
 

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// The requests of the URLs and flags.
 #[derive(Debug)]
 pub struct Asked {
-    /// The one place of all URLs.
+    /// The host, port and scheme that all URLs share.
     pub site: Site,
     /// Value of the Host header.
     pub host: String,
@@ -57,7 +57,7 @@ pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
         if earlier.is_some() {
             return Err(Failure::words(
                 "--user",
-                "a header Authorization is also given",
+                "an Authorization header is also given",
                 "omit --user or -H Authorization",
             ));
         }
@@ -102,7 +102,7 @@ fn is_of_body(check: &Check) -> bool {
     !matches!(check, Check::Status(_) | Check::Header(_))
 }
 
-/// A path with its weight among the others.
+/// A path and its weight.
 type Weighted = (f64, String);
 
 fn site_and_paths(
@@ -203,7 +203,7 @@ fn peer(site: &Site, connections: &ConnectionFlags) -> Result<Peer, Failure> {
     if let Some(other) = resolve::unused(site, &connections.resolve) {
         return Err(Failure::words(
             "--resolve",
-            format!("{other} is about no URL"),
+            format!("{other} matches no URL"),
             format!("write {}:{}:ADDRESS", site.host, site.port),
         ));
     }
@@ -285,8 +285,8 @@ fn settings(
             .iter()
             .map(|word| word.clone().into_bytes())
             .collect(),
-        // A resumed handshake costs the server a fraction of a full one: their mixture is no
-        // figure.
+        // A resumed handshake costs the server a fraction of a full one: a mixture of
+        // both is meaningless.
         resumption: !(flags.no_resumption || connections.handshakes),
         ..ClientSettings::default()
     };

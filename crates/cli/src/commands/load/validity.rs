@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::figures::Figures;
 use super::live::{Seen, Silence};
 
-/// Arrivals within a silence below which it is chance.
+/// A silence with fewer due arrivals than this may be chance.
 const DUE_MIN: f64 = 4.0;
-/// Silences that are listed one by one.
+/// The maximum number of silences that are listed.
 const SILENCES_LISTED: usize = 3;
 
-/// A limit of what may be concluded.
+/// A reason why the figures do not support every conclusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {
     /// The value in JSON.
@@ -54,7 +54,7 @@ pub fn cautions(figures: &Figures<'_>, seen: &Seen, shape: &Shape) -> Vec<Cautio
         .collect()
 }
 
-/// A mean over the window hides a pause of the target.
+/// Returns a caution if the target paused, which a mean over the window hides.
 fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Caution> {
     let longest_ns = silences.iter().map(Silence::length_ns).max()? as f64;
     let (quickest_ns, slowest_ns) = (figures.response.min_ns()?, figures.response.max_ns()?);

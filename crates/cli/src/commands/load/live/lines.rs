@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use super::{Moment, Outlook, Show};
 use crate::terminal;
 
-/// A day's load has a line a minute, a short one a line every five seconds.
+/// The shortest and the longest interval between two lines.
 const EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
-/// Lines of a load, about.
+/// The approximate number of lines of a load.
 const LINES: u32 = 60;
 
 /// Writes lines to standard error.

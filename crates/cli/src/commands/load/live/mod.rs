@@ -3,6 +3,7 @@
 
 mod bar;
 mod lines;
+mod seconds;
 mod silence;
 mod sparkline;
 
@@ -11,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_engine::{Control, Interval, Live, Metric, Recording};
+use gatebench_engine::{Control, Interval, Live};
 use gatebench_net::clock;
 use gatebench_report::Unit;
 use gatebench_report::format::{grouped, quantity};
@@ -23,6 +24,7 @@ use bar::Bar;
 use lines::Lines;
 use silence::Silences;
 
+pub use seconds::SecondFigures;
 pub use silence::Silence;
 
 /// The interval between two looks at the counters.
@@ -67,11 +69,11 @@ impl Moment {
 pub struct Outlook {
     /// The load as text.
     pub words: String,
-    /// Not counted.
+    /// The duration of the warm-up, which is not counted.
     pub warm_up: Duration,
-    /// Counted; with a number of requests the most it may take.
+    /// The duration of the measurement; with a number of requests, its time limit.
     pub measure: Duration,
-    /// Where it ends by a number.
+    /// The number of requests at which it ends, if one was given.
     pub requests: Option<u64>,
     /// True if the results begin with the same words.
     pub is_said_again: bool,
@@ -103,7 +105,7 @@ pub struct Watch<'a> {
     control: &'a Control,
     outlook: &'a Outlook,
     cores: &'a [usize],
-    second: Mutex<Option<(u32, Recording)>>,
+    seconds: Mutex<Vec<SecondFigures>>,
     over: AtomicBool,
 }
 
@@ -114,21 +116,21 @@ impl<'a> Watch<'a> {
             control,
             outlook,
             cores,
-            second: Mutex::default(),
+            seconds: Mutex::default(),
             over: AtomicBool::new(false),
         }
     }
 
-    /// Adds a second of one worker.
-    pub fn add(&self, interval: &Interval) {
-        let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
-        for (metric, _, recording) in interval.recordings() {
-            match &mut *second {
-                _ if metric != Metric::Response => {}
-                Some((number, sum)) if *number == interval.second => sum.add(recording),
-                other => *other = Some((interval.second, recording.clone())),
-            }
-        }
+    /// Adds a second that is complete.
+    pub fn take(&self, second: &Interval) {
+        let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
+        seconds.push(SecondFigures::of(second));
+    }
+
+    /// Ends the watch, and returns the figures of each second, in order.
+    pub fn into_seconds(self) -> Vec<SecondFigures> {
+        let seconds = self.seconds.into_inner();
+        seconds.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a load while a thread watches it.
@@ -197,8 +199,7 @@ impl<'a> Watch<'a> {
 
     fn moment(&self, since: Duration, completed_before: u64) -> Moment {
         let completed = self.sum(|live| &live.completed);
-        let second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
-        let quantile = |it: &Recording, q| it.histogram.value_at_quantile(q);
+        let seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         Moment {
             elapsed: self
                 .control
@@ -208,9 +209,7 @@ impl<'a> Watch<'a> {
             completed,
             failed: self.sum(|live| &live.failed),
             queued: self.sum(|live| &live.queued),
-            response_ns: second
-                .as_ref()
-                .map(|(_, it)| (quantile(it, 0.5), quantile(it, 0.99))),
+            response_ns: seconds.last().and_then(|it| it.p50_ns.zip(it.p99_ns)),
             stopping: self.control.stopped(),
         }
     }

@@ -9,9 +9,9 @@ const LEAST_NS: u64 = 1_000_000_000 - LOOK_EVERY.as_nanos() as u64;
 /// of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// The first.
+    /// The time of the first look.
     pub from_ns: u64,
-    /// The last.
+    /// The time of the last look.
     pub to_ns: u64,
 }
 

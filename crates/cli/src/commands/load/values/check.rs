@@ -59,7 +59,7 @@ fn header(name: &str, value: &str) -> Result<Check, String> {
     }))
 }
 
-/// A value that is no JSON is taken for a string, so that `json:/name=Ada` needs no quotes.
+/// A value that is not JSON is a string, so that `json:/name=Ada` needs no quotes.
 fn json(path: &str, value: &str) -> Result<Check, String> {
     if !path.is_empty() && !path.starts_with('/') {
         return Err(format!(

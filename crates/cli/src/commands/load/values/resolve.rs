@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::url::Site;
 
-/// The timeout of connecting to each of several addresses.
+/// The timeout for connecting to each address, if there are several.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// `HOST:PORT:ADDRESS`, as in curl.

@@ -19,8 +19,7 @@ pub fn without_blanks(text: &str) -> Result<String, TemplateError> {
     Ok(pieces.collect())
 }
 
-/// Braces that mean themselves are quoted again: with what follows them they could begin a
-/// template.
+/// Quotes literal braces again, because they could begin a template with the text after them.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

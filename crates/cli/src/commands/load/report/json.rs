@@ -6,10 +6,10 @@ use gatebench_engine::{Class, ErrorKind, Metric, Recording, RouteRecord};
 use hdrhistogram::Counter;
 use serde_json::{Map, Value, json};
 
-use super::figures::{Figures, PERCENTILES, Times, class_word};
-use super::results::Results;
+use crate::commands::load::figures::{Figures, PERCENTILES, Times, class_word};
+use crate::commands::load::results::Results;
 
-/// Grows when a field changes its meaning or goes.
+/// Grows when a field is removed or changes its meaning.
 const SCHEMA_VERSION: u32 = 1;
 
 /// Everything, as one object.

@@ -2,48 +2,41 @@
 
 use gatebench_engine::{Class, ErrorKind};
 use gatebench_report::Unit;
+use gatebench_report::chapter::{Chapter, Head, Line, Lines, Text};
 use gatebench_report::format::{grouped, quantity};
-use gatebench_report::load::WordTable;
 
+use super::headed;
 use crate::commands::load::figures::{Figures, class_word};
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// Columns of a line's name.
-const NAME: usize = 11;
-
 /// The lines that have content.
-pub fn table(results: &Results<'_>) -> WordTable {
+pub fn chapter(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let requests = results.sends_requests();
+    let failing_checks = figures.counts().responses_failing_checks > 0;
     let lines = [
-        ("Status", requests, statuses(figures)),
-        ("No response", true, errors(&figures.counts().errors)),
-        ("Checks", true, checks(figures)),
-        ("Arrivals", results.open, arrivals(figures)),
-        ("Bytes", requests, bytes(figures)),
-        ("Connections", true, connections(figures)),
-        ("Load generator", true, engine(results)),
+        ("Status", requests, false, statuses(figures)),
+        ("No response", true, true, errors(&figures.counts().errors)),
+        ("Checks", true, failing_checks, checks(figures)),
+        ("Arrivals", results.open, false, arrivals(figures)),
+        ("Bytes", requests, false, bytes(figures)),
+        ("Connections", true, false, connections(figures)),
+        ("Load generator", true, false, engine(results)),
     ];
-    let shown = lines.into_iter();
-    let shown = shown.filter(|(_, is_shown, parts)| *is_shown && !parts.is_empty());
-    let shown: Vec<_> = shown.collect();
-    let states_failures = |name: &str| match name {
-        "No response" => true,
-        "Checks" => figures.counts().responses_failing_checks > 0,
-        _ => false,
-    };
-    let failed = (0..).zip(&shown);
-    let failed = failed.filter(|(_, (name, ..))| states_failures(name));
-    WordTable {
-        title: "Counts",
-        failed: failed.map(|(row, _)| [row, 1]).collect(),
-        rows: shown
-            .iter()
-            .map(|(name, _, parts)| vec![format!("{name:NAME$}"), parts.join(" · ")])
-            .collect(),
-        foot: String::new(),
-    }
+    let lines = lines
+        .into_iter()
+        .filter(|(_, is_shown, _, parts)| *is_shown && !parts.is_empty())
+        .map(|(name, _, failed, parts)| {
+            let class = if failed { "failed" } else { "" };
+            let words = Text::styled(class, &parts.join(" · "));
+            Line {
+                brief: vec![words.clone()],
+                ..Line::new(name, vec![words.into()])
+            }
+        });
+    let lines = Lines::new("Counts", Head::row("|"), lines);
+    headed("Counts", "counts", vec![lines.into()])
 }
 
 fn statuses(figures: &Figures<'_>) -> Vec<String> {
@@ -58,7 +51,7 @@ fn statuses(figures: &Figures<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Which statuses of a class there were: ` (404)`, ` (401 12, 429 3)`; nothing for 200 alone.
+/// The statuses of a class: ` (404)`, ` (401 12, 429 3)`; nothing for 200 alone.
 fn codes(figures: &Figures<'_>, class: Class) -> String {
     let statuses = figures.outcome.statuses.iter();
     let of_class: Vec<_> = statuses
@@ -171,7 +164,8 @@ fn connections(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-fn engine(results: &Results<'_>) -> Vec<String> {
+/// The load generator's own figures.
+pub fn engine(results: &Results<'_>) -> Vec<String> {
     let figures = &results.figures;
     let workers = match figures.outcome.workers.len() {
         1 => "1 worker".to_owned(),

@@ -1,0 +1,82 @@
+//! The verdicts of a load: its thresholds and its checks.
+
+use gatebench_report::Tone;
+use gatebench_report::chapter::{Block, Case, Cases, Chapter, Fact, Outcome, Part};
+use gatebench_report::format::grouped;
+
+use super::headed;
+use crate::commands::load::judged::Judged;
+use crate::commands::load::results::Results;
+
+/// The thresholds, and, for a CI system, all verdicts as test results.
+pub fn chapter(results: &Results<'_>) -> Chapter {
+    let facts: Vec<Fact> = results.judged.iter().map(fact).collect();
+    let mut blocks = Vec::new();
+    if !facts.is_empty() {
+        blocks.push(Block::facts("sentences", facts));
+    }
+    let mut chapter = headed("Thresholds", "thresholds", blocks);
+    let cases = std::iter::once(response(results));
+    let cases = cases.chain(results.judged.iter().map(threshold));
+    let cases = cases.chain(checks(results));
+    let cases = Cases {
+        suite: results.target.clone(),
+        cases: cases.collect(),
+    };
+    chapter.blocks.push(Part::Cases(cases).into());
+    chapter
+}
+
+fn in_words(judged: &Judged) -> String {
+    let state = if judged.held { "met" } else { "missed" };
+    format!("{} {state}: {}", judged.text, judged.words)
+}
+
+fn fact(judged: &Judged) -> Fact {
+    let tone = match judged.held {
+        true => Tone::Success,
+        false => Tone::Alarm,
+    };
+    Fact::of(in_words(judged), tone)
+}
+
+/// A load without a response is no success, whatever else holds.
+fn response(results: &Results<'_>) -> Case {
+    let completed = results.figures.counts().completed;
+    Case {
+        class: "load".to_owned(),
+        name: "a response arrived".to_owned(),
+        outcome: outcome(completed > 0),
+        text: format!("{} responses", grouped(completed as f64)),
+    }
+}
+
+fn threshold(judged: &Judged) -> Case {
+    Case {
+        class: "threshold".to_owned(),
+        name: judged.text.clone(),
+        outcome: outcome(judged.held),
+        text: in_words(judged),
+    }
+}
+
+/// A case for each check. A failed check does not fail the load if a threshold judges the checks.
+fn checks<'a>(results: &'a Results<'_>) -> impl Iterator<Item = Case> + 'a {
+    let checks = results.figures.failed_checks().into_iter();
+    checks.map(|(text, failed)| Case {
+        class: "check".to_owned(),
+        name: text.to_owned(),
+        outcome: match results.figures.counts().completed {
+            0 => Outcome::Skipped,
+            _ => outcome(failed == 0 || results.judges_checks),
+        },
+        text: format!("{} responses failed", grouped(failed as f64)),
+    })
+}
+
+fn outcome(is_good: bool) -> Outcome {
+    match is_good {
+        true => Outcome::Passed,
+        false => Outcome::Failed,
+    }
+}
