@@ -14,8 +14,8 @@ FUZZ_TARGETS ?=
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
-# The number of tests of package gatebench that run at once. They mostly wait.
-export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) + 2)
+# The number of tests of package gatebench that run or wait for their turn.
+export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) \* 6)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
 .DEFAULT_GOAL := help

@@ -23,13 +23,14 @@ impl Pool {
     /// A pool of `pieces` (at most 32,768, the limit of io_uring's buffer rings) of `piece_bytes`
     /// each.
     pub(crate) fn new(pieces: u16, piece_bytes: usize) -> Rc<Self> {
-        let mut memory = Vec::new();
-        memory.resize_with(pieces as usize * (piece_bytes + APART_BYTES), || {
-            UnsafeCell::new(0)
-        });
+        // The kernel provides zeroed memory page by page, when a piece is first used.
+        let memory = vec![0_u8; pieces as usize * (piece_bytes + APART_BYTES)].into_boxed_slice();
+        // SAFETY: the pointer was just released by a box of the same length, and `UnsafeCell<u8>`
+        // has the layout of `u8`.
+        let memory = unsafe { Box::from_raw(Box::into_raw(memory) as *mut [UnsafeCell<u8>]) };
         let free = RefCell::new((0..pieces).rev().collect());
         Rc::new(Self {
-            memory: memory.into_boxed_slice(),
+            memory,
             piece_bytes,
             free,
         })

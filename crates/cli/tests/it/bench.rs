@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::processes;
+use crate::turns::Slot;
 
 /// No operation of a test takes this long; a test that waits longer has failed.
 pub const PATIENCE: Duration = Duration::from_secs(480);
@@ -24,6 +25,8 @@ pub const MARK: &str = "GATEBENCH_TEST_MARK";
 pub struct Bench {
     dir: tempfile::TempDir,
     mark: String,
+    /// Held until the bench is dropped.
+    _slot: Slot,
 }
 
 /// A load without a warm-up, which would take seconds.
@@ -76,10 +79,12 @@ impl Bench {
 
     fn in_folder(dir: tempfile::TempDir) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        let slot = Slot::wait();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let bench = Self {
             dir,
             mark: format!("{}-{number}", std::process::id()),
+            _slot: slot,
         };
         bench.write("ping.yaml", PING);
         bench.load(QUICK);

@@ -147,12 +147,12 @@ fn a_gateway_that_does_not_stop() {
 }
 
 #[test]
-fn a_gateway_that_responses_with_wrong_bytes() {
+fn a_gateway_that_responds_with_wrong_bytes() {
     next_to_a_good_one_under(SECOND, "wrong-bytes:60", &["check"]);
 }
 
 #[test]
-fn a_gateway_that_responses_wrongly_from_the_start_fails_parity() {
+fn a_gateway_that_responds_wrongly_from_the_start_fails_parity() {
     next_to_a_good_one("wrong-bytes:1", &["parity"]);
 }
 
@@ -167,7 +167,13 @@ fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
     let bench = Bench::new();
     bench.faulty("broken:worker-initialization-error:-this-node-must-be-restarted");
     let wrote = "worker initialization error: this node must be restarted";
-    let begun = Instant::now();
+    // This timeout is longer than the test may take, so waiting for it would fail the test.
+    let spec = bench.read("faulty/gateway.yaml");
+    assert!(spec.contains("timeout: 20s"));
+    bench.write(
+        "faulty/gateway.yaml",
+        &spec.replace("timeout: 20s", "timeout: 1h"),
+    );
     bench
         .gatebench("run suite.yaml --gateway ./faulty --dir run")
         .assert_code(1)
@@ -176,8 +182,6 @@ fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
         .gatebench("check gateway ./faulty --scenario ./ping.yaml")
         .assert_code(1)
         .assert_prints(&["a request gets a response", wrote]);
-    let waited = begun.elapsed();
-    assert!(waited < Duration::from_secs(25), "only after {waited:?}");
 }
 
 /// The address of a Unix socket has at most 107 bytes.

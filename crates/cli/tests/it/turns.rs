@@ -1,11 +1,57 @@
-//! Serializes the tests that judge by time or keep all cores busy for seconds. More tests run at
-//! once than there are cores, because most of them wait; of these tests, only one runs at a time.
+//! Limits how many tests with a bench run at once. Most tests wait, so more of them run than there
+//! are cores. Of the tests that judge by time or keep all cores busy for seconds, only one runs at a
+//! time. A test that waits for its turn or its slot occupies a thread of the test harness.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The number of tests with a bench that run per core.
+const PER_CORE: usize = 2;
 
 static TURN: Mutex<()> = Mutex::new(());
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
 
-/// Waits until no other test has its turn. A failed test gives up its turn as well.
+thread_local! {
+    static HAS_SLOT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Waits until no other test has its turn. Call this before the test makes its bench; otherwise the
+/// test holds a slot while it waits. A failed test gives up its turn as well.
 pub fn turn() -> MutexGuard<'static, ()> {
+    assert!(
+        !HAS_SLOT.get(),
+        "the test has made its bench before its turn"
+    );
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place among the tests that run.
+pub struct Slot {
+    is_first: bool,
+}
+
+impl Slot {
+    /// Waits for a place, unless this test has one.
+    pub fn wait() -> Self {
+        if HAS_SLOT.replace(true) {
+            return Self { is_first: false };
+        }
+        let most = PER_CORE * thread::available_parallelism().map_or(1, Into::into);
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = ENDED.wait_while(running, |running| *running >= most);
+        *waited.unwrap_or_else(PoisonError::into_inner) += 1;
+        Self { is_first: true }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if self.is_first {
+            HAS_SLOT.set(false);
+            *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+            ENDED.notify_one();
+        }
+    }
 }
