@@ -12,7 +12,7 @@ fn nothing_valid_is_code_4() {
     bench.load(FLOOD);
     let finished = bench.gatebench("run suite.yaml --dir run");
     finished.assert_code(4);
-    for words in ["invalid", "were dropped", "Lower the rate below the knee"] {
+    for words in ["invalid", "were dropped", "Lower the rate below saturation"] {
         assert!(finished.stdout.contains(words), "{}", finished.stdout);
     }
     // It is not an error: no part failed, and the trial is kept with its reason.

@@ -42,8 +42,7 @@ fn three_blocks_show_medians_and_have_no_verdict() {
     );
     assert!(found.meaning.starts_with("By medians, "), "{found:?}");
     assert_eq!(found.tone, Tone::Caution);
-    let expected =
-        "Trust: median and range of 3 blocks, too few for a verdict (10 blocks give one)";
+    let expected = "Trust: median and range of 3 blocks, too few for a verdict (10 give one)";
     assert!(found.trust.starts_with(expected), "{}", found.trust);
     let metrics: Vec<Metric> = found.columns.iter().map(|it| it.metric).collect();
     let expected = [
@@ -115,5 +114,5 @@ fn limited_figures_are_named_with_their_reasons() {
         made.used("saturate", "engine").cpu_ns = cpu_ns.max(1) * 1_000;
     });
     let trust = &summary(&findings).trust;
-    assert!(trust.contains("* limited by: "), "{trust}");
+    assert!(trust.contains("* also limited by: "), "{trust}");
 }

@@ -19,7 +19,7 @@ pub(super) fn dropped(view: &View) -> Option<Reason> {
         "{} found no free connection and no place in the queue, and were dropped.",
         counted(dropped, "arrival")
     );
-    let remedy = "Lower the rate below the knee, or allow more connections.";
+    let remedy = "Lower the rate below saturation, or allow more connections.";
     Some(view.invalid(Gate::ArrivalsDropped, &AT_A_RATE, message, remedy))
 }
 
@@ -33,13 +33,13 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
     let share = reached as f64 / counts.intended as f64;
     (share < ACHIEVED_MIN).then_some(())?;
     let message = format!(
-        "Of {} intended requests {} were sent and {} completed in time: {} of the rate.",
+        "Of {} intended requests, {} were sent and {} completed within the measurement: {} of the rate.",
         grouped(counts.intended as f64),
         grouped(counts.sent as f64),
         grouped(counts.completed_in_window as f64),
         percent(share)
     );
-    let remedy = "Lower the rate below the knee.";
+    let remedy = "Lower the rate below saturation.";
     Some(view.invalid(Gate::RateNotAchieved, &AT_A_RATE, message, remedy))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
          latency leaves that wait out.",
         quantity(lateness, Unit::Nanoseconds)
     );
-    let remedy = "Lower the rate below the knee, or find out why the gateway stalls.";
+    let remedy = "Lower the rate below saturation, or find out why the gateway stalls.";
     Some(view.invalid(
         Gate::ConnectionsHeld,
         &[Aspect::Latency, Aspect::LatencyTail],

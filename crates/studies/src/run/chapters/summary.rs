@@ -2,13 +2,14 @@
 //! trust it.
 
 use gatebench_model::Variant;
-use gatebench_report::Tone;
 use gatebench_report::chapter::{
     Block, Chapter, Fact, Fold, Forms, MARKDOWN, PAGE, Part, TableBlock, Text,
 };
 use gatebench_report::format::UnitScale;
 use gatebench_report::palette::Palette;
 use gatebench_report::table::{Cell, Lane, Lanes, Row, Table};
+use gatebench_report::{Tone, Validity};
+use gatebench_stats::Estimate;
 
 use super::findings;
 use crate::Findings;
@@ -16,6 +17,9 @@ use crate::common::facts::{Metric, ScenarioFindings, ScenarioSummary, SummaryCol
 
 /// The number of scenarios for which a comment on a pull request has room; the others are folded.
 const UNFOLDED_MAX: usize = 4;
+
+/// The label of the embedded reference gateway.
+const REFERENCE: &str = "reference";
 
 /// Reports whether there is a first screen.
 pub fn has(findings: &Findings) -> bool {
@@ -74,9 +78,13 @@ pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
             blocks = vec![Block::heading("Problems"), Block::facts("", alarms)];
         }
     }
-    blocks.push(Block::sentence(
-        "All figures and notes: --verbose, or the page:",
-    ));
+    let has_reference = run.scenarios.iter().any(|it| it.row(REFERENCE).is_some());
+    let reference = match has_reference {
+        true => "reference: gatebench's own gateway. ",
+        false => "",
+    };
+    let words = format!("{reference}All figures: --verbose, or the page:");
+    blocks.push(Block::sentence(words));
     Chapter::of(blocks)
 }
 
@@ -99,19 +107,32 @@ fn table(scenario: &ScenarioFindings, summary: &ScenarioSummary) -> Table {
     Table::of_lanes(rows.iter().map(row).collect(), all)
 }
 
+/// The estimate of a cell with its validity; none if there is no such metric.
+type Shown<'f> = Option<(Option<&'f Estimate>, Validity)>;
+
 fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
     let found = rows.iter().map(|row| {
         let found = row.metric_in(&column.phase, column.metric)?;
         Some((found.estimate.as_ref(), found.validity))
     });
-    let found: Vec<_> = found.collect();
+    let found: Vec<Shown<'_>> = found.collect();
     let estimates = found.iter().flatten().filter_map(|(estimate, _)| *estimate);
     let values: Vec<f64> = estimates
         .flat_map(|it| [it.min, it.median, it.max])
         .collect();
     let scale = UnitScale::shortest(&values, column.metric.unit());
-    let mut lane = Lane::in_scale([head(column.metric), ""], scale, found);
-    for (row, cell) in rows.iter().zip(&mut lane.cells) {
+    let blocks = |it: &Shown<'_>| Some((*it)?.0?.blocks);
+    let has_ranges = found.iter().filter_map(blocks).any(|it| it > 1);
+    let mut lane = Lane::in_scale([head(column.metric), ""], scale, found.clone());
+    for ((row, shown), cell) in rows.iter().zip(&found).zip(&mut lane.cells) {
+        // Without the number, a missing range next to other ranges is a riddle.
+        if let Some((Some(estimate), validity)) = shown
+            && has_ranges
+            && estimate.blocks == 1
+        {
+            let number = scale.number(estimate.median);
+            *cell = Cell::value(number, "1 block".to_owned(), *validity);
+        }
         if row.kind == Variant::Direct && column.metric == Metric::GatewayCpuPerRequest {
             *cell = Cell::Absent("no gateway");
         } else if column.best.as_ref() == Some(&row.variant) {

@@ -18,6 +18,9 @@ use crate::common::trials::blocks_complete;
 /// The largest number of gateways with invalid figures that are named; more are only counted.
 const INVALID_MAX: usize = 2;
 
+/// The largest number of causes of limited figures that are named; more are only counted.
+const LIMITS_MAX: usize = 1;
+
 /// The summary of a scenario. None if the run has another study than measuring, whose result comes
 /// first, for a smoke run, and if nothing was measured.
 pub(crate) fn of_scenario(
@@ -163,22 +166,27 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
         }
         (true, true) => format!("{figures}; verdicts name no best gateway"),
         (true, false) if invalid.is_empty() => {
-            format!("{figures}, too few for a verdict ({MIN_BLOCKS} blocks give one)")
+            format!("{figures}, too few for a verdict ({MIN_BLOCKS} give one)")
         }
         (true, false) => format!("{figures}, too few for a verdict"),
     }];
     match invalid.len() {
         0 => {}
-        1..=INVALID_MAX => parts.push(format!("invalid figures of {}", listed(&invalid))),
-        many => parts.push(format!("invalid figures of {many} gateways")),
-    }
-    match &limits(scenario, columns)[..] {
-        [] => {}
-        [reason] => parts.push(format!("* limited by: {reason}")),
-        [reason, more @ ..] => {
-            let more = more.len();
-            parts.push(format!("* limited by: {reason} and {more} more"));
+        1..=INVALID_MAX => {
+            let gateways = listed(&invalid);
+            parts.push(format!("invalid blocks of {gateways} are left out"));
         }
+        many => parts.push(format!("invalid blocks of {many} gateways are left out")),
+    }
+    let limits = limits(scenario, columns);
+    if !limits.is_empty() {
+        let (named, more) = limits.split_at(limits.len().min(LIMITS_MAX));
+        let mut named: Vec<String> = named.iter().map(|it| (*it).to_owned()).collect();
+        if !more.is_empty() {
+            named.push(counted(more.len() as u64, "more cause"));
+        }
+        let named = listed(&named);
+        parts.push(format!("* also limited by: {named}"));
     }
     format!("Trust: {}.", parts.join("; "))
 }
