@@ -87,6 +87,9 @@ pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
                 }
             } else if is_text(&path) {
                 let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
+                if is_report(&relative) {
+                    continue;
+                }
                 files.push(SourceFile {
                     path: relative,
                     text: fs::read_to_string(&path)?,
@@ -96,6 +99,12 @@ pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// Reports whether gatebench wrote the file, as a report of a sample run.
+fn is_report(path: &Path) -> bool {
+    let is_named = path.file_stem().is_some_and(|stem| stem == "report");
+    is_named && path.starts_with("docs/sample")
 }
 
 /// Reports whether a file has a known suffix or none: scripts, Makefile, LICENSE.
