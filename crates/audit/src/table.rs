@@ -82,18 +82,18 @@ impl Table {
         }
     }
 
-    /// The same table with headings on this line.
+    /// Returns the table with its headings on this line.
     pub(crate) fn headed_at(self, line: usize) -> Self {
         Self { line, ..self }
     }
 
-    /// The same table with rows numbered as items.
+    /// Returns the table with its rows numbered as items.
     pub(crate) fn of_items(self) -> Self {
         let numbering = Numbering::Item;
         Self { numbering, ..self }
     }
 
-    /// The same table with a known kind of mean.
+    /// Returns the table with a known kind of mean.
     pub(crate) fn with_mean(self, mean: Mean) -> Self {
         Self { mean, ..self }
     }

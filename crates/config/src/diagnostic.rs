@@ -98,7 +98,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// The mistakes of a text. `problems` must not be empty.
+    /// The mistakes of a document. `problems` must not be empty.
     pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
         // The mistakes of a value that an alias repeats are reported once.

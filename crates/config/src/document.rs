@@ -87,7 +87,7 @@ pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
 /// Reads a YAML file and returns the documents that it describes.
 ///
 /// # Errors
-/// The same as of [`read`].
+/// See [`read`].
 pub fn read_all<T: Document>(path: &Path) -> Result<Vec<T>, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -125,7 +125,7 @@ pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
     }
 }
 
-/// The tree of a text, if it is YAML; its mistakes are those that [`parse`] reports.
+/// The tree of a document, if it is YAML; its mistakes are those that [`parse`] reports.
 pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }

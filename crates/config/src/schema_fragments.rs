@@ -1,5 +1,5 @@
-//! Schemas of the small texts that files consist of. `patternErrorMessage` is the message in
-//! editors, and from [`parse`](crate::parse), if a text has the wrong form.
+//! Schemas of the small strings that files consist of. `patternErrorMessage` is the message in
+//! editors, and from [`parse`](crate::parse), if a string has the wrong form.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -28,7 +28,7 @@ pub fn path(_: &mut SchemaGenerator) -> Schema {
         "type": "string",
         "pattern": "^/([!\"$-~]|\\{\\{( *[A-Za-z0-9_.-]+| *\"[^\"]*\"| *'[^']*') *\\}\\})*$",
         "patternErrorMessage":
-            "write a path that begins with /, as in /json/valid; blanks and other characters are percent-encoded, as %20"
+            "write a path that begins with /, as in /json/valid; spaces and other characters are percent-encoded, as %20"
     })
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
 
 fn syntax_problem(at: usize, info: &str) -> Problem {
     let help = if info.contains("tab") {
-        "indent with blanks; YAML does not allow tabs there"
+        "indent with spaces; YAML does not allow tabs there"
     } else if info.contains("mapping values are not allowed") {
         "put text that contains ': ' in quotes, and check the indentation"
     } else {
@@ -151,7 +151,7 @@ impl<'a> Builder<'a> {
             return Err(Problem::new(
                 span,
                 message,
-                "no file of gatebench needs that: check the brackets",
+                "no gatebench file needs that: check the brackets",
             ));
         }
         self.open.push(Open {

@@ -252,7 +252,7 @@ impl Message {
         }
     }
 
-    /// The same message with another nonce.
+    /// Returns the message with this nonce.
     pub(crate) fn with(&mut self, nonce: Nonce) -> (&Block, &[u8]) {
         if let Some(variable) = &self.nonce {
             self.block.set(variable, &nonce.to_hex());

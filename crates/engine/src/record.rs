@@ -27,7 +27,7 @@ pub struct Interval {
     statuses: Vec<u64>,
     /// Histograms by class; created when a class first occurs.
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
-    /// The same for the metrics that only a traced load has.
+    /// The recordings of the metrics that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
     /// Service, waiting and receiving of the responses that came in more than one read, until
     /// [`Interval::complete`].

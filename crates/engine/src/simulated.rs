@@ -196,7 +196,7 @@ fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
     (intervals, sum)
 }
 
-/// The same on a machine made by the caller; also returns the records kept until the end.
+/// Simulates a load on the caller's machine; also returns the records kept until the end.
 fn simulate_on(load: &Load, machine: Simulated) -> (Vec<Interval>, Interval, Kept) {
     simulate_controlled(load, &Control::new(1), machine)
 }

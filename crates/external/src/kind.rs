@@ -84,6 +84,6 @@ impl FromStr for Generator {
         let known = Self::ALL
             .into_iter()
             .find(|generator| generator.as_str() == word);
-        known.ok_or_else(|| format!("'{word}' is none of wrk, h2load, k6"))
+        known.ok_or_else(|| format!("'{word}' is not one of wrk, h2load, k6"))
     }
 }

@@ -85,7 +85,10 @@ impl<'n> Keys<'n> {
         if number.fract() == 0.0 && (0.0..=1e15).contains(&number) {
             return Some(number as u64);
         }
-        let message = format!("`{key}` of {} is not a whole number from 0 on", self.what);
+        let message = format!(
+            "`{key}` of {} is not a whole number of at least 0",
+            self.what
+        );
         log.problem(&span, message, "write a whole number");
         None
     }
@@ -113,7 +116,7 @@ impl<'n> Keys<'n> {
         node.items()
     }
 
-    /// Takes the texts of a list.
+    /// Takes a list of strings.
     pub(crate) fn texts(&mut self, key: &str, log: &mut Log<'_>) -> Vec<String> {
         let what = format!("an item of `{key}` of {}", self.what);
         let items = self.list(key, log).iter();

@@ -57,7 +57,7 @@ pub enum TextKind {
     K6,
 }
 
-/// Imports a text.
+/// Imports a document.
 ///
 /// # Errors
 /// All mistakes of the text, each with its line and its remedy.

@@ -1,4 +1,4 @@
-//! The mistakes and the notes that an import collects while it reads a text.
+//! The mistakes and the notes that an import collects while it reads a document.
 
 use std::fmt;
 use std::ops::Range;
@@ -33,7 +33,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// A text, and the mistakes and notes found in it.
+/// A document, and the mistakes and notes found in it.
 pub(crate) struct Log<'t> {
     file: &'t str,
     text: &'t str,
@@ -105,11 +105,7 @@ impl<'t> Log<'t> {
         if node.number().is_some() || node.flag().is_some() {
             return Some(self.text[node.span.clone()].to_owned());
         }
-        self.problem(
-            &node.span,
-            format!("{what} is not a text"),
-            "write one value",
-        );
+        self.problem(&node.span, format!("{what} is not text"), "write one value");
         None
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-/// The longest name that is derived from a text.
+/// The longest name that is derived from a string.
 const CHARS_MAX: usize = 60;
 
-/// A name that resembles a text.
+/// A name that resembles a string.
 pub(crate) fn slug(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {
@@ -30,7 +30,7 @@ pub(crate) fn slug(text: &str) -> String {
 pub(crate) struct Names(BTreeSet<String>);
 
 impl Names {
-    /// A name that resembles a text, with a number if the name is taken.
+    /// A name that resembles a string, with a number if the name is taken.
     pub(crate) fn unique(&mut self, text: &str) -> String {
         let name = slug(text);
         let numbered = (2..).map(|number| format!("{name}-{number}"));

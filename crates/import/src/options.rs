@@ -65,7 +65,7 @@ pub struct Hour {
     pub(crate) start_ms: i64,
 }
 
-/// A text that is not an hour.
+/// A string that is not an hour.
 #[derive(Debug, Error)]
 #[error("'{0}' is not an hour: write it as 2025-01-31T14")]
 pub struct NotAnHour(String);

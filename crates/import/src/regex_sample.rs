@@ -1,5 +1,5 @@
-//! Finds a text that a regular expression of a path matches, and the literal text with which every
-//! match begins.
+//! Finds a string that a regular expression of a path matches, and the literal text with which
+//! every match begins.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -10,7 +10,7 @@ const DEPTH_MAX: usize = 16;
 /// The largest number of repetitions of a quantifier in a sample.
 const REPEAT_MAX: usize = 64;
 
-/// A text that the expression matches; none if the expression contains an unsupported construct.
+/// A string that the expression matches; none if the expression contains an unsupported construct.
 pub(crate) fn sample(expression: &str) -> Option<String> {
     let mut parser = Parser {
         chars: expression.chars().peekable(),

@@ -175,7 +175,7 @@ fn one_line(value: &Value, indent: usize) -> Option<String> {
     }
 }
 
-/// Reports whether a text in the value needs several lines.
+/// Reports whether a string in the value needs several lines.
 fn has_literal(value: &Value) -> bool {
     match value {
         Value::String(text) => is_literal(text),
@@ -224,7 +224,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A text, in quotes if YAML would not read it as a string.
+/// A string, in quotes if YAML would read it as something else.
 fn text(text: &str) -> String {
     let first = text.chars().next().unwrap_or(' ');
     let is_plain = (first.is_ascii_alphabetic() || first == '/')

@@ -21,7 +21,7 @@ pub struct Bound {
     pub quantity: Quantity,
     /// The side of the value on which the quantity must stay.
     pub operator: Operator,
-    /// The value, in nanoseconds, in requests per second, as a number or as a share in 0 to 1.
+    /// The value, in nanoseconds, in requests per second, as a number or as a share from 0 to 1.
     pub value: f64,
 }
 
@@ -57,7 +57,7 @@ pub enum Statistic {
     Min,
     /// The longest time.
     Max,
-    /// A percentile in 0 to 100, both excluded.
+    /// A percentile between 0 and 100, exclusive.
     Percentile(f64),
 }
 
@@ -131,7 +131,7 @@ impl Bound {
     }
 }
 
-/// The bound as it was written, without blanks.
+/// The bound as it was written, without spaces.
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -174,13 +174,13 @@ pub(crate) struct Placed<'a> {
     pub(crate) bound: Bound,
 }
 
-/// A part of a text, without surrounding spaces.
+/// A part of a string, without surrounding spaces.
 pub(crate) struct Part<'a> {
     pub(crate) text: &'a str,
     column: usize,
 }
 
-/// The bounds in a text, without surrounding spaces.
+/// The bounds in a string, without surrounding spaces.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     let mut column = 1;
     text.split(',').map(move |text| {
@@ -305,7 +305,7 @@ fn count(
         }
         let percent = whole * 100.0;
         return Err(value.wrong(format!(
-            "'{}' is no share and no whole number: write a share as {name_of}<{percent}%",
+            "'{}' is neither a share nor a whole number: write a share as {name_of}<{percent}%",
             value.text
         )));
     };
@@ -323,7 +323,7 @@ fn number(name: &Part<'_>, value: &Part<'_>, digits: &str) -> Result<f64, BoundE
     let found = found.filter(|number| number.is_finite() && *number >= 0.0);
     found.ok_or_else(|| {
         value.wrong(format!(
-            "'{}' is no bound for {}: write a number, as in rate>1000, errors<10 or errors<0.1%",
+            "'{}' is not a bound for {}: write a number, as in rate>1000, errors<10 or errors<0.1%",
             value.text, name.text
         ))
     })

@@ -148,7 +148,7 @@ fn unit() -> f64 {
     1.0
 }
 
-/// A table of texts in a single allocation.
+/// A table of strings in a single allocation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     text: String,

@@ -209,7 +209,7 @@ impl Files<'_> {
                 let message = format!("{name} cannot be read: {error}");
                 (
                     message,
-                    "check the path, which is seen from this file, and its permissions",
+                    "check the path, which is relative to this file, and its permissions",
                 )
             }
         };

@@ -90,8 +90,8 @@ pub struct GatewayFolder {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<Admin>,
     /// The actions that change a running gateway. `reload` makes it read its files again. Before
-    /// `configure`, the files are rendered again with other routes, and before `weights` with other
-    /// weights of the targets; these two use `reload` unless they are stated.
+    /// `configure`, the files are rendered again with different routes, and before `weights` with
+    /// different weights of the targets; these two use `reload` unless they are stated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
     /// Notes for a reader who compares it with others.
@@ -179,9 +179,9 @@ pub struct VendorPackages {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorSystem {
-    /// `ID` of `/etc/os-release`, as debian.
+    /// `ID` of `/etc/os-release`, such as debian.
     pub id: String,
-    /// The beginnings of its `VERSION_ID` up to a dot, as 9 for 9.4.
+    /// The beginnings of its `VERSION_ID` up to a dot, such as 9 for 9.4.
     #[schemars(length(min = 1))]
     pub versions: Vec<String>,
     /// Commands for a shell of root: templates of `version`, and of `codename`, which is

@@ -73,9 +73,9 @@ pub struct Phase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sweep {
-    /// Numbers of connections of a closed load, as [1, 2, 4].
+    /// Numbers of connections of a closed load, such as [1, 2, 4].
     Connections(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
-    /// Rates of an open load, as [100, 200, 400].
+    /// Rates of an open load, such as [100, 200, 400].
     RatePerSecond(
         #[schemars(length(min = 1), inner(range(min = 0.001, max = 100_000_000.0)))] Vec<f64>,
     ),

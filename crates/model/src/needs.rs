@@ -134,7 +134,7 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// How an action is carried out. A gateway that reads its files again on `reload` gets other
+    /// How an action is carried out. A gateway that reads its files again on `reload` gets new
     /// routes and weights in the same way, unless the folder states otherwise.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =

@@ -57,7 +57,7 @@ impl FromStr for Objective {
         if percentiles.is_empty() {
             return Err(BoundError {
                 column: 1,
-                reason: "no response time is bounded, and without that every queue may grow".into(),
+                reason: "no response time is bounded, so every queue may grow".into(),
             });
         }
         percentiles.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -97,11 +97,12 @@ fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
         }
         Quantity::Share(Counted::Errors) => match bound.value > 0.0 || !is_strict {
             true => Ok(None),
-            false => Err(value.wrong("a share of errors below a bound needs one above 0%")),
+            false => Err(value.wrong("a bound on the share of errors must be above 0%")),
         },
-        Quantity::Number(Counted::Errors) => {
-            Err(value.wrong(format!("'{}' is no share of requests, as 0.1%", value.text)))
-        }
+        Quantity::Number(Counted::Errors) => Err(value.wrong(format!(
+            "'{}' is not a share of requests, such as 0.1%",
+            value.text
+        ))),
         _ => Err(name.wrong(format!(
             "'{}' is neither a percentile of the response time (p50 to p99.999) nor errors",
             name.text

@@ -29,7 +29,7 @@ pub enum Policy {
     ConsumerHeader(ConsumerHeaderPolicy),
     /// Limits the requests in a time window; further requests are rejected with 429.
     RateLimit(RateLimitPolicy),
-    /// The same, counted in Redis, so that several gateways share a limit.
+    /// A rate limit counted in Redis, so that several gateways share it.
     RedisRateLimit(Box<RedisRateLimitPolicy>),
     /// A request with a larger body is rejected with 413.
     RequestSizeLimit(RequestSizeLimitPolicy),
@@ -236,7 +236,7 @@ pub struct RedisRateLimitPolicy {
     /// True if responses carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
     #[serde(default)]
     pub headers: bool,
-    /// The address of Redis, as 127.0.0.1:6379 [default: gatebench starts one for each trial].
+    /// The address of Redis, such as 127.0.0.1:6379 [default: gatebench starts one for each trial].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<String>,
     /// The password for AUTH.

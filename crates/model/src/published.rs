@@ -371,7 +371,7 @@ pub enum Effect {
     MemoryAtEnd,
     /// The mean rounded to a step, and as recorded.
     Rounded,
-    /// The rate of the lowest block, and of the highest.
+    /// The rates of the lowest and of the highest block.
     OneRun,
     /// The rate of the peak, and the mean.
     Peak,

@@ -11,7 +11,7 @@ const REPEAT_MAX: u64 = 10_000;
 const NODES_MAX: usize = 1_000_000;
 /// The lists whose items can be repeated.
 const LISTS: [&str; 5] = ["routes", "consumers", "requests", "groups", "parity"];
-/// The name of the number of the copy.
+/// The name that templates use for the number of a copy.
 pub(crate) const INDEX: &str = "index";
 
 /// Adds `repeat` to the keys of an item in the schema. The type lacks it, because reading a file
@@ -93,7 +93,7 @@ impl Expander<'_> {
         };
         if let Some(inner) = inner_repeat(&item) {
             let message = "a repeat inside a repeat";
-            let help = "write out the one or the other";
+            let help = "write out one of them";
             self.problems.push(Problem::new(inner, message, help));
             return vec![item];
         }

@@ -175,7 +175,7 @@ pub(crate) fn json_lines(text: &str) -> Result<Table, RowsError> {
             continue;
         }
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
-            .map_err(|error| wrong(line, format!("this is no JSON object: {error}")))?;
+            .map_err(|error| wrong(line, format!("this is not a JSON object: {error}")))?;
         let table = table.get_or_insert_with(|| {
             let columns: Vec<String> = object.keys().cloned().collect();
             let rows = Rows::new(columns.len());

@@ -19,7 +19,7 @@ pub struct RsaNumbers {
     pub e: Vec<u8>,
 }
 
-/// The reason why a text is not an RSA public key.
+/// The reason why a string is not an RSA public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRsaKey {
     /// There is no PEM block of a public key.

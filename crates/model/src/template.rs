@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// A text, split at its values.
+/// A string, split at its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pieces: Vec<Piece>,
@@ -49,10 +49,10 @@ const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
 impl Template {
-    /// Parses a text.
+    /// Parses a string.
     ///
     /// # Errors
-    /// The braces are not closed, or contain something other than a name or a text in quotes.
+    /// The braces are not closed, or contain something other than a name or a string in quotes.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut template = Self { pieces: Vec::new() };
         let mut at = 0;

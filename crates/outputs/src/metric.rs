@@ -85,7 +85,7 @@ metrics! {
     HTTP_REQS = k6 "http_reqs" Counter "Requests that ended.";
     HTTP_REQ_DURATION = k6 "http_req_duration" Trend
         "Time from when the request was due to the last byte of the response, or from its send, \
-         if the output was asked for duration=service.";
+         if the output has duration=service.";
     HTTP_REQ_FAILED = k6 "http_req_failed" Rate
         "Share of requests without a response, or with a status of 400 or above.";
     HTTP_REQ_BLOCKED = k6 "http_req_blocked" Trend
@@ -114,7 +114,7 @@ metrics! {
         "Time from the send of the request to the upstream having it.";
     RESPONSE_HALF = own "response_half" Trend
         "Time from the upstream sending to the last byte of the response.";
-    REQUESTS = own "requests" Counter "Responses by class of their status.";
+    REQUESTS = own "requests" Counter "Responses by status class.";
     ERRORS = own "errors" Counter "Requests without a response, by kind.";
     DROPPED = own "dropped" Counter "Requests that were due and never sent.";
     CHECKS_FAILED = own "checks_failed" Counter "Responses that failed the check.";

@@ -261,7 +261,7 @@ pub mod messages {
         pub value: Option<AnyValue>,
     }
 
-    /// A text; the other kinds are not written.
+    /// A string; the other kinds are not written.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct AnyValue {
         #[prost(string, optional, tag = "1")]

@@ -29,7 +29,7 @@ pub enum Stat {
 
 /// A name that is not that of a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no statistic of a trend: write count, sum, min, max, avg, med or p(95)")]
+#[error("'{0}' is not a statistic of a trend: write count, sum, min, max, avg, med or p(95)")]
 pub struct StatError(String);
 
 impl Stat {

@@ -29,7 +29,7 @@ pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result
         Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(Abort::Interrupted),
         Err(error) => error.to_string(),
     };
-    let reason = format!("the upstream does not become {health}: {reason}");
+    let reason = format!("the upstream did not become {health}: {reason}");
     Err(Failure::new(Culprit::Upstream, reason, REMEDY).into())
 }
 

@@ -8,7 +8,8 @@ use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_store::LiveSecond;
 use serde::Serialize;
 
-/// Points of a line. Of more seconds, the least and the greatest value of each stretch are drawn.
+/// Points of a line. If there are more seconds, the least and the greatest value of each stretch
+/// are drawn.
 const POINTS_MAX: usize = 2_000;
 const HEIGHT: f64 = 110.0;
 

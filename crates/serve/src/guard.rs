@@ -110,7 +110,7 @@ impl Guard {
         let token = query.split('&').find_map(|it| it.strip_prefix("token="))?;
         if !self.token.is(token) {
             return Some(Err(Problem::Forbidden(
-                "this token is not of this server: use the URL that the last `gatebench serve` printed",
+                "this token does not belong to this server: use the URL that the last `gatebench serve` printed",
             )));
         }
         let cookie = format!(

@@ -17,7 +17,7 @@ pub(crate) struct LiveTrial {
     pub(crate) step: String,
     /// Responses per second and failures so far of a load that warms up.
     pub(crate) warm_up: Option<(f64, u64)>,
-    /// The loads, the present one last.
+    /// The loads, the current one last.
     pub(crate) phases: Vec<LivePhase>,
 }
 
@@ -42,7 +42,7 @@ impl LiveTrial {
     /// Takes the events since the last call.
     ///
     /// # Errors
-    /// As [`LiveReader::follow`].
+    /// See [`LiveReader::follow`].
     pub(crate) fn follow(&mut self) -> Result<(), StoreError> {
         let events = self.reader.follow()?;
         events.into_iter().for_each(|event| self.take(event));

@@ -23,7 +23,7 @@ thread_local! {
 impl Cores {
     /// Gives this thread, and all that it starts, the lowest priority.
     pub(crate) fn new() -> Self {
-        // Where it is not allowed, the priority stays as it is.
+        // If this is not allowed, the priority stays as it is.
         let _ = rustix::process::nice(NICE);
         let allowed = allowed();
         let now = Mutex::new(allowed.clone());
@@ -57,7 +57,7 @@ impl Cores {
             }
             let mut set = CpuSet::new();
             now.iter().for_each(|core| set.set(*core));
-            // Where it is not allowed, the thread stays where it is.
+            // If this is not allowed, the thread stays on its cores.
             let _ = sched_setaffinity(None, &set);
             own.clone_from(&now);
         });

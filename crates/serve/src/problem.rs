@@ -1,4 +1,4 @@
-//! What a request cannot have, as a page.
+//! The pages for requests that cannot be fulfilled.
 
 use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};

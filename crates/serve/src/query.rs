@@ -1,4 +1,4 @@
-//! What the paths, queries and forms of requests say.
+//! The contents of paths, queries and forms.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Random texts that nobody can guess.
+//! Random strings that nobody can guess.
 
 use std::fmt::Write as _;
 use std::io;
@@ -31,7 +31,7 @@ impl Secret {
         &self.0
     }
 
-    /// Reports whether a text is this one, in a time that does not depend on where they differ.
+    /// Reports whether a string is this one, in a time that does not depend on where they differ.
     pub(crate) fn is(&self, text: &str) -> bool {
         let differing = self.0.bytes().zip(text.bytes());
         let differing = differing.fold(0, |all, (own, other)| all | (own ^ other));

@@ -116,7 +116,7 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
     compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
 }
 
-/// As [`compare_all`], with the missing blocks of each pair that a side spoiled
+/// Like [`compare_all`], with the missing blocks of each pair that a side spoiled
 /// ([`Spoiled::weigh`]). Their sign test is one more hypothesis for Holm's correction. A pair
 /// without blocks has no ratio (not a number) and no interval.
 pub fn compare_all_weighed(

@@ -47,7 +47,7 @@ pub fn open_file(dir: &Path, path: &str) -> Result<Option<File>, StoreError> {
 /// Opens a file of a trial by its path from the trial's folder, as [`open_file`].
 ///
 /// # Errors
-/// As [`open_file`].
+/// See [`open_file`].
 pub fn open_trial_file(dir: &Path, trial: &str, path: &str) -> Result<Option<File>, StoreError> {
     Below::run(dir).join(TRIALS).join(trial).join(path).file()
 }

@@ -191,7 +191,7 @@ fn add(
     match merged.get_mut(tag) {
         Some(sum) => sum
             .add(histogram)
-            .map_err(|error| format!("the histograms '{tag}' do not add: {error}")),
+            .map_err(|error| format!("the histograms '{tag}' cannot be added: {error}")),
         None => {
             histogram.auto(true);
             merged.insert(tag.to_owned(), histogram);

@@ -47,7 +47,7 @@ impl RunOverview {
     /// Reads the manifest of the run in `dir`, and looks whether its process lives.
     ///
     /// # Errors
-    /// As [`crate::Run::open`].
+    /// See [`crate::Run::open`].
     pub fn read(dir: &Path) -> Result<Self, StoreError> {
         let manifest = manifest(dir)?;
         if manifest.status != Status::Running || RunLock::is_taken(dir)? {
@@ -60,7 +60,7 @@ impl RunOverview {
         Ok(Self { manifest, state })
     }
 
-    /// Returns a text that differs after a change of the manifest or the report of the run in
+    /// Returns a string that differs after a change of the manifest or the report of the run in
     /// `dir`; none if there is no manifest.
     pub fn stamp(dir: &Path) -> Option<String> {
         let of = |file: &str| {

@@ -89,7 +89,7 @@ pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
     let row = |(line, cells): (u32, Result<StringRecord, csv::Error>)| {
         let cells = cells.map_err(|error| corrupt(error.to_string()))?;
         let row = RequestsRow::parse(&header, &cells);
-        row.ok_or_else(|| corrupt(format!("line {line} has a cell that is no number")))
+        row.ok_or_else(|| corrupt(format!("line {line} has a cell that is not a number")))
     };
     (2..).zip(reader.records()).map(row).collect()
 }

@@ -86,7 +86,7 @@ impl StoredTrial {
     /// Reads the trial in this folder of the run in `dir`; none if it is not complete.
     ///
     /// # Errors
-    /// As [`Run::open`].
+    /// See [`Run::open`].
     pub fn read(dir: &Path, name: &str) -> Result<Option<Self>, StoreError> {
         let place = Below::run(dir).join(TRIALS).join(name);
         is_complete(&place).then(|| Self::open(place)).transpose()

@@ -236,7 +236,7 @@ impl Cells<'_> {
             Some(text) => text
                 .parse()
                 .map(Some)
-                .map_err(|_| format!("'{text}' in '{column}' is no number")),
+                .map_err(|_| format!("'{text}' in '{column}' is not a number")),
         }
     }
 

@@ -237,8 +237,8 @@ impl TrialWriter {
     }
 }
 
-/// Converts a text for use in a file name: each character other than a letter, digit, dot or hyphen
-/// becomes an underscore.
+/// Converts a string for use in a file name: each character other than a letter, digit, dot or
+/// hyphen becomes an underscore.
 pub fn safe_file_part(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     text.chars()

@@ -42,10 +42,10 @@ pub use crate::kind::{
 };
 pub use crate::run::Findings;
 
-/// As [`analyse`], without the secrets of the run's scenarios: the findings that others may read.
+/// Like [`analyse`], without the secrets of the run's scenarios: the findings that others may read.
 ///
 /// # Errors
-/// As [`analyse`].
+/// See [`analyse`].
 pub fn analyse_masked(run: &Run) -> Result<Findings, StoreError> {
     let mut findings = analyse(run)?;
     Redaction::of_plan(&run.manifest().plan).mask(&mut findings);

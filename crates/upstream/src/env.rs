@@ -62,7 +62,7 @@ pub(crate) trait Conversation<I, O> {
     /// Handles the client's FIN.
     fn end_of_stream(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
-    /// Ends the connection. Returns the speaker on it.
+    /// Ends the connection. Returns its speaker.
     fn gone(&mut self, env: &mut Env<'_, I, O>) -> Option<Speaker>;
 }
 

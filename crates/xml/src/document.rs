@@ -136,7 +136,7 @@ impl Document {
         while let Some(node) = open.pop() {
             if let Some(value) = value_of(node).and_then(|value| CString::new(value).ok()) {
                 // SAFETY: the borrow of the document is exclusive; attributes are not children, so
-                // the walk is not disturbed; both texts are copied.
+                // the walk is not disturbed; both strings are copied.
                 unsafe {
                     ffi::shim_node_set_attribute(
                         node.raw.cast_mut(),
@@ -236,13 +236,13 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A pointer to the beginning of a text, or null.
+/// A pointer to the beginning of a string, or null.
 fn pointer_to(text: Option<&CStr>) -> *const c_char {
     text.map_or(std::ptr::null(), CStr::as_ptr)
 }
 
 /// # Safety
-/// `text` is null, or ends with a zero byte and lives for `'a`. libxml2 keeps all texts in UTF-8.
+/// `text` is null, or ends with a zero byte and lives for `'a`. libxml2 keeps all strings in UTF-8.
 unsafe fn borrowed<'a>(text: *const c_char) -> Option<&'a str> {
     if text.is_null() {
         return None;
@@ -251,7 +251,7 @@ unsafe fn borrowed<'a>(text: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-/// Copies a text that must be freed, and frees it.
+/// Copies a string that must be freed, and frees it.
 pub(crate) fn owned(text: *mut c_char) -> Option<String> {
     let copy = text_of(text)?;
     // SAFETY: not null, made by libxml2, and ours.
@@ -317,7 +317,7 @@ extern "C" fn on_entity_declared(
     name: *const c_char,
     content: *const c_char,
 ) -> c_int {
-    // SAFETY: as for `on_message`; the texts live until this returns.
+    // SAFETY: as for `on_message`; the strings live until this returns.
     let (parse, name, content) = unsafe { (parse_of(data), borrowed(name), borrowed(content)) };
     let name = name.unwrap_or_default().as_bytes();
     let content = content.unwrap_or_default().as_bytes();

@@ -19,7 +19,7 @@ const MESSAGES_MAX: usize = 64;
 /// One message of a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// libxml2's error code; 0 if the message has none, as those of libxslt.
+    /// libxml2's error code; 0 if the message has none, like those of libxslt.
     pub code: i32,
     /// Line number in the document or definition, from 1; 0 if unknown.
     pub line: u32,
@@ -145,7 +145,7 @@ impl Drop for Restore {
 
 extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
     // SAFETY: `data` is the collector of a report that is in place, used by one thread and by no
-    // one else during the call; the message and its texts live until this returns.
+    // one else during the call; the message and its strings live until this returns.
     let (collector, message) = unsafe { (&mut *data.cast::<Collector>(), &*message) };
     let complaints = &mut collector.complaints.0;
     if complaints.len() >= MESSAGES_MAX {
@@ -166,7 +166,7 @@ extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
     });
 }
 
-/// A text of the C side, with bytes that are not UTF-8 replaced.
+/// A string of the C side, with bytes that are not UTF-8 replaced.
 pub(crate) fn text_of(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;

@@ -1,4 +1,4 @@
-//! The texts that definitions import, made available while a definition is compiled.
+//! The documents that definitions import, made available while a definition is compiled.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,7 +29,7 @@ impl Files for NoFiles {
     }
 }
 
-/// Texts by location.
+/// Documents by location.
 impl Files for HashMap<String, String> {
     fn read(&self, location: &str) -> Result<Vec<u8>, String> {
         self.get(location)

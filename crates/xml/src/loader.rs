@@ -1,9 +1,9 @@
-//! The one loader of both libraries: it returns texts in memory, lent to a thread while it
+//! The one loader of both libraries: it returns documents in memory, lent to a thread while it
 //! compiles.
 //!
-//! libxml2 and libxslt have one loader per process. Ours returns only the texts that the compiling
-//! thread has lent. A document that names a file or a URL gets nothing, because nothing is lent
-//! while requests are served.
+//! libxml2 and libxslt have one loader per process. Ours returns only the documents that the
+//! compiling thread has lent. A document that names a file or a URL gets nothing, because nothing
+//! is lent while requests are served.
 
 #![allow(unsafe_code)]
 
@@ -34,10 +34,10 @@ thread_local! {
 /// The largest number of imports during one compilation; more indicates a loop or an attack.
 const IMPORTS_MAX: usize = 1_000;
 
-/// Runs `compile` with the texts that `read` provides.
+/// Runs `compile` with the documents that `read` provides.
 ///
 /// # Errors
-/// The last reason for which `read` refused a text.
+/// The last reason for which `read` refused a document.
 pub(crate) fn lend<T>(read: Rc<Reader<'_>>, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     // SAFETY: only the lifetime is widened. `Return` takes the reader back before what it borrows
     // ends, also when `compile` panics, and no clone of it leaves `fetch`.
@@ -67,7 +67,7 @@ impl Drop for Return {
 
 /// The loader function that the shim calls.
 pub(crate) extern "C" fn fetch(location: *const c_char, length: *mut usize) -> *const c_char {
-    // SAFETY: the shim passes a text that ends with a zero byte.
+    // SAFETY: the shim passes a string that ends with a zero byte.
     let location = unsafe { CStr::from_ptr(location) };
     let found = location.to_str().ok().and_then(read);
     match found {

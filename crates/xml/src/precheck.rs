@@ -49,7 +49,7 @@ pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints
 fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, Complaints> {
     if bytes.len() > limits.document_bytes {
         let message = format!(
-            "The document has {} bytes and may have {}",
+            "The document has {} bytes, but may have {}",
             bytes.len(),
             limits.document_bytes
         );

@@ -30,9 +30,8 @@ struct Compiled {
 // SAFETY: a schema is only read once it is compiled. Validation keeps its state, its dictionary and
 // its identity-constraint tables in the validator; content models and patterns are automata whose
 // position is in an execution context of the validator; their determinism is computed by the
-// compilation. What a validator could add to a schema, the schemas that a document names by
-// xsi:schemaLocation, it adds only where it was made without a schema. The built-in types are made
-// by `process::start`.
+// compilation. A validator adds the schemas that a document names by xsi:schemaLocation only if it
+// was made without a schema. The built-in types are made by `process::start`.
 unsafe impl Send for Compiled {}
 // SAFETY: as above.
 unsafe impl Sync for Compiled {}
@@ -72,7 +71,7 @@ impl Schema {
         match Document::parse_definition(text, limits, location) {
             Ok(document) => Self::compile(document, files),
             Err(mut complaints) => {
-                // The message of libxml2 for a text that it parses itself.
+                // The message of libxml2 for a string that it parses itself.
                 let message = "Failed to parse the XML resource 'in_memory_buffer'.";
                 complaints.0.push(Complaint::own(NOT_PARSED, message));
                 Err(complaints)
@@ -83,7 +82,7 @@ impl Schema {
     /// Compiles a document.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// See [`parse`](Self::parse).
     pub fn compile(document: Document, files: &dyn Files) -> Result<Self, Complaints> {
         let mut collector = Collector::default();
         let compiled = lend(files, || {

@@ -152,7 +152,7 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
         encoding: std::ptr::null(),
         media_type: std::ptr::null(),
     };
-    // SAFETY: the stylesheet lives, and its texts are copied below.
+    // SAFETY: the stylesheet lives, and its strings are copied below.
     unsafe { ffi::shim_style_output(style.as_ptr(), &mut facts) };
     let is_text_or_html = facts.text_or_html != 0;
     let mut declaration = String::new();
@@ -180,16 +180,16 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
     }
 }
 
-/// Named texts for a stylesheet. They are plain strings and never evaluated.
+/// Named strings for a stylesheet. They are plain strings and never evaluated.
 #[derive(Debug)]
 pub struct Parameters {
-    /// Keeps the texts.
+    /// Keeps the strings.
     _texts: Vec<CString>,
     /// Names and values in turn, terminated by null.
     pointers: Vec<*const c_char>,
 }
 
-// SAFETY: the pointers lead to the texts next to them, which are never changed.
+// SAFETY: the pointers lead to the strings next to them, which are never changed.
 unsafe impl Send for Parameters {}
 // SAFETY: as above.
 unsafe impl Sync for Parameters {}
@@ -208,14 +208,14 @@ impl Parameters {
     /// Creates parameters from pairs of name and value.
     ///
     /// # Errors
-    /// A text contains a zero character.
+    /// A string contains a NUL character.
     pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
         process::start();
         let mut texts = Vec::new();
         for (name, value) in pairs {
             for text in [name, value] {
                 let text = CString::new(text)
-                    .map_err(|_| format!("parameter {name} holds a zero character"))?;
+                    .map_err(|_| format!("parameter {name} contains a NUL character"))?;
                 texts.push(text);
             }
         }

@@ -69,7 +69,7 @@ impl Transform {
     /// Transforms a message.
     ///
     /// # Errors
-    /// As [`apply_all`](Self::apply_all).
+    /// See [`apply_all`](Self::apply_all).
     pub fn apply(&self, message: &[u8]) -> Result<Transformed, String> {
         Self::apply_all(std::slice::from_ref(self), message)
     }

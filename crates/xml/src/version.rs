@@ -16,7 +16,7 @@ unsafe extern "C" {
 /// The libraries with the versions that are loaded, by name.
 pub fn library_versions() -> [(&'static str, String); 2] {
     process::start();
-    // SAFETY: each returns a text of its library that is never changed and ends with a zero byte.
+    // SAFETY: each returns a string of its library that is never changed and ends with a zero byte.
     let (xml, xslt) = unsafe {
         (
             CStr::from_ptr(shim_libxml2_version()),

@@ -147,7 +147,7 @@ impl XPath {
         // SAFETY: makes an object without relations.
         let context = NonNull::new(unsafe { ffi::shim_xpath_context() }).map(Context)?;
         for (prefix, uri) in &self.namespaces {
-            // SAFETY: the context is ours; both texts are copied.
+            // SAFETY: the context is ours; both strings are copied.
             let added = unsafe {
                 ffi::shim_xpath_namespace(context.0.as_ptr(), prefix.as_ptr(), uri.as_ptr())
             };
@@ -160,7 +160,7 @@ impl XPath {
 }
 
 fn zero_free(text: &str) -> Result<CString, Complaints> {
-    CString::new(text).map_err(|_| Complaints::own(0, "A text holds a zero character"))
+    CString::new(text).map_err(|_| Complaints::own(0, "A text contains a NUL character"))
 }
 
 fn check(expression: &str) -> Result<(), Complaints> {

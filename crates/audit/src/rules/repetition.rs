@@ -74,7 +74,7 @@ fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
     let change = last.value / first.value - 1.0;
     if is_one_way && change.abs() > DRIFT_MAX {
         let says = format!(
-            "over {} repetitions the rate goes one way, by {} %: it had not come to rest, as without a warm-up; \
+            "over {} repetitions the rate moves in one direction, by {} %: it had not settled, as without a warm-up; \
              their mean depends on how many there were",
             rates.len(),
             digits(100.0 * change)

@@ -503,7 +503,7 @@ fn an_unreadable_document_is_an_error_with_its_line() {
         error("a,b\n1,2\n1,2,3\n", Form::Csv),
         "line 3: there are 3 cells, and 2 headings"
     );
-    assert!(error("{\n \"a\": }", Form::Json).starts_with("line 2: this is no JSON"));
+    assert!(error("{\n \"a\": }", Form::Json).starts_with("line 2: this is not JSON"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct Baseline {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Name these runs; the name replaces an earlier baseline of that name
+    /// Name these runs as a baseline, which replaces an earlier one of that name
     Set {
         /// The run directories
         #[arg(required = true, value_name = "RUN")]

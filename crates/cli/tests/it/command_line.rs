@@ -333,7 +333,7 @@ fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
             "nothing to listen on",
             "mistaken.yaml:4:3",
             "did you mean `connect_ms`?",
-            "a timeout of 0 would always pass",
+            "a timeout of 0 would always expire",
             "mistaken.yaml: 3 mistakes",
         ]);
 

@@ -231,7 +231,7 @@ fn an_unusable_host_is_reported_with_the_remedy() {
             "refusing",
             [
                 "Permission denied (publickey)",
-                "see that `ssh refusing true` works",
+                "make sure that `ssh refusing true` works",
             ],
         ),
         (
@@ -241,7 +241,10 @@ fn an_unusable_host_is_reported_with_the_remedy() {
                 "log in once by hand, `ssh unknown`",
             ],
         ),
-        ("deaf", ["Connection refused", "see that sshd runs on deaf"]),
+        (
+            "deaf",
+            ["Connection refused", "make sure that sshd runs on deaf"],
+        ),
         (
             "no-such-host.invalid",
             [

@@ -107,7 +107,7 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Checks the format of a text: its pattern, then the formats that only code can check.
+    /// Checks the format of a string: its pattern, then the formats that only code can check.
     pub(super) fn text_form(
         &mut self,
         text: &str,
@@ -192,7 +192,7 @@ pub(super) fn title(type_name: &str) -> &'static str {
     }
 }
 
-/// Describes the required format of a text.
+/// Describes the required format of a string.
 fn form(schema: &Value) -> Option<&str> {
     schema.get("patternErrorMessage").and_then(Value::as_str)
 }
@@ -222,7 +222,7 @@ fn range(schema: &Value) -> String {
     }
 }
 
-/// A text short enough for a sentence.
+/// A string short enough for a sentence.
 fn shortened(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     match line.char_indices().nth(40) {

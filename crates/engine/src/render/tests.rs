@@ -45,7 +45,7 @@ fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     (0..count).map(next).collect()
 }
 
-/// The same by replacing placeholders in the request's text, for turn `number` of every source.
+/// Renders a request by replacing placeholders in its text, for turn `number` of every source.
 fn naive(request: &Request, traced: bool, number: usize) -> String {
     let user = [("ada", "a@x"), ("bob", "")][number % 2];
     let fill = |text: &str| {

@@ -103,7 +103,9 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
         ));
     }
     for check in requests.iter().flat_map(|request| &request.checks) {
-        limits.express_once(&format!("the check '{check}': h2load looks at no response"));
+        limits.express_once(&format!(
+            "the check '{check}': h2load does not inspect responses"
+        ));
     }
     limits.express("the timeout of a request: h2load supports only timeouts of connections");
     limits.express("the wait for the last responses: h2load drops requests in flight at the end");

@@ -11,7 +11,7 @@ use crate::text::js;
 /// Sources by name.
 pub(super) type Sources = BTreeMap<String, Source>;
 
-/// A text of a request as JavaScript: a literal, or an expression for its template.
+/// A string of a request as JavaScript: a literal, or an expression for its template.
 pub(super) fn text(text: &str, sources: &Sources) -> String {
     let Ok(template) = Template::parse(text) else {
         // Invalid templates were refused when the scenario was read.
@@ -31,13 +31,13 @@ pub(super) fn text(text: &str, sources: &Sources) -> String {
     match &pieces[..] {
         [] => "''".into(),
         [only] if only.starts_with('\'') => only.clone(),
-        // A single number must become a text.
+        // A single number must become a string.
         [only] => format!("'' + {only}"),
         _ => pieces.join(" + "),
     }
 }
 
-/// Reports whether a text contains a value.
+/// Reports whether a string contains a value.
 pub(super) fn is_filled(text: &str) -> bool {
     Template::parse(text).is_ok_and(|template| template.constant().is_none())
 }

@@ -66,7 +66,7 @@ pub(super) fn say_length(phase: &Phase, part: Part, limits: &mut Limits) {
     let asked = part.length(phase);
     if asked < length(phase, part) {
         limits.express(format!(
-            "{asked:?} of '{}': k6 takes no load shorter than {SHORTEST:?}",
+            "{asked:?} of '{}': k6 accepts no load shorter than {SHORTEST:?}",
             phase.name
         ));
     }

@@ -82,7 +82,7 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     if let Shape::Open(open) = &job.phase.shape {
         return Err(Refusal::new(
             format!(
-                "the script defines no load, and phase '{}' requires {} requests/s, which k6 takes from a script alone",
+                "the script defines no load, and phase '{}' requires {} requests/s, which k6 takes only from a script",
                 job.phase.name, open.rate_per_second
             ),
             "write the load in options.scenarios of the script, or choose a load with closed phases only (--load)",

@@ -45,7 +45,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let threads = threads(job.threads, connections);
     if (threads as usize) < job.threads {
         limits.express(format!(
-            "{} threads: wrk opens as many connections in each of them, so {connections} run on {threads}",
+            "{} threads: wrk opens the same number of connections in each, so {connections} run on {threads}",
             job.threads
         ));
     }

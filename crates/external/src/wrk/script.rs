@@ -184,7 +184,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
         .filter_map(|check| Some((condition(check)?, check.to_string())))
         .unzip();
     for check in checks.iter().filter(|check| condition(check).is_none()) {
-        limits.express(format!("the check '{check}': Lua in wrk reads no JSON"));
+        limits.express(format!("the check '{check}': Lua in wrk cannot read JSON"));
     }
     if conditions.is_empty() {
         return unseen(limits);

@@ -126,7 +126,7 @@ fn fewer_threads_than_requested_are_reported() {
         let order = order(generator, &scenario(POST), &phase, Part::Measure).unwrap();
         order.limits.not_expressed.join("\n")
     };
-    let expected = "2 threads: wrk opens as many connections in each of them, so 7 run on 1";
+    let expected = "2 threads: wrk opens the same number of connections in each, so 7 run on 1";
     assert!(said(Generator::Wrk, 7).contains(expected));
     assert!(!said(Generator::Wrk, 8).contains("threads"));
     let expected = "2 threads: h2load runs at most one per connection, so it runs 1";
@@ -140,7 +140,7 @@ fn wrk_renders_one_request_once_and_reads_no_json() {
     assert!(order.arguments.contains(&"1s".into()));
     let said = order.limits.not_expressed.join("\n");
     assert!(
-        said.contains("the check 'JSON at '/a' is \"é\"': Lua in wrk reads no JSON"),
+        said.contains("the check 'JSON at '/a' is \"é\"': Lua in wrk cannot read JSON"),
         "{said}"
     );
     assert_golden("post.lua", &script(&order));
@@ -177,7 +177,7 @@ fn h2load_gets_paths_headers_and_a_body() {
     );
     let not = said.limits.not_expressed.join("\n");
     assert!(
-        not.contains("the check 'status is 200': h2load looks at no response"),
+        not.contains("the check 'status is 200': h2load does not inspect responses"),
         "{not}"
     );
     let post = order(Generator::H2load, &scenario(POST), CLOSED, Part::Measure).unwrap();

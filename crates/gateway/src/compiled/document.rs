@@ -26,7 +26,7 @@ impl Document {
         Self::judged(file, text, GatewayConfig::validate)
     }
 
-    /// Checks a text, including mistakes that show only when the configuration is compiled.
+    /// Checks a document, including mistakes that show only when the configuration is compiled.
     ///
     /// # Errors
     /// The same as of [`Gateway::check`](crate::Gateway::check), each with its place.
@@ -81,7 +81,7 @@ impl GatewayConfig {
 
     /// Returns the JSON Schema of the file. It refuses the same files as reading does, except for
     /// mistakes that no schema can express: contradictions between two parts, and mistakes in files
-    /// and in texts in other languages.
+    /// and in embedded text in other languages.
     pub fn json_schema() -> serde_json::Value {
         schema::whole()
     }

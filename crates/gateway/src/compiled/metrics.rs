@@ -36,7 +36,7 @@ const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 pub(crate) struct Metrics {
     /// The path of the metrics.
     pub(crate) path: String,
-    /// By the number of the route; the last entry is for requests that match no route.
+    /// The counters by the number of the route; the last are for requests that match no route.
     routes: Vec<Route>,
 }
 
@@ -97,7 +97,7 @@ impl Metrics {
     /// Formats all counters as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::from(
-            "# HELP gatebench_gateway_requests_total Responses by route and class of status.\n\
+            "# HELP gatebench_gateway_requests_total Responses by route and status class.\n\
              # TYPE gatebench_gateway_requests_total counter\n",
         );
         for route in &self.routes {
@@ -128,7 +128,7 @@ impl Metrics {
         let metric = "gatebench_gateway_worker_requests_total";
         let _ = writeln!(
             out,
-            "# HELP {metric} Responses by worker and class of status.\n# TYPE {metric} counter"
+            "# HELP {metric} Responses by worker and status class.\n# TYPE {metric} counter"
         );
         let workers = self.routes.first().map_or(0, |route| route.places.len());
         for worker in 0..workers {
@@ -146,7 +146,7 @@ impl Metrics {
     }
 }
 
-/// Formats a text as the value of a label, for which exactly three escapes are defined.
+/// Formats a string as the value of a label, for which exactly three escapes are defined.
 fn label(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     escaped.replace('\n', "\\n")

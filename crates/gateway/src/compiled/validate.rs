@@ -118,7 +118,7 @@ impl Mistakes {
                 let place = format!("/consumers/{at}/keys/{index}");
                 if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
                     let message = "this is not a key";
-                    let remedy = "write visible ASCII without blanks, at least one character";
+                    let remedy = "write visible ASCII without spaces, at least one character";
                     self.add(place, message, remedy);
                 } else if !seen.insert(key) {
                     let message = "another consumer, or this one, has the same key";
@@ -214,7 +214,7 @@ impl Mistakes {
         let bimodal = route.test_delay.and_then(|delay| delay.bimodal);
         if bimodal.is_some_and(|bimodal| bimodal.every == 0) {
             let at = format!("{at}/test_delay/bimodal/every");
-            self.add(at, "every 0th request is none", "write 10");
+            self.add(at, "0 selects no request", "write 10");
         }
     }
 
@@ -252,7 +252,7 @@ impl Mistakes {
     fn waits<const N: usize>(&mut self, at: &str, values: [(&str, Option<u32>); N]) {
         for (name, value) in values {
             if value == Some(0) {
-                let message = "a timeout of 0 would always pass";
+                let message = "a timeout of 0 would always expire";
                 self.add(format!("{at}/{name}"), message, "write 1 or more");
             }
         }

@@ -44,7 +44,8 @@ pub struct GatewayConfig {
     #[serde(default)]
     pub timeouts: Timeouts,
     /// Bytes of the largest body that is edited; a larger request gets 413, a larger response gets
-    /// 502. A gzip body that SOAP or XML policies process may unpack to as much; more is a fault.
+    /// 502. A gzip body that SOAP or XML policies process may unpack to the same size; more is a
+    /// fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
     /// Bytes that one connection of HTTP/2 may make the gateway hold: of bodies that are edited,
@@ -53,8 +54,8 @@ pub struct GatewayConfig {
     /// is room.
     #[serde(default = "sixteen_mebibytes")]
     pub connection_collected_bytes_max: u32,
-    /// Connections of clients that each worker has open at once. One more is closed as soon as it
-    /// is accepted.
+    /// Connections of clients that each worker has open at once. Further connections are closed as
+    /// soon as they are accepted.
     #[serde(default = "many_connections")]
     pub connections_max: u32,
 }
@@ -96,7 +97,7 @@ pub struct Upstream {
     pub rest_after_failure_ms: u32,
 }
 
-/// TLS 1.2 and 1.3 towards an upstream. The handshake has the time that a connection has.
+/// TLS 1.2 and 1.3 towards an upstream. The handshake must end within the time for a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamTls {
@@ -163,7 +164,7 @@ pub struct Route {
     /// The times for which the gateway waits for the upstream on this route, if they differ.
     #[serde(default)]
     pub timeouts: Option<RouteTimeouts>,
-    /// Holds requests and responses back, to prove that added latency is measured right.
+    /// Holds requests and responses back, to prove that added latency is measured correctly.
     #[cfg(feature = "faults")]
     #[serde(default)]
     pub test_delay: Option<TestDelay>,
@@ -173,13 +174,13 @@ pub struct Route {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Paths {
-    /// In their normal form (RFC 3986 6.2.2), which they are put into where that is all that
-    /// differs. Empty segments, dot segments, encoded slashes, backslashes and control characters
-    /// get 400.
+    /// Matches paths in their normal form (RFC 3986 6.2.2), and first converts those that differ
+    /// only in form. Paths with empty segments, dot segments, encoded slashes, backslashes or
+    /// control characters get 400.
     #[default]
     Strict,
-    /// In any way: they are matched and sent on as they are written. A path that can be read as one
-    /// of another route gets 400.
+    /// Matches and forwards paths as they are written. A path that can be read as one of another
+    /// route gets 400.
     Verbatim,
 }
 
@@ -207,9 +208,9 @@ pub struct TestDelay {
 pub struct Bimodal {
     /// 10 means one request in ten of each worker.
     pub every: u32,
-    /// As in the common case, in nanoseconds.
+    /// The delay of these requests, in nanoseconds.
     pub request_ns: u64,
-    /// As in the common case, in nanoseconds.
+    /// The delay of their responses, in nanoseconds.
     pub response_ns: u64,
 }
 
@@ -217,16 +218,17 @@ pub struct Bimodal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// For a connection to an upstream; then 504.
+    /// The wait for a connection to an upstream; the response is then 504.
     pub connect_ms: u32,
-    /// Between two signs of life of an upstream that owes a response; then 504.
+    /// The longest silence of an upstream that owes a response; the response is then 504.
     pub upstream_ms: u32,
-    /// For a client's next request, for more of its body (then 408), and for it to take a response.
+    /// The wait for a client's next request, for more of its body (the response is then 408), and
+    /// for the client to take a response.
     pub client_idle_ms: u32,
-    /// From the first byte of a request's head to its last; then 408.
+    /// The time from the first byte of a request's head to the last; the response is then 408.
     pub request_head_ms: u32,
-    /// From a request's head to the last byte of its body, however steadily it comes and however
-    /// slowly the upstream takes it; then 408.
+    /// The time from a request's head to the last byte of its body, however steadily it comes and
+    /// however slowly the upstream takes it; the response is then 408.
     pub request_body_ms: u32,
     /// The time for pending requests when the gateway stops; requests that are still pending after
     /// it are aborted.
@@ -237,10 +239,10 @@ pub struct Timeouts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteTimeouts {
-    /// As in the common ones.
+    /// Replaces the gateway's `connect_ms`.
     #[serde(default)]
     pub connect_ms: Option<u32>,
-    /// As in the common ones.
+    /// Replaces the gateway's `upstream_ms`.
     #[serde(default)]
     pub upstream_ms: Option<u32>,
 }
@@ -317,13 +319,13 @@ impl ConfigError {
         Self::from(format!("it cannot be used: {why}"))
     }
 
-    /// The same mistake as seen from a larger part, which contains the smaller one at `place`.
+    /// Returns the mistake as seen from a larger part, which contains the smaller one at `place`.
     pub(crate) fn below(mut self, place: impl AsRef<str>) -> Self {
         self.at.insert_str(0, place.as_ref());
         self
     }
 
-    /// The same mistake with its message changed by `describe`.
+    /// Returns the mistake with its message changed by `describe`.
     pub(crate) fn described(self, describe: impl FnOnce(&str) -> String) -> Self {
         Self {
             message: describe(&self.message),

@@ -89,8 +89,8 @@ const ADDRESS: &str = "^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\\.(25[0-5]
 /// A path (RFC 3986 3.3) that begins with a slash.
 const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
 
-/// The same, with only necessary encodings, in upper case. No slash, backslash or control character
-/// is encoded.
+/// A path with only necessary encodings, in upper case. No slash, backslash or control character is
+/// encoded.
 const NORMAL_PATH: &str =
     "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
 

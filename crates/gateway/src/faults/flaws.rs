@@ -27,7 +27,8 @@ impl FromStr for Leak {
             let responses = responses.parse().ok().filter(|count| *count > 0)?;
             Some(Self { bytes, responses })
         });
-        parsed.ok_or_else(|| "this is no leak: write bytes and responses, as in 1KiB/1000".into())
+        parsed
+            .ok_or_else(|| "this is not a leak: write bytes and responses, as in 1KiB/1000".into())
     }
 }
 

@@ -38,7 +38,7 @@ impl FromStr for Handicap {
             is_right.then_some(Self { spins, calls })
         });
         parsed.ok_or_else(|| {
-            "this is no handicap: write turns of a loop and system calls for each response, as in 300,0.5".into()
+            "this is not a handicap: write loop iterations and system calls for each response, as in 300,0.5".into()
         })
     }
 }

@@ -35,8 +35,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The same for a request: its Content-Type must be one media type, not a list that other
-    /// readers may read from its other end.
+    /// Returns the form of a request. Its Content-Type must be one media type, not a list that
+    /// other readers may read from its other end.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {
@@ -101,7 +101,7 @@ pub(crate) fn once<'a>(head: &Head<'a>, name: &str) -> Result<Option<&'a [u8]>, 
     let first = named.next().map(|(_, value)| value);
     match named.next() {
         None => Ok(first),
-        Some(_) => Err(format!("the field {name} is there more than once")),
+        Some(_) => Err(format!("the field {name} appears more than once")),
     }
 }
 

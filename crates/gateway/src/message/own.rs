@@ -138,7 +138,7 @@ impl<'a> Local<'a> {
         local.with_standing(standing)
     }
 
-    /// The same response with the text of a refusal.
+    /// Returns the response with the text of a refusal.
     pub(crate) fn with_refusal(self, refusal: &'a Refusal) -> Self {
         Self {
             status: refusal.status,
@@ -148,7 +148,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// The same response with another body.
+    /// Returns the response with this body.
     pub(crate) fn with_body(self, content_type: &'a str, body: &'a [u8]) -> Self {
         Self {
             content_type,
@@ -157,7 +157,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// The same response with the fields of a rate limit.
+    /// Returns the response with the fields of a rate limit.
     pub(crate) fn with_standing(self, standing: Option<Standing>) -> Self {
         Self { standing, ..self }
     }
@@ -224,11 +224,11 @@ fn words(status: u16) -> &'static str {
         400 => "gateway: the body is not valid JSON, or repeats a member; correct the request\n",
         401 => "gateway: no valid credentials\n",
         404 => "gateway: no route matches the path\n",
-        408 => "gateway: the request did not come whole in time\n",
+        408 => "gateway: the request was not complete in time\n",
         413 => "gateway: the request's body is too large\n",
         429 => "gateway: too many requests\n",
         502 => "gateway: the upstream cannot be reached or broke off\n",
-        503 => "gateway: requests are counted in Redis, which cannot be had\n",
+        503 => "gateway: requests are counted in Redis, which cannot be reached\n",
         504 => "gateway: the upstream did not respond in time\n",
         _ => "gateway: the request is refused\n",
     }

@@ -142,7 +142,7 @@ impl Operation {
         if body.media.is_read(number) && stated.is_coded {
             return Err(Refusal::new(
                 415,
-                "the body is compressed and cannot be looked into",
+                "the body is compressed and cannot be inspected",
             ));
         }
         Ok(Some(number))
@@ -198,7 +198,7 @@ impl Operation {
         };
         if response.media.is_read(number) && stated.is_coded {
             return Err(of_response(
-                "the body is compressed and cannot be looked into",
+                "the body is compressed and cannot be inspected",
             ));
         }
         Ok(ResponseCheck {

@@ -39,7 +39,7 @@ enum Style {
 }
 
 /// Two values are refused, because the upstream could use the other one.
-const TWICE: &str = "it is there more than once";
+const TWICE: &str = "it appears more than once";
 
 /// A parameter of an operation.
 #[derive(Debug)]
@@ -285,7 +285,7 @@ impl Parameter {
         Ok(Some(value))
     }
 
-    /// Splits a text; decodes the parts if the text is still encoded.
+    /// Splits a string; decodes the parts if the text is still encoded.
     fn parts(&self, text: &str, separator: char, is_encoded: bool) -> Result<Value, String> {
         let plain = |part| {
             if is_encoded {
@@ -351,7 +351,7 @@ fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
     }
 }
 
-/// A name and a text.
+/// A name and a string.
 pub(super) type Pair<'q> = (Cow<'q, str>, Cow<'q, str>);
 
 /// The decoded parameters of a query or of a form.

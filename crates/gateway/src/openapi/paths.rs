@@ -80,7 +80,7 @@ impl Paths {
         let number = self.items.len();
         if node.item.replace(number).is_some() {
             return Err(ConfigError::new(
-                "another path finds the same",
+                "another path matches the same requests",
                 "remove one",
             ));
         }
@@ -178,7 +178,7 @@ impl Segment {
 /// The text around the parameters of a segment; `None` if it has no parameters.
 fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, ConfigError> {
     let wrong = || {
-        let message = format!("`{segment}` is no segment of a path");
+        let message = format!("`{segment}` is not a segment of a path");
         ConfigError::new(message, "write parameters as {name}")
     };
     let mut texts = Vec::new();

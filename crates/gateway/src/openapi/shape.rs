@@ -1,4 +1,4 @@
-//! Conversion of texts to values: the types that a schema allows for a text, determined once.
+//! Conversion of strings to values: the types that a schema allows for a string, determined once.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::document::{Document, escape};
 /// The largest number of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
 
-/// The types of value that a text may represent.
+/// The types of value that a string may represent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     is_number: bool,
@@ -81,7 +81,7 @@ impl Shape {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Converts a text to the value that it may represent; otherwise it stays text.
+    /// Converts a string to the value that it may represent; otherwise it stays text.
     pub(super) fn value(&self, text: &str) -> Value {
         if self.is_number
             && text
@@ -98,14 +98,14 @@ impl Shape {
         }
     }
 
-    /// Converts texts to the items of an array.
+    /// Converts strings to the items of an array.
     pub(super) fn array<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Value {
         let nothing = Self::default();
         let items = self.items.as_deref().unwrap_or(&nothing);
         Value::Array(texts.map(|text| items.value(text)).collect())
     }
 
-    /// Converts names and texts to an object; each name may occur once.
+    /// Converts names and strings to an object; each name may occur once.
     pub(super) fn object<'t>(
         &self,
         pairs: impl Iterator<Item = (&'t str, &'t str)>,

@@ -50,7 +50,7 @@ pub(crate) type Words = &'static str;
 #[derive(Debug)]
 pub(crate) struct Router {
     table: RouteTable,
-    /// The same prefixes in all their readings.
+    /// The prefixes of `table` in all their readings.
     read: RouteTable,
     /// True if a prefix can be read as another path; then a path that has only one reading may
     /// still belong to its route.

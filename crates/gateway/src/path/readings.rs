@@ -138,7 +138,7 @@ fn read(text: &[u8], step: Step) -> Vec<u8> {
     path
 }
 
-/// A text without any of these bytes at its end.
+/// A string without any of these bytes at its end.
 fn trimmed<'t>(mut text: &'t [u8], ends: &[u8]) -> &'t [u8] {
     while let Some((last, rest)) = text.split_last()
         && ends.contains(last)
@@ -164,7 +164,7 @@ fn decoded(text: &[u8], is_decoded: fn(u8) -> bool) -> Vec<u8> {
     out
 }
 
-/// Reports whether a text may hide ASCII: as overlong UTF-8 (RFC 3629 3), or as `%u0061`, which
+/// Reports whether a string may hide ASCII: as overlong UTF-8 (RFC 3629 3), or as `%u0061`, which
 /// HTTP.sys decodes.
 fn hides_ascii(text: &[u8]) -> bool {
     let is_overlong = |two: &[u8]| {

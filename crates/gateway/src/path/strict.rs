@@ -67,7 +67,9 @@ pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
         .iter()
         .fold(0, |found, &byte| found | CLASSES[usize::from(byte)]);
     if found & NOT_IN_PATH != 0 || in_query & NOT_IN_QUERY != 0 {
-        return Err("the target holds a character that no URI has (RFC 3986); percent-encode it");
+        return Err(
+            "the target contains a character that no URI may contain (RFC 3986); percent-encode it",
+        );
     }
     let odd = (found & MARK) | (pairs & CUT);
     Ok(Look {
@@ -139,7 +141,7 @@ fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
         at += 1;
     }
     if (1..=2).contains(&dots) && dots == name_bytes {
-        return Err("the target's path has a segment `.` or `..`; write where it leads to");
+        return Err("the target's path has a segment `.` or `..`; write the path that it leads to");
     }
     if name_bytes == 0 && !segment.is_empty() {
         return Err("the target's path has a segment that begins with `;`; leave it out");

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 #[derive(Debug)]
 pub(crate) struct CredentialStore {
     secret: RandomState,
-    /// By keyed hash; several if hashes collide.
+    /// The keys by their keyed hash; several if hashes collide.
     by_hash: HashMap<u64, Vec<Key>>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct RateLimiter {
 #[derive(Debug)]
 enum Buckets {
     One(AtomicU64),
-    /// By the number of the consumer; the last is for all other requests.
+    /// One for each consumer, by its number; the last is for all other requests.
     PerConsumer(Box<[AtomicU64]>),
     PerHeader(Box<ByHeader>),
 }

@@ -99,7 +99,7 @@ impl Exchange {
     }
 }
 
-/// The same response with the text of a fault.
+/// Returns the response with the text of a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
     local.with_body(fault.content_type, &fault.body)
 }

@@ -148,7 +148,7 @@ impl<I: Io> Core<I> {
 }
 
 impl Exchange {
-    /// Handles a head: chooses the route, applies its policies, and sends the request on.
+    /// Handles a head: chooses the route, applies its policies, and forwards the request.
     pub(crate) fn begin<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) {
         self.toward = Toward {
             is_head: head.method() == "HEAD",
@@ -211,7 +211,7 @@ impl Exchange {
         choice
     }
 
-    /// Sends a request on, unless a policy of its route objects.
+    /// Forwards a request, unless a policy of its route refuses it.
     fn pass_on<I: Io>(
         &mut self,
         route: usize,

@@ -182,7 +182,7 @@ impl Origin {
         self.outbox.pending_bytes() + sealed
     }
 
-    /// Gives the target its full time for the next sign of life, starting now.
+    /// Gives the target its full time to send or accept more bytes, starting now.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         let due_ns = now_ns + self.waits.upstream_ns;
         self.deadline.set(due_ns, self.id.into(), timers);

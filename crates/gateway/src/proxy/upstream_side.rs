@@ -297,7 +297,7 @@ impl Exchange {
         match edited {
             Ok(edited) => Ok(self.write_edited(Ok(edited))),
             Err(Refused::NotJson) => {
-                let words = "the upstream's response is not the JSON it says it is";
+                let words = "the upstream's response claims to be JSON, but is not";
                 Err(self.refuse_response(502, words))
             }
             Err(Refused::NotTransformed) => {

@@ -2,13 +2,13 @@
 
 use crate::message::Digits;
 
-/// The largest size in bytes of a line or a text in a reply.
+/// The largest size in bytes of a line or a string in a reply.
 const LINE_BYTES_MAX: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Integer(i64),
-    /// A text whose content does not matter.
+    /// A string whose content does not matter.
     Fine,
     Error(String),
 }

@@ -88,7 +88,7 @@ fn mistakes_of_form_and_meaning_are_reported_together() {
         "{found:#?}"
     );
     assert!(
-        found[4].starts_with("19:14: a timeout of 0 would always pass"),
+        found[4].starts_with("19:14: a timeout of 0 would always expire"),
         "{found:#?}"
     );
 }

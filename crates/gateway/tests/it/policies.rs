@@ -365,7 +365,7 @@ fn mislabelled_responses_are_errors() {
         assert_eq!(broken.status, 502);
         assert_eq!(
             broken.body,
-            b"gateway: the upstream's response is not the JSON it says it is\n"
+            b"gateway: the upstream's response claims to be JSON, but is not\n"
         );
         assert_eq!(
             client.get("/x").body,

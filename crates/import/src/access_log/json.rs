@@ -13,7 +13,7 @@ use crate::traffic::Hit;
 /// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"{"time": "2025-10-10T13:55:36Z", "method": "GET", "uri": "/a", "status": 200, "bytes_sent": 2326}"#;
 
-/// A parsed line. Its texts may be copies, because JSON escapes characters.
+/// A parsed line. Its strings may be copies, because JSON escapes characters.
 #[derive(Debug, Default)]
 pub(super) struct JsonLine<'l> {
     at: Value<'l>,
@@ -238,7 +238,7 @@ impl<'de: 'l, 'l> Visitor<'de> for Members<'_, 'l> {
     }
 }
 
-/// An object within a line, or a text in its place.
+/// An object within a line, or a string in its place.
 struct Inner<'m, 'l>(Members<'m, 'l>);
 
 impl<'de: 'l, 'l> serde::de::DeserializeSeed<'de> for Inner<'_, 'l> {

@@ -7,7 +7,7 @@ use crate::folder::Folder;
 /// The folder for these files.
 const FOLDER: &str = "definitions";
 
-/// Moves the definitions of a scenario to files, and replaces them with the paths. A text that
+/// Moves the definitions of a scenario to files, and replaces them with the paths. A document that
 /// already has a file is not written again.
 pub(super) fn move_to_files(scenario: &mut Scenario, folder: &mut Folder) {
     for route in &mut scenario.routes {

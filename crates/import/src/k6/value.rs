@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::lexer::{Kind, Token, tokens_in};
 
-/// Represents a part of a text that is known only when the script runs.
+/// Represents a part of a string that is known only when the script runs.
 pub(super) const HOLE: char = '\u{e000}';
 
 /// The largest nesting depth of an expression.

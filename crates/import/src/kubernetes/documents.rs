@@ -40,7 +40,7 @@ fn ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// The same number of bytes with the same line endings, but otherwise blank.
+/// Replaces all bytes except line endings with spaces, so that positions stay the same.
 fn blank(text: &str) -> String {
     text.bytes()
         .map(|byte| if byte == b'\n' { '\n' } else { ' ' })

@@ -8,7 +8,7 @@ use crate::regex_sample;
 /// The largest nesting depth of a generated value.
 const DEPTH_MAX: usize = 8;
 
-/// The largest minimum length of a text, and minimum number of items, that is satisfied.
+/// The largest minimum length of a string, and minimum number of items, that is satisfied.
 const LENGTH_MAX: u64 = 10_000;
 
 /// A value that a schema allows; none if it cannot be generated.

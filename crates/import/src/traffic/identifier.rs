@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Token,
     /// An email address.
     Mail,
-    /// One of many texts at the same place.
+    /// One of many strings at the same place.
     Text,
 }
 
@@ -44,11 +44,11 @@ impl Kind {
     }
 }
 
-/// Texts of at least this many hexadecimal digits are hashes.
+/// Strings of at least this many hexadecimal digits are hashes.
 const HASH_CHARS_MIN: usize = 16;
-/// Texts of at least this many characters may be tokens.
+/// Strings of at least this many characters may be tokens.
 const TOKEN_CHARS_MIN: usize = 20;
-/// A text with this many digits among other characters is an identifier.
+/// A string with this many digits among other characters is an identifier.
 const DIGITS_MIN: usize = 4;
 
 /// The kind of identifier; none if the segment seems to be a name.

@@ -33,7 +33,7 @@ pub(crate) struct Hit<'h> {
     pub(crate) status: u16,
     pub(crate) response_bytes: Option<u64>,
     pub(crate) request_bytes: Option<u64>,
-    /// A text that identifies the client; it is not stored.
+    /// A string that identifies the client; it is not stored.
     pub(crate) client: &'h [u8],
 }
 

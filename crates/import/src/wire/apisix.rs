@@ -47,7 +47,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// The same number of nodes with the same weights, each with the address of the upstream.
+/// Returns the same number of nodes with the same weights, each with the address of the upstream.
 fn same_weights(nodes: &Node) -> String {
     let weights: Vec<i64> = match &nodes.data {
         Data::Map(entries) => entries

@@ -1,4 +1,4 @@
-//! Replacements in a text, and the lines that they change.
+//! Replacements in a document, and the lines that they change.
 
 use std::ops::Range;
 
@@ -231,7 +231,7 @@ fn first_line(text: &str) -> &str {
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// A text that a template renders unchanged.
+/// A string that a template renders unchanged.
 pub(super) fn literal(text: &str) -> String {
     if !text.contains('{') {
         return text.to_owned();

@@ -52,7 +52,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a text; none if it is not known.
+    /// The language of a document; none if it is not known.
     pub fn of(text: &str) -> Option<Self> {
         if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
             let has = |key: &str| root.get(key).is_some();
@@ -125,7 +125,7 @@ pub struct OwnConfig {
     pub scenario: Option<Scenario>,
 }
 
-/// Reports whether a text is a template that names the ports of a trial itself.
+/// Reports whether a document is a template that names the ports of a trial itself.
 fn is_template(text: &str) -> bool {
     let mut expressions = text.split("{{").skip(1).map(str::trim_start);
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))

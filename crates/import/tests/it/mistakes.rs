@@ -32,7 +32,7 @@ fn every_mistake_is_reported_at_once() {
         [
             "x:2:6: the route has neither `uri` nor `uris`; add `uri: /PATH/*`",
             "x:3:6: the route has neither `uri` nor `uris`; add `uri: /PATH/*`",
-            "x:3:11: `uri` of the route is not a text; write one value",
+            "x:3:11: `uri` of the route is not text; write one value",
             "x:4:13: the consumer has no `username`; add `username: VALUE`",
         ]
     );

@@ -11,7 +11,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let Some(admin) = root.get("admin") else {
         return;
     };
-    let help = "give it some time, as in 250ms";
+    let help = "give it a duration above 0, as in 250ms";
     not_zero(admin, "under_load_every", help, problems);
     let created = admin.get("route").and_then(|route| route.get("path"));
     let updated = admin.get("updated_path");
@@ -23,14 +23,14 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             (path_matches(prefix, path) || path_matches(path, prefix)).then_some(prefix)
         });
         if let Some(prefix) = taken {
-            let message = format!("`{path}` and the route `{prefix}` lie one below the other");
-            problems.push(node.problem(message, "write a path that no other route has a part of"));
+            let message = format!("`{path}` and the route `{prefix}` overlap");
+            problems.push(node.problem(message, "write a path that overlaps no other route"));
         }
     }
     if let (Some(created), Some(updated)) = (created, updated)
         && created.text() == updated.text()
     {
         let message = "the update changes nothing";
-        problems.push(updated.problem(message, "write another path than the route's"));
+        problems.push(updated.problem(message, "write a path other than the route's"));
     }
 }

@@ -45,7 +45,7 @@ fn list(list: &Node, problems: &mut Vec<Problem>) {
         if column.text().is_some_and(|name| !is_column_name(name)) {
             let name = column.text().unwrap_or_default();
             let message = format!("a template cannot name the column `{name}`");
-            problems.push(column.problem(message, "call it by letters, digits, `_`, `-` and `.`"));
+            problems.push(column.problem(message, "use only letters, digits, `_`, `-` and `.`"));
         }
     }
     for row in list.list("values") {
@@ -61,9 +61,7 @@ fn list(list: &Node, problems: &mut Vec<Problem>) {
                 "write a row, as in [a, b]".into(),
             ),
             (columns, true) if columns != count => (
-                format!(
-                    "this row has not as many values as there are columns: {count}, not {columns}"
-                ),
+                format!("this row does not have one value for each column: {count}, not {columns}"),
                 format!("write {columns} values"),
             ),
             _ => continue,
@@ -80,7 +78,7 @@ fn uniform(kind: &Entry, problems: &mut Vec<Problem>) {
         && max < min
     {
         let message = "the greatest number is below the least";
-        problems.push(node.problem(message, "exchange `min` and `max`"));
+        problems.push(node.problem(message, "swap `min` and `max`"));
     }
 }
 

@@ -34,8 +34,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     sockets(root, problems);
     templates(root, problems);
     for (key, help) in [
-        ("ready", "give it some time, as in 10s"),
-        ("stop", "give it some time, as in 3s"),
+        ("ready", "give it a duration above 0, as in 10s"),
+        ("stop", "give it a duration above 0, as in 3s"),
     ] {
         if let Some(section) = root.get(key) {
             not_zero(section, "timeout", help, problems);

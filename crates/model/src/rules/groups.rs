@@ -44,7 +44,7 @@ fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
         _ => {}
     }
     if let (Some(order), Some(_)) = (root.entry("order"), root.entry("groups")) {
-        let message = "`order` is that of `requests`, and there are `groups`";
+        let message = "`order` applies to `requests`, but there are `groups`";
         problems.push(order.problem(message, "write it in each group that it is meant for"));
     }
 }

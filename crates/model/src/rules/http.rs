@@ -62,11 +62,11 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
             let help = "write it out; use a request for each host";
             problems.push(value.problem("`Host` cannot be a template", help));
         } else if !seen.insert(folded) {
-            let message = format!("the header `{key}` is given twice, in other letters");
+            let message = format!("the header `{key}` is given twice, in different case");
             problems.push(Problem::new(
                 key_span.clone(),
                 message,
-                "keep one: header names have no case",
+                "keep one: header names are case-insensitive",
             ));
         }
         field_value(value, problems);
@@ -78,7 +78,7 @@ pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
     let Some(name) = node.text() else { return };
     if is_fixed(name) {
         let message = format!("the header `{name}` cannot carry a key");
-        problems.push(node.problem(message, "name another header, as X-Api-Key"));
+        problems.push(node.problem(message, "name another header, such as X-Api-Key"));
     }
 }
 
@@ -94,11 +94,11 @@ pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<
     }
 }
 
-/// Checks a value of a header, or a text that becomes one.
+/// Checks a value of a header, or a string that becomes one.
 pub(super) fn field_value(node: &Node, problems: &mut Vec<Problem>) {
     let Some(text) = node.text() else { return };
     if !is_field_value(text) {
-        let help = "use visible ASCII characters, on one line, with no blank at either end";
+        let help = "use visible ASCII characters, on one line, with no space at either end";
         problems.push(node.problem("this cannot be the value of a header", help));
     }
 }

@@ -16,13 +16,13 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         not_zero(
             phase,
             "measure",
-            "measure for some time, as in 10s",
+            "write a duration above 0, as in 10s",
             problems,
         );
         not_zero(
             phase,
             "timeout",
-            "wait for responses for some time, as in 10s",
+            "write a duration above 0, as in 10s",
             problems,
         );
         shape(phase, problems);
@@ -62,7 +62,7 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     for stage in open.list("stages") {
-        let help = "let it take some time, as in 10s; `how: step` reaches its rate at once";
+        let help = "give it a duration above 0, as in 10s; `how: step` reaches its rate at once";
         not_zero(stage, "over", help, problems);
     }
     let Some(ramp) = open.entry("ramp_to_per_second") else {
@@ -87,7 +87,7 @@ fn think(closed: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     if let Some(exponential) = think.get("exponential") {
-        let help = "write some time, as in 1s, or remove `think`";
+        let help = "write a duration above 0, as in 1s, or remove `think`";
         not_zero(exponential, "mean", help, problems);
     }
     let Some(uniform) = think.get("uniform") else {
@@ -100,7 +100,7 @@ fn think(closed: &Node, problems: &mut Vec<Problem>) {
     ) && max < min
     {
         let message = "the longest think time is below the shortest";
-        problems.push(node.problem(message, "exchange `min` and `max`"));
+        problems.push(node.problem(message, "swap `min` and `max`"));
     }
 }
 

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use gatebench_config::{HumanDuration, Node, Problem};
 
-/// Reports duplicate texts; `what` names them in the plural.
+/// Reports duplicate strings; `what` names them in the plural.
 fn unique<'n>(
     nodes: impl IntoIterator<Item = &'n Node>,
     what: &str,

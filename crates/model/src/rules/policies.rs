@@ -84,7 +84,7 @@ fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
     let params = settings.mapping("params");
     for entry in params.iter().filter(|entry| !is_name(&entry.key)) {
         let message = format!("`{}` is not the name of a parameter", entry.key);
-        let help = "write letters, digits, `-`, `_` and `.`, and a letter first";
+        let help = "write letters, digits, `-`, `_` and `.`, beginning with a letter";
         problems.push(entry.problem(message, help));
     }
 }
@@ -100,13 +100,13 @@ fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     if settings.get("keys").is_none() && settings.get("jwks").is_none() {
         let help = "add under `keys` for example `- hs256: {secret: ...}`";
-        problems.push(entry.problem("`jwt` has no key, so no token could ever be good", help));
+        problems.push(entry.problem("`jwt` has no key, so no token could ever be valid", help));
     }
     for key in settings.list("keys") {
         if let Some(secret) = key.get("hs256").and_then(|key| key.get("secret"))
             && secret.text().is_some_and(|text| text.len() < 32)
         {
-            let message = "the secret has less than 32 bytes, which RFC 7518 asks for with HS256";
+            let message = "the secret has fewer than the 32 bytes that RFC 7518 requires for HS256";
             problems.push(secret.problem(message, "write a longer one"));
         }
         if let Some(public_key) = key.get("rs256").and_then(|key| key.get("public_key"))
@@ -125,7 +125,12 @@ fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
 /// Checks a rate limit; `is_known` is true if an earlier policy identifies the consumer.
 fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
-    super::not_zero(settings, "window", "give it some time, as in 1m", problems);
+    super::not_zero(
+        settings,
+        "window",
+        "give it a duration above 0, as in 1m",
+        problems,
+    );
     let per = settings.get("per").and_then(Node::text).unwrap_or("route");
     if let Some(header) = settings.get("header") {
         http::policy_header(header, problems);
@@ -136,7 +141,7 @@ fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
             problems.push(entry.problem(message, "add for example `header: X-Client`"));
         }
         ("route" | "consumer", Some(header)) => {
-            let message = format!("the header is not counted by, but the {per}");
+            let message = format!("the limit does not count by this header, but by the {per}");
             problems.push(header.problem(message, "write `per: header`, or remove `header`"));
         }
         _ => {}
@@ -148,15 +153,17 @@ fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
 
 fn no_consumer_known(entry: &Entry, problems: &mut Vec<Problem>) {
     let help = format!("put one before it: {}", listed(AUTHENTICATIONS, "or"));
-    problems.push(entry.problem(
-        "no policy before this one finds out which consumer calls",
-        help,
-    ));
+    problems.push(entry.problem("no policy before this one identifies the consumer", help));
 }
 
 fn redis(settings: &Node, problems: &mut Vec<Problem>) {
     for key in ["interval", "timeout"] {
-        super::not_zero(settings, key, "give it some time, as in 100ms", problems);
+        super::not_zero(
+            settings,
+            key,
+            "give it a duration above 0, as in 100ms",
+            problems,
+        );
     }
     if let Some(redis) = settings.get("redis")
         && redis
@@ -212,7 +219,7 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
             .any(|(other, _)| is_inside(other, pointer) || is_inside(pointer, other))
         {
             let message = format!("another edit concerns `{pointer}` or what is in it");
-            let help = "keep one of them, or make two policies of them: the second sees what the first made";
+            let help = "keep one of them, or split them into two policies: the second sees the output of the first";
             problems.push(Problem::new((*span).clone(), message, help));
         }
     }

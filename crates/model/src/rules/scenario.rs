@@ -110,7 +110,7 @@ fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         && count > routes as f64
     {
         let message = format!("{count} upstreams for {routes} routes");
-        let help = "write as many routes at least; each leads to one upstream";
+        let help = "write at least as many routes; each leads to one upstream";
         problems.push(node.problem(message, help));
     }
 }
@@ -133,7 +133,7 @@ fn transport(root: &Node, problems: &mut Vec<Problem>) {
     };
     let is_secure = transport.get("tls").and_then(Node::flag) == Some(true);
     if let Some(entry) = transport.entry("http2_streams").filter(|_| !is_secure) {
-        let message = "HTTP/2 is agreed on by TLS, which `transport` does not ask for";
+        let message = "HTTP/2 is negotiated through TLS, which `transport` does not request";
         problems.push(entry.problem(message, "add `tls: true`"));
     }
 }
@@ -203,8 +203,8 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
             let help = "write a key, or remove it";
             problems.push(key.problem("a key is empty", help));
         } else if text.is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic())) {
-            let message = "a key holds a blank or a character outside ASCII, which gateways treat differently";
-            let help = "write it in ASCII letters, digits and signs, without blanks";
+            let message = "a key contains a space or a character outside ASCII, which gateways treat differently";
+            let help = "write it in ASCII letters, digits and signs, without spaces";
             problems.push(key.problem(message, help));
         }
     }

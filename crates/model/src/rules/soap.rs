@@ -28,7 +28,12 @@ pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
 }
 
 fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
-    super::not_zero(chain, "cache_ttl", "give it some time, as in 1h", problems);
+    super::not_zero(
+        chain,
+        "cache_ttl",
+        "give it a duration above 0, as in 1h",
+        problems,
+    );
     for (setting, only) in ONLY {
         if only != direction
             && let Some(entry) = chain.entry(setting)
@@ -50,7 +55,7 @@ pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         if entry.key == ORIGIN || entry.key.is_empty() || !entry.key.bytes().all(is_plain) {
             let message = format!("an upstream cannot be called `{}`", entry.key);
-            let help = "call it by lower-case letters and digits, and not `origin`";
+            let help = "use lower-case letters and digits, and not the name `origin`";
             problems.push(entry.problem(message, help));
         }
     }

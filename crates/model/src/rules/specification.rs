@@ -85,14 +85,14 @@ fn missing(root: &Node, steps: &[(&KnownStep, &Node)], problems: &mut Vec<Proble
 }
 
 fn load(load: &Node, problems: &mut Vec<Problem>) {
-    let help = "let each run last some time, as in 10s";
+    let help = "give each run a duration above 0, as in 10s";
     not_zero(load, "duration", help, problems);
     change_fits(load, "duration", problems);
     if let (Some(path), Some(script)) = (load.entry("path"), load.entry("script"))
         && path.value.text().is_some()
     {
         problems.push(script.problem(
-            "`path` and `script` exclude each other: a script says itself what it asks for",
+            "`path` and `script` exclude each other: a script chooses its own paths",
             "keep one of them",
         ));
     }

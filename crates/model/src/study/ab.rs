@@ -39,7 +39,7 @@ pub enum DecisiveMetric {
     Throughput,
     /// The time that the gateway adds to a request at a fixed rate: median.
     AddedP50,
-    /// The same, 99th percentile.
+    /// The time that the gateway adds to a request at a fixed rate: 99th percentile.
     AddedP99,
     /// Largest anonymous memory of the gateway.
     Memory,

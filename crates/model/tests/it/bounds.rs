@@ -78,7 +78,7 @@ fn mistakes_have_their_place_and_what_to_write() {
         ("p0<1s", 1, "'p0' is neither"),
         ("p<1s", 1, "'p' is neither"),
         ("p99<1s, latency<1s", 9, "'latency' is neither"),
-        ("rate>fast", 6, "'fast' is no bound for rate"),
+        ("rate>fast", 6, "'fast' is not a bound for rate"),
         ("rate>inf", 6, "is no bound"),
         ("p99<1s, errors<0.1", 16, "'0.1' is no share"),
         ("errors<0.01", 8, "errors<1%"),

@@ -120,7 +120,7 @@ impl<S: Read> ResponseReader<S> {
     /// Reads until the head is complete.
     ///
     /// # Errors
-    /// As for [`advance`](Self::advance), except that reads interrupted by a signal are repeated.
+    /// Like [`advance`](Self::advance), except that reads interrupted by a signal are repeated.
     pub fn read_head(&mut self) -> io::Result<()> {
         while self.head.is_empty() {
             match self.advance() {

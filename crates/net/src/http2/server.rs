@@ -84,7 +84,7 @@ impl Server {
     }
 
     /// The number of bytes of a response that wait for the client's windows. The producer of a long
-    /// body waits until there are few.
+    /// body waits until few are left.
     pub fn unsent_bytes(&mut self, stream: StreamId) -> usize {
         self.connection
             .streams

@@ -28,7 +28,7 @@ const OTLP: &str = "http://localhost:4318";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// There is no such kind of output.
-    #[error("'{0}' is no kind of output")]
+    #[error("'{0}' is not a kind of output")]
     Kind(String),
     /// The target is not a URL; its text has no secrets.
     #[error("'{0}' is not a URL")]

@@ -75,7 +75,7 @@ fn enough(scenario: &Scenario) -> u64 {
 fn record(seen: &[u64], asked: u64, sent: &str) -> ParityCaseRecord {
     let passed = seen.iter().all(|requests| *requests > 0);
     let mut record = ParityCaseRecord {
-        name: format!("each of {} targets is asked", seen.len()),
+        name: format!("each of {} targets gets a request", seen.len()),
         passed,
         reached_upstream: true,
         ..ParityCaseRecord::default()
@@ -112,7 +112,7 @@ mod tests {
         assert!(record(&[20, 1, 39], 60, "GET /\n").passed);
         let found = record(&[60, 0, 0], 60, "GET /\n");
         assert!(!found.passed);
-        assert_eq!(found.name, "each of 3 targets is asked");
+        assert_eq!(found.name, "each of 3 targets gets a request");
         assert_eq!(found.received, "the targets got 60, 0, 0");
         assert!(
             found

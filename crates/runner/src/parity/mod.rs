@@ -141,7 +141,7 @@ fn requests_of_routes<'a>(
 fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     let agreed = target.agrees_on_http2(HANDSHAKE_TIMEOUT);
     let mut record = ParityCaseRecord {
-        name: "HTTP/2 is agreed on by ALPN".into(),
+        name: "HTTP/2 is negotiated by ALPN".into(),
         passed: agreed.as_ref().is_ok_and(|agreed| *agreed),
         ..ParityCaseRecord::default()
     };
@@ -362,7 +362,7 @@ fn received(response: &io::Result<Response>) -> String {
     match response {
         Ok(response) => response.text(SHOWN_CHARS),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            format!("no whole response within {RESPONSE_TIMEOUT:?}: it hangs")
+            format!("no complete response within {RESPONSE_TIMEOUT:?}: it hangs")
         }
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             "the connection was closed without a response".into()

@@ -102,7 +102,7 @@ struct Raw {
     responses: u64,
 }
 
-/// Runs a load to its end. The death of a process or an interrupt ends it.
+/// Runs a load to its end, or until a process dies or an interrupt arrives.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &mut Running,

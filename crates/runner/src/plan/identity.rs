@@ -63,7 +63,7 @@ pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<
         ));
     }
     if before.sha256 != now.sha256 {
-        return Some("its program has other bytes".into());
+        return Some("its program has different bytes".into());
     }
     let differs = |file: &&FileDigest| !before.folder.contains(file);
     let file = now
@@ -71,7 +71,7 @@ pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<
         .iter()
         .find(differs)
         .or_else(|| before.folder.iter().find(|file| !now.folder.contains(file)));
-    file.map(|file| format!("{} in its folder is another", file.path))
+    file.map(|file| format!("{} in its folder differs", file.path))
 }
 
 #[cfg(test)]
@@ -100,10 +100,10 @@ mod tests {
         );
         assert_eq!(
             changed(|now| now.sha256 = "2".into()).as_deref(),
-            Some("its program has other bytes")
+            Some("its program has different bytes")
         );
         let other = changed(|now| now.folder[1] = FileDigest::of("x.conf", b"y"));
-        assert_eq!(other.as_deref(), Some("x.conf in its folder is another"));
+        assert_eq!(other.as_deref(), Some("x.conf in its folder differs"));
         assert_eq!(changed(|now| drop(now.folder.pop())), other);
     }
 }

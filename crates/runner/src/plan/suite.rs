@@ -96,7 +96,7 @@ fn title_of(scenarios: &[Listed<Scenario>]) -> String {
     joined(titles, "; ", "; and ", " more")
 }
 
-/// Joins the first texts, and writes the number of the others between `and` and `more`.
+/// Joins the first strings, and writes the number of the others between `and` and `more`.
 fn joined<'t>(
     texts: impl Iterator<Item = &'t str>,
     separator: &str,

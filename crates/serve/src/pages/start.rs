@@ -24,7 +24,7 @@ struct View {
 }
 
 fn launcher(app: &App) -> Result<&Launcher, Problem> {
-    let missing = || Problem::NotFound("this server starts no runs".into());
+    let missing = || Problem::NotFound("this server does not start runs".into());
     app.launcher.as_ref().ok_or_else(missing)
 }
 

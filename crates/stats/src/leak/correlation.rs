@@ -30,7 +30,7 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
 fn correlations(values: &[f64]) -> Vec<f64> {
     let rest = without_line(&one_by_one(values));
     let squares: f64 = rest.iter().map(|value| value * value).sum();
-    // The rest of a straight line consists of rounding errors.
+    // The residuals of a straight line are rounding errors.
     if squares <= 1e-24 * values.len() as f64 {
         return Vec::new();
     }
@@ -96,7 +96,7 @@ fn one_by_one(values: &[f64]) -> Vec<Sample> {
     values.iter().enumerate().map(sample).collect()
 }
 
-/// The values minus their least squares line.
+/// The values minus their least-squares line.
 fn without_line(samples: &[Sample]) -> Vec<f64> {
     let count = samples.len() as f64;
     let mean = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;

@@ -43,8 +43,8 @@ pub struct Sequential {
     alpha: f64,
     /// For each look: the half-width of the interval in standard errors of the mean.
     critical: Vec<f64>,
-    /// The boundary of the last look in standard errors, in which plans of other sizes hardly
-    /// differ.
+    /// The boundary of the last look in standard errors, which hardly depends on the size of the
+    /// plan.
     last_boundary: f64,
 }
 
@@ -80,7 +80,7 @@ impl Sequential {
         Self::spending(blocks_max, alpha, SPENDING)
     }
 
-    /// As [`Self::plan`], with another function to spend the error rate.
+    /// Like [`Self::plan`], with another function to spend the error rate.
     pub fn spending(blocks_max: usize, alpha: f64, spending: Spending) -> Option<Self> {
         let feasible = (MIN_BLOCKS..=PLANNED_BLOCKS_MAX).contains(&blocks_max);
         if !(feasible && alpha > 0.0 && alpha < 1.0) {

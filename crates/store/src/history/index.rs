@@ -46,7 +46,7 @@ pub struct HistoryIndex {
 pub struct Found {
     /// Its name in the folder.
     pub dir: String,
-    /// A text that changes whenever the directory changes.
+    /// A string that changes whenever the directory changes.
     pub stamp: String,
 }
 
@@ -82,7 +82,7 @@ impl HistoryIndex {
     /// Replaces the index of a folder with an empty one.
     ///
     /// # Errors
-    /// As [`HistoryIndex::open`].
+    /// See [`HistoryIndex::open`].
     pub fn rebuild(folder: &Path) -> Result<Self, StoreError> {
         remove(&folder.join(INDEX_FILE))?;
         Self::open(folder)
@@ -253,7 +253,7 @@ fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     Ok(found)
 }
 
-/// A text that changes when a resumed run rewrites its manifest and adds trials; none without a
+/// A string that changes when a resumed run rewrites its manifest and adds trials; none without a
 /// manifest.
 fn stamp(dir: &Path) -> Option<String> {
     let manifest = fs::metadata(dir.join(MANIFEST)).ok()?;

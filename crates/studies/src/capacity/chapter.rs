@@ -19,7 +19,7 @@ use crate::kind::StudyFacts;
 const TITLE: &str = "Capacity";
 
 /// The explanation of a curve.
-const CURVE: &str = "Steps of equal rate together. Held and missed count steps; response times count from when a request was due; \
+const CURVE: &str = "Steps of equal rate are one point. Held and missed count steps; response times count from when a request was due; \
      cores are those kept busy.";
 
 /// The explanation of the symbols in the drawing of a curve.

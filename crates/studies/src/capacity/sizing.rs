@@ -72,7 +72,7 @@ fn of_gateway_in(
     let sizing = scalability
         .as_ref()
         .and_then(|scalability| scalability.cores_for(rate_per_second));
-    // A rate that was only shown to hold at least is a lower bound as well.
+    // If even the highest rate was held, that rate is only a lower bound as well.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
     };

@@ -210,7 +210,7 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     };
     format!(
         "Each of {} is a fresh process. First {} connections send as fast as they get responses (saturation). Then \
-         requests arrive at fixed rates, {arrivals}, over as many connections, and response times count from when each was due. In steps of {} after a \
+         requests arrive at fixed rates, {arrivals}, over the same number of connections, and response times count from when each was due. In steps of {} after a \
          warm-up the rate grows until the objective is missed and bisects on its logarithm; {near}. A logistic \
          curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
          rate at which a step holds with 95 % probability in any process. Some steps may miss \

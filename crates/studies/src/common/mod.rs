@@ -1,4 +1,5 @@
-//! What all studies share: the records of trials, their figures, and the gates that judge them.
+//! The parts common to all studies: the records of trials, their figures, and the gates that judge
+//! them.
 
 pub(crate) mod changes;
 pub(crate) mod collect;

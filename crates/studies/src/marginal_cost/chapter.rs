@@ -115,7 +115,7 @@ fn memory_chart(
 fn explanation(costs: &MarginalCostFindings) -> String {
     let memory = match costs.what {
         MarginalUnit::Routes | MarginalUnit::Consumers | MarginalUnit::Upstreams => {
-            "Memory is the most in the last load."
+            "Memory is the peak in the last load."
         }
         MarginalUnit::Connections => {
             "Memory is the gateway's own maximum while that many connections are idle; the kernel's memory for \
@@ -141,10 +141,12 @@ fn explanation(costs: &MarginalCostFindings) -> String {
 /// The heading of a family.
 fn title(costs: &MarginalCostFindings) -> String {
     match costs.what {
-        MarginalUnit::Routes => "What routes cost without requests".into(),
-        MarginalUnit::Consumers => "What consumers cost without requests".into(),
-        MarginalUnit::Upstreams => "What upstreams with a route each cost without requests".into(),
-        MarginalUnit::Connections => format!("What idle connections cost · {}", costs.name),
+        MarginalUnit::Routes => "The cost of routes without requests".into(),
+        MarginalUnit::Consumers => "The cost of consumers without requests".into(),
+        MarginalUnit::Upstreams => {
+            "The cost of upstreams with a route each, without requests".into()
+        }
+        MarginalUnit::Connections => format!("The cost of idle connections · {}", costs.name),
     }
 }
 

@@ -107,7 +107,7 @@ pub struct Cost {
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     /// Rank of the cost among the gateways; gateways whose intervals overlap share a rank. None if
-    /// there is no interval, if the gateway itself spoiled a block, and if fewer than two gateways
+    /// there is no interval, if the gateway itself spoiled a block, or if fewer than two gateways
     /// can be ranked.
     pub rank: Option<usize>,
 }

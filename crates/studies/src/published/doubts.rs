@@ -57,7 +57,7 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     let mut of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
     let suite = of_tables.find(|it| **it == plan.suite);
     format!(
-        "Loads are shorter than the document's and have other users: gatebench run {} --as-published uses the document's.",
+        "Loads are shorter than the document's and have different users: gatebench run {} --as-published uses the document's.",
         suite.unwrap_or(&document.suite)
     )
 }

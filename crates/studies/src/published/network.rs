@@ -14,7 +14,7 @@ use crate::common::facts::Aspect;
 
 /// The table of the bare network's throughput before each load of the upstream alone, and of the
 /// share that each target reached; none if it was not measured. Each scenario with direct loads has
-/// separate rows, because its messages have other sizes.
+/// separate rows, because its messages differ in size.
 pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let targets = targets(measured);
     let seed = measured.run.manifest().plan.seed;

@@ -71,7 +71,7 @@ fn too_few_requests(context: &Context) -> Option<String> {
         );
     }
     let mut phases = context.completed().flat_map(|record| &record.phases);
-    // How fast users are who think is not measured.
+    // The speed of users who think is not measured.
     let too_few =
         |phase: &PhaseRecord| !has_enough_requests(phase) && kind(phase) != PhaseKind::Paced;
     phases.any(too_few).then(|| {

@@ -44,7 +44,7 @@ impl Redaction {
     /// Masks the secrets of a plan's scenarios, and the user's own configurations of its variants.
     ///
     /// # Panics
-    /// As [`Redaction::of`].
+    /// See [`Redaction::of`].
     pub fn of_plan(plan: &Plan) -> Self {
         let own = plan.variants.iter();
         let own = own.filter(|it| it.setup().is_some_and(|setup| setup.config.is_some()));

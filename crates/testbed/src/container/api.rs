@@ -78,7 +78,7 @@ fn foreign(error: io::Error) -> io::Error {
     )
 }
 
-/// Encodes a text as a part of a path or query.
+/// Encodes a string as a part of a path or query.
 pub(crate) fn escaped(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     word.bytes()

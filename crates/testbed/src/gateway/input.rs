@@ -114,7 +114,7 @@ pub(super) fn prefix_of(program: &Path) -> &Path {
     folder.unwrap_or(Path::new("/"))
 }
 
-/// The input for a scenario after its change: the same, with other routes.
+/// The input for a scenario after its change, which has different routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     GatewayInput {
         routes: input_routes(

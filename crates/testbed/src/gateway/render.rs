@@ -115,7 +115,7 @@ impl<'a> Renderer<'a> {
         made.collect()
     }
 
-    /// The same renderer with one more name, `route`.
+    /// Returns the renderer with one more name, `route`.
     pub(crate) fn with_route(&self, route: &InputRoute) -> Result<Self, DriverError> {
         let route = serde_json::to_value(route)
             .map_err(|error| DriverError::io("describing a route")(error.into()))?;

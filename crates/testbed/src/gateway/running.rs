@@ -11,7 +11,7 @@ use super::render::RenderedFile;
 use crate::error::DriverError;
 use crate::process::Supervised;
 
-/// A gateway on this machine that responds. Dropping it ends it.
+/// A gateway on this machine that responds. Dropping it stops the process.
 #[derive(Debug)]
 pub struct LocalGateway {
     /// The supervised process.

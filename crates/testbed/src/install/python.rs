@@ -94,7 +94,7 @@ impl PythonProgram {
             .map_err(DriverError::io(format!("writing {file}")))?;
         let remedies = Remedies {
             absent: "make this work: python3 -m pip --version (Debian's package is python3-pip)",
-            failing: "see that install.pypi in gateway.yaml names a package, a version of it that PyPI has for this machine, \
+            failing: "make sure that install.pypi in gateway.yaml names a package, a version of it that PyPI has for this machine, \
                       and the SHA-256 of its wheel, and that this works: python3 -m pip --version (Debian's package is python3-pip)",
         };
         let mut pip = Command::new("python3");

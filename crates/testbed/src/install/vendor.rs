@@ -25,7 +25,7 @@ pub struct VendorProgram {
     commands: Vec<String>,
 }
 
-/// The system that the steps must be for.
+/// The system for which steps are sought.
 struct System {
     id: String,
     version: String,

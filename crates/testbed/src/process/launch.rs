@@ -68,7 +68,7 @@ impl Exit {
 /// The end by a signal that cannot be ignored.
 const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 
-/// A process under its supervisor. Dropping it ends it.
+/// A process under its supervisor. Dropping it stops the process.
 #[derive(Debug)]
 pub struct Supervised {
     child: Child,

@@ -17,7 +17,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Exec format error",
-        "take a host with a processor like this machine's: gatebench sends itself there",
+        "use a host with a processor like this machine's: gatebench sends itself there",
     ),
     (
         "Could not resolve hostname",
@@ -25,37 +25,37 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Host key verification failed",
-        "log in once by hand, `ssh HOST`, and see that the key it shows is that host's",
+        "log in once by hand, `ssh HOST`, and make sure that the key it shows is that host's",
     ),
     (
         "Permission denied (",
-        "see that `ssh HOST true` works without a password: a key of yours in your agent or in ~/.ssh, and its public half in ~/.ssh/authorized_keys of HOST",
+        "make sure that `ssh HOST true` works without a password: a key of yours in your agent or in ~/.ssh, and its public half in ~/.ssh/authorized_keys of HOST",
     ),
     (
         "Connection refused",
-        "see that sshd runs on HOST and on which port: `ssh HOST true`",
+        "make sure that sshd runs on HOST and on which port: `ssh HOST true`",
     ),
     (
         "timed out",
-        "see that HOST is up and that a firewall lets SSH through: `ssh HOST true`",
+        "make sure that HOST is up and that a firewall lets SSH through: `ssh HOST true`",
     ),
     (
         "No route to host",
-        "see that HOST is up and reached from here: `ssh HOST true`",
+        "make sure that HOST is up and reached from here: `ssh HOST true`",
     ),
     (
         "Read-only file system",
-        "give the user on HOST a home that it may write to, or set XDG_CACHE_HOME there",
+        "give the user on HOST a home directory that it can write to, or set XDG_CACHE_HOME there",
     ),
     (
         "Permission denied",
-        "give the user on HOST a home that it may write to and run programs in, or set XDG_CACHE_HOME there",
+        "give the user on HOST a home directory that it can write to and run programs in, or set XDG_CACHE_HOME there",
     ),
     (
         "cannot create directory",
-        "give the user on HOST a home that it may write to and run programs in, or set XDG_CACHE_HOME there",
+        "give the user on HOST a home directory that it can write to and run programs in, or set XDG_CACHE_HOME there",
     ),
-    ("not found", "see what is missing on HOST: `ssh HOST`"),
+    ("not found", "find out what is missing on HOST: `ssh HOST`"),
 ];
 
 /// The error for a host that cannot be used, or no longer.

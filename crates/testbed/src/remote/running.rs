@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::probe::{Outside, Sample};
 use crate::system::exit::{Ended, Exit};
 
-/// A gateway on another host. Dropping it ends it.
+/// A gateway on another host. Dropping it stops the process.
 #[derive(Debug)]
 pub(crate) struct RemoteGateway {
     host: Arc<RemoteHost>,

@@ -15,7 +15,7 @@ pub use upstream::UpstreamStart;
 
 use crate::process::Supervised;
 
-/// A listening upstream or Redis. Dropping it ends it.
+/// A listening upstream or Redis. Dropping it stops the process.
 #[derive(Debug)]
 pub struct Service {
     pub process: Supervised,

@@ -6,7 +6,7 @@ use crate::gateway::{LocalGateway, Started};
 use crate::remote::RemoteGateway;
 use crate::system::exit::{Ended, Exit};
 
-/// A started gateway. Dropping it ends it.
+/// A started gateway. Dropping it stops the process.
 #[derive(Debug)]
 pub(super) enum PlacedGateway {
     Here(Box<LocalGateway>),

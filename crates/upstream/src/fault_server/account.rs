@@ -17,9 +17,9 @@ const BACK_TO_BACK_SHARE: f64 = 0.1;
 /// The account of an upstream since its last start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// Time 0 in `CLOCK_MONOTONIC` nanoseconds: the time at which the first request arrived or,
-    /// with a warm-up, at which the first request after it is due, derived from the least late
-    /// request of the warm-up.
+    /// Time 0 in `CLOCK_MONOTONIC` nanoseconds: the time at which the first request arrived. With a
+    /// warm-up, the time at which the first request after it is due, derived from the warm-up's
+    /// least delayed request.
     pub epoch_ns: Option<u64>,
     /// Requests of the warm-up, which are not included in any other count.
     pub warm_up: u64,
@@ -168,7 +168,7 @@ impl Growing {
 
 impl Growing {
     /// Without a warm-up, time 0 is the first request. With a warm-up, time 0 follows from the
-    /// least late request of the warm-up, because the first request may have been late.
+    /// least delayed request of the warm-up, because the first request may have been late.
     fn epoch_ns(&mut self, now_ns: u64, rate: Option<Arrivals>) -> u64 {
         let Plan { warm_up, .. } = self.plan;
         let ahead = warm_up.saturating_sub(self.counts.warm_up);

@@ -35,7 +35,7 @@ impl Distribution {
             "pareto" => Self::Pareto { mean_ns },
             other => {
                 return Err(format!(
-                    "'{other}' is no distribution; there are uniform, exponential and pareto"
+                    "'{other}' is not a distribution; there are uniform, exponential and pareto"
                 ));
             }
         })

@@ -54,7 +54,7 @@ pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     })
 }
 
-/// As [`fn@truth`], but over this number of connections (at least one) with one request at a time
+/// Like [`fn@truth`], but over this number of connections (at least one) with one request at a time
 /// each. Arrivals that find no free connection wait for the first one, in order.
 pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Truth {
     let mut free_ns: BinaryHeap<Reverse<u64>> = (0..connections).map(|_| Reverse(0)).collect();

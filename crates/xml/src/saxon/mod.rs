@@ -232,8 +232,8 @@ impl Drop for Saxon {
 }
 
 impl SaxonStylesheet {
-    /// The order to transform a text, XML or JSON. JSON becomes the text of a single element, for
-    /// `json-to-xml(.)`. `xsl:output` determines the form of the result.
+    /// The order to transform a document, XML or JSON. JSON becomes the text of a single element,
+    /// for `json-to-xml(.)`. `xsl:output` determines the form of the result.
     ///
     /// # Errors
     /// The input is not a document, or exceeds a limit.
@@ -248,10 +248,10 @@ impl SaxonStylesheet {
         })
     }
 
-    /// Transforms a text, and waits for the result.
+    /// Transforms a document, and waits for the result.
     ///
     /// # Errors
-    /// As [`order`](Self::order) and [`Order::apply`].
+    /// See [`order`](Self::order) and [`Order::apply`].
     pub fn apply(&self, input: &[u8], limits: &Limits) -> Made {
         self.order(input, limits)?.apply()
     }

@@ -1,4 +1,4 @@
-//! Texts that are sent to helpers.
+//! Documents that are sent to helpers.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ fn json_string(text: &str) -> String {
 /// The text for Saxon to parse: XML in UTF-8 without a document type, JSON as the text of an
 /// element.
 ///
-/// A text that declares a document type or another encoding goes through our own parser first,
+/// A document that declares a document type or another encoding goes through our own parser first,
 /// which refuses the type.
 pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
     // Saxon would treat a byte order mark as text before the first element.

@@ -177,7 +177,7 @@ impl<'a> Content<'a> {
     /// The text; borrowed if it is still that of the message.
     ///
     /// # Errors
-    /// As [`render`](Self::render).
+    /// See [`render`](Self::render).
     pub fn into_text(self) -> Result<Cow<'a, [u8]>, Complaints> {
         match self.form {
             Form::Text { bytes, .. } => Ok(bytes),
@@ -186,7 +186,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Removes every ` xmlns=""` from a text, in place.
+/// Removes every ` xmlns=""` from a document, in place.
 fn remove_empty_namespaces(text: &mut Vec<u8>) {
     let mut kept = 0;
     let mut read = 0;

@@ -165,7 +165,7 @@ impl SoapPolicy {
     /// Continues with the result of the transformation for which a request waited.
     ///
     /// # Errors
-    /// As [`begin_request`](Self::begin_request).
+    /// See [`begin_request`](Self::begin_request).
     pub fn resume_request(
         &self,
         request: &Request<'_>,
@@ -232,7 +232,7 @@ impl SoapPolicy {
     /// Continues with the result of the transformation for which a response waited.
     ///
     /// # Errors
-    /// As [`begin_response`](Self::begin_response).
+    /// See [`begin_response`](Self::begin_response).
     pub fn resume_response(
         &self,
         response: &Response<'_>,

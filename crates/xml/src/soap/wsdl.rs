@@ -233,8 +233,8 @@ struct Neighbours<'a> {
     files: &'a dyn Files,
     /// Location and target namespace of each schema.
     places: Vec<(String, Option<String>)>,
-    /// The texts by location, with the locations of their imports inserted; completed before any is
-    /// compiled.
+    /// The documents by location, with the locations of their imports inserted; completed before
+    /// any is compiled.
     texts: HashMap<String, Vec<u8>>,
     originals: Vec<Document>,
 }

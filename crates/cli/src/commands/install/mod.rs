@@ -158,7 +158,7 @@ fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
 fn say_consent(steps: &[InstallStep]) -> Result<(), Failure> {
     steps.iter().try_for_each(say_plan)?;
     if !steps.is_empty() {
-        terminal::say("nothing of this was done; `--yes` does it")?;
+        terminal::say("none of these steps was taken; `--yes` takes them")?;
     }
     Ok(())
 }

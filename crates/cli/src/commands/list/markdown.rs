@@ -50,7 +50,7 @@ pub fn page(folders: &[Folder]) -> String {
         "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
          Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
          mirrors drop a version when its successor arrives, so a Debian package has the version\n\
-         of the release; lists, checks and reports say if it is none of the proven versions.\n",
+         of the release; lists, checks and reports state if it is not a proven version.\n",
     );
     page.push_str(&policies(folders));
     page.push_str("\n## Notes on each gateway\n");
@@ -105,7 +105,7 @@ fn policies(folders: &[Folder]) -> String {
          Blank and · are *not supported* in runs, and never emulated. The rows below the\n\
          policies list the protocols apart from plain HTTP/1.1, `failover` to another target,\n\
          the changes that the gateway accepts while it runs (`reload`: it reloads its files;\n\
-         `configure`: it gets other routes; `weights`: its targets get other weights), its own\n\
+         `configure`: it gets new routes; `weights`: its targets get new weights), its own\n\
          `metrics`, an `admin` interface that changes a single route, and its `access_log`.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());

@@ -208,7 +208,7 @@ fn a_mistake_in_an_output_is_reported_before_anything_starts() {
     let bench = Bench::new();
     for (words, says) in [
         ("--out prometheus=localhost", "'localhost' is not a URL"),
-        ("--out statsd=http://h", "'statsd' is no kind of output"),
+        ("--out statsd=http://h", "'statsd' is not a kind of output"),
         (
             "--out influxdb=http://u:hidden@h/k6",
             "K6_INFLUXDB_PASSWORD",

@@ -29,7 +29,7 @@ pub(crate) fn edit(plan: &Plan, text: &[u8], out: &mut Vec<u8>) -> Result<(), No
     }
 }
 
-/// Copies a text with its edits.
+/// Copies a document with its edits.
 struct Editor<'t, 'o> {
     text: &'t [u8],
     out: &'o mut Vec<u8>,
@@ -202,7 +202,7 @@ fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     let quoted = [b"\"", raw, b"\""].concat();
     match serde_json::from_slice::<String>(&quoted) {
         Ok(name) => Cow::Owned(name.into_bytes()),
-        // Half of a surrogate pair: no edit can name such a text.
+        // Half of a surrogate pair: no edit can name such a string.
         Err(_) => Cow::Borrowed(raw),
     }
 }

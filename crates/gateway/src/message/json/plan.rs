@@ -119,7 +119,7 @@ impl Plan {
         }
         if self.places.len() == PLACES_MAX {
             let message = format!("more than {PLACES_MAX} edits in one object");
-            return Err(ConfigError::new(message, "make two policies of them"));
+            return Err(ConfigError::new(message, "split them into two policies"));
         }
         self.places.push(Place {
             name: name.to_owned(),

@@ -1,6 +1,6 @@
 //! Tokens that one worker has verified, by their exact bytes.
 //!
-//! The validity of a token depends on its bytes, on the policy, which does not change, and on the
+//! The validity of a token depends on its bytes, on the policy (which does not change) and on the
 //! time. The same bytes therefore stay valid until the token expires: a token that is found here
 //! costs a hash and a comparison, and is neither parsed nor verified. Time is that of the monotonic
 //! clock; to follow steps of the wall clock, an entry is trusted for at most a minute. A worker

@@ -46,7 +46,7 @@ pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<ConfigError>> {
         }
     }
     if good.is_empty() && mistakes.is_empty() {
-        let message = "no key for HS256 or RS256, so no token could ever be good";
+        let message = "no key for HS256 or RS256, so no token could ever be valid";
         mistakes.push(ConfigError::new(message, "add one to `keys` or `jwks`"));
     }
     ConfigError::unless(mistakes, good)

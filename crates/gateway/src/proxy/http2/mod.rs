@@ -48,7 +48,7 @@ pub(crate) struct Multiplexed {
     id: ConnId,
     server: Server,
     outbox: Outbox,
-    /// By slot; the memory of a slot is reused for later requests.
+    /// The streams by slot; the memory of a slot is reused for later requests.
     streams: Vec<Stream>,
     /// Slots that may have output.
     stirred: Vec<u32>,

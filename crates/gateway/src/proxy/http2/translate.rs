@@ -44,7 +44,7 @@ pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> 
     head.field("expect").map(|_| Body::Chunked)
 }
 
-/// Writes a target. An invalid target is replaced by a text that the HTTP/1.1 reader refuses,
+/// Writes a target. An invalid target is replaced by a string that the HTTP/1.1 reader refuses,
 /// because it could otherwise end the line and the request.
 fn write_target(out: &mut Vec<u8>, target: &[u8]) {
     let is_fine = |byte: &u8| byte.is_ascii_graphic();

@@ -16,7 +16,7 @@ const OWN_PROCESS: &str = "gatebench starts and places the process";
 const MOVED: &str = "files and sockets are in the folder of the trial";
 const UPSTREAM: &str = "the upstream here is gatebench's";
 const LOG: &str = "logs are written to the folder of the trial";
-const CHECK: &str = "the upstream here has another content";
+const CHECK: &str = "the upstream here has other content";
 
 /// Lines of `global` that do not apply to a trial.
 const GLOBAL: [&str; 16] = [

@@ -73,7 +73,7 @@ impl Section {
     }
 }
 
-/// Reads a text. Lines before the first section are dropped.
+/// Reads a document. Lines before the first section are dropped.
 pub(super) fn parse(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut at = 0;

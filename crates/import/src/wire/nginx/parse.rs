@@ -50,7 +50,7 @@ impl Directive {
     }
 }
 
-/// Reads a text, and the mistakes in it.
+/// Reads a document, and the mistakes in it.
 pub(super) fn parse(text: &str) -> (Vec<Directive>, Vec<Problem>) {
     let mut parser = Parser {
         text,

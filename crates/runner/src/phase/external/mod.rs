@@ -34,7 +34,8 @@ const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Additional time for the load generator, because k6 starts slowly on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a phase with an external load generator. The death of a process or an interrupt ends it.
+/// Runs a phase with an external load generator to its end, or until a process dies or an interrupt
+/// arrives.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &mut Running,

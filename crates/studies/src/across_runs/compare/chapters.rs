@@ -266,9 +266,9 @@ fn explanation(mode: CompareMode) -> &'static str {
              comparisons)."
         }
         CompareMode::Runs => {
-            "Candidate ÷ the baseline's mean. The interval is as wide as runs of the baseline \
-             differ among themselves: an interval that excludes 1 is rarer than 5 in 100 runs without a change \
-             (prediction interval, widened for the number of comparisons)."
+            "Candidate ÷ the baseline's mean. The interval is as wide as the differences \
+             among the baseline's runs: without a change, it excludes 1 in fewer than 5 of 100 \
+             runs (prediction interval, widened for the number of comparisons)."
         }
     }
 }

@@ -247,19 +247,19 @@ pub enum Metric {
     GatewayCores,
     /// The latency that the variant adds to each request: median.
     AddedP50,
-    /// The same, 90th percentile.
+    /// The latency that the variant adds to each request: 90th percentile.
     AddedP90,
-    /// The same, 99th percentile.
+    /// The latency that the variant adds to each request: 99th percentile.
     AddedP99,
-    /// The same, 99.9th percentile.
+    /// The latency that the variant adds to each request: 99.9th percentile.
     AddedP999,
     /// Response time from the intended send: median.
     ResponseP50,
-    /// The same, 90th percentile.
+    /// Response time from the intended send: 90th percentile.
     ResponseP90,
-    /// The same, 99th percentile.
+    /// Response time from the intended send: 99th percentile.
     ResponseP99,
-    /// The same, 99.9th percentile.
+    /// Response time from the intended send: 99.9th percentile.
     ResponseP999,
     /// Median response time minus the direct variant's median in the same block: a difference of
     /// quantiles, not the quantile of a difference.

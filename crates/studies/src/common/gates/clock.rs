@@ -80,7 +80,7 @@ fn differed_between(view: &View) -> Option<String> {
     })
 }
 
-/// The highest over the lowest, less one.
+/// The highest frequency divided by the lowest, minus one.
 fn spread((min_khz, max_khz): (u64, u64)) -> f64 {
     max_khz as f64 / min_khz.max(1) as f64 - 1.0
 }

@@ -39,7 +39,7 @@ const LEAD: &str = "Medians of the blocks, their range below. Every block is a f
      are its throughput, its CPU time per request, and the latency that it adds.";
 
 /// The meaning of the columns about the gateway's process.
-const PROCESS: &str = "Memory is the most anonymous resident memory (RssAnon) of the gateway's \
+const PROCESS: &str = "Memory is the peak anonymous resident memory (RssAnon) of the gateway's \
      process tree in the last load; start is the time to readiness.";
 
 /// Shows a table for each scenario and phase.

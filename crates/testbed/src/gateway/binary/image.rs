@@ -118,8 +118,8 @@ fn version_that_fits(folder: &Folder, program: PathBuf, said: &str) -> Result<St
     })
 }
 
-const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and see that you may use its socket \
-                         (DOCKER_HOST=unix:///PATH names another)";
+const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and make sure that you may use its \
+                         socket (DOCKER_HOST=unix:///PATH names another)";
 
 /// Returns the extras in an image. Its files are checked through a container that is never started.
 fn extras_in(

@@ -73,7 +73,7 @@ struct Tag<'t> {
     content: &'t str,
 }
 
-/// The elements that begin in a text, in order.
+/// The elements that begin in a document, in order.
 struct Tags<'t>(&'t str);
 
 impl<'t> Iterator for Tags<'t> {
