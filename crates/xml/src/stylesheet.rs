@@ -204,18 +204,27 @@ impl Default for Parameters {
     }
 }
 
+/// The name or the value of a parameter contains a zero character.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("parameter {name} holds a zero character")]
+pub struct ZeroCharacter {
+    /// The name of the parameter.
+    pub name: String,
+}
+
 impl Parameters {
     /// Creates parameters from pairs of name and value.
     ///
     /// # Errors
     /// A text contains a zero character.
-    pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+    pub fn new<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, ZeroCharacter> {
         process::start();
         let mut texts = Vec::new();
         for (name, value) in pairs {
             for text in [name, value] {
-                let text = CString::new(text)
-                    .map_err(|_| format!("parameter {name} holds a zero character"))?;
+                let text = CString::new(text).map_err(|_| ZeroCharacter { name: name.into() })?;
                 texts.push(text);
             }
         }
