@@ -1,13 +1,14 @@
 //! `--hdr`: an HdrHistogram interval log, a line for each second and metric.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use gatebench_engine::{Interval, Metric, Recording};
-use gatebench_store::HistogramLog;
+use gatebench_store::{HistogramError, HistogramLog};
 use hdrhistogram::serialization::V2DeflateSerializer;
 
 use crate::exit::Exit;
@@ -27,7 +28,7 @@ pub struct HdrFile {
 impl HdrFile {
     /// Makes the file, so that a load is not lost to a name that cannot be written.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| failure(path, &error.to_string()))?;
+        let file = File::create(path).map_err(|error| failure(path, &error))?;
         Ok(Self {
             path: path.to_owned(),
             out: BufWriter::new(file),
@@ -38,7 +39,7 @@ impl HdrFile {
     /// Begins the log of a load whose seconds come from that many workers.
     pub fn begin(&mut self, workers: usize) -> Result<HdrLog<'_>, Failure> {
         let log = HistogramLog::begin(&mut self.out, &mut self.serializer, SystemTime::now())
-            .map_err(|error| failure(&self.path, &error.to_string()))?;
+            .map_err(|error| failure(&self.path, &error))?;
         Ok(HdrLog {
             log,
             workers,
@@ -48,13 +49,13 @@ impl HdrFile {
     }
 
     /// Writes the last bytes.
-    pub fn finish(mut self, written: Result<(), String>) -> Result<(), Failure> {
-        let flushed = written.and_then(|()| self.out.flush().map_err(|error| error.to_string()));
+    pub fn finish(mut self, written: Result<(), HistogramError>) -> Result<(), Failure> {
+        let flushed = written.and_then(|()| self.out.flush().map_err(HistogramError::Io));
         flushed.map_err(|error| failure(&self.path, &error))
     }
 }
 
-fn failure(path: &Path, error: &str) -> Failure {
+fn failure(path: &Path, error: &dyn Error) -> Failure {
     let (culprit, what) = (
         format!("--hdr {}", path.display()),
         format!("cannot write it: {error}"),
@@ -68,7 +69,7 @@ pub struct HdrLog<'a> {
     log: HistogramLog<'a, BufWriter<File>>,
     workers: usize,
     open: BTreeMap<u32, Second>,
-    error: Option<String>,
+    error: Option<HistogramError>,
 }
 
 /// A second that some workers have reported.
@@ -105,7 +106,7 @@ impl HdrLog<'_> {
     }
 
     /// Writes the rest.
-    pub fn end(mut self) -> Result<(), String> {
+    pub fn end(mut self) -> Result<(), HistogramError> {
         while !self.open.is_empty() {
             self.write_first();
         }
