@@ -85,7 +85,7 @@ impl fmt::Display for FileKind {
     FileKind::ALL.map(FileKind::as_str).join(", ")
 )]
 pub struct UnknownKind {
-    /// The word.
+    /// As written by the user.
     pub word: String,
 }
 

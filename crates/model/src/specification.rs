@@ -41,7 +41,7 @@ pub struct Specification {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no route of the scenario contains {path}")]
 pub struct NoRoute {
-    /// The path.
+    /// As in the load of the specification.
     pub path: String,
 }
 
