@@ -86,6 +86,25 @@ fn only_cli_prints() {
 }
 
 #[test]
+fn public_functions_of_libraries_have_typed_errors() {
+    let text = "pub fn f<T: Fn(u8) -> u8>(\n    a: T,\n) -> Result<(T, String), String> {}\n";
+    bites("crates/net/src/a.rs", text, 1, "typed error");
+    assert!(messages("crates/cli/src/a.rs", text).is_empty());
+    let inner = text.replace("pub fn", "pub(crate) fn");
+    assert!(messages("crates/net/src/a.rs", &inner).is_empty());
+    let typed = "pub fn f(a: String) -> Result<Vec<String>, Error> {}\n";
+    assert!(messages("crates/net/src/a.rs", typed).is_empty());
+}
+
+#[test]
+fn parameters_have_names() {
+    let text = "\nfn f(at: (f64, f64), &(a, b): &(u8, u8)) {}\n";
+    bites("crates/net/src/a.rs", text, 2, "in place of its pattern");
+    let named = "fn f(a: impl Fn((u8, u8)), b: fn((u8, u8)) -> u8) { a(|(c, d)| c) }\n";
+    assert!(messages("crates/net/src/a.rs", named).is_empty());
+}
+
+#[test]
 fn long_files_are_refused() {
     bites("crates/net/src/a.rs", &"\n".repeat(601), 1, "601 lines");
 }

@@ -108,7 +108,7 @@ impl Job {
     /// Returns the response time of the upstream for the target.
     pub fn illness(&self) -> Result<fault_server::Case, String> {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
-        fault_server::Case::parse(path, query)
+        fault_server::Case::parse(path, query).map_err(|error| error.to_string())
     }
 
     pub fn truth(&self) -> Result<Truth, String> {

@@ -78,7 +78,9 @@ pub fn all() -> Vec<Cell> {
             seconds_min: 1,
         },
     ];
-    cells.extend([("h2-1", 1), ("h2-10", 10), ("h2-100", 100)].map(http2));
+    cells.extend(
+        [("h2-1", 1), ("h2-10", 10), ("h2-100", 100)].map(|(name, streams)| http2(name, streams)),
+    );
     cells.push(Cell {
         name: "connect-64",
         title: "a new connection per GET, 64 at a time".into(),
@@ -126,7 +128,7 @@ fn tls(name: &'static str, connections: u32) -> Cell {
     }
 }
 
-fn http2((name, streams): (&'static str, u32)) -> Cell {
+fn http2(name: &'static str, streams: u32) -> Cell {
     let plural = if streams == 1 { "stream" } else { "streams" };
     Cell {
         name,

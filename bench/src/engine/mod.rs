@@ -52,7 +52,8 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             settings,
             programs,
             &files,
-            (descriptors, counter.as_ref().ok().copied()),
+            descriptors,
+            counter.as_ref().ok().copied(),
         ) {
             Ok(measured) => println!("{}", table::text(cell, &measured, settings.markdown)),
             Err(reason) => println!("{} ({}): not available: {reason}\n", cell.title, cell.name),
@@ -81,7 +82,8 @@ fn measure(
     settings: &Settings,
     programs: &Programs,
     files: &Files,
-    (descriptors, counter): (u64, Option<Counter>),
+    descriptors: u64,
+    counter: Option<Counter>,
 ) -> Result<Measured, String> {
     let needed = u64::from(cell.work.connections) + SPARE_DESCRIPTORS;
     if descriptors < needed {

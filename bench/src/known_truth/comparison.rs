@@ -48,7 +48,9 @@ impl Outcome {
         truth: Truth,
         number: usize,
         handicap: &Handicap,
-        (plan, programs, folder): (&Plan, &Programs, &Path),
+        plan: &Plan,
+        programs: &Programs,
+        folder: &Path,
     ) -> Result<Self, String> {
         let added_ns = match truth {
             Truth::Same => 0.0,

@@ -37,7 +37,7 @@ impl Handicap {
     /// The handicap of this folder, or a new one fitted to the default scenario on this machine:
     /// half of the share in user code, half in system calls.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
-        let baseline = variant(root, folder, programs, (record::GATEWAY, ""))?;
+        let baseline = variant(root, folder, programs, record::GATEWAY, "")?;
         let file = folder.join("handicap");
         let word = match fs::read_to_string(&file) {
             Ok(word) => word.trim().to_owned(),
@@ -48,7 +48,7 @@ impl Handicap {
             }
         };
         let flags = format!(", --handicap, \"{word}\"");
-        let gateway = variant(root, folder, programs, (NAME, &flags))?;
+        let gateway = variant(root, folder, programs, NAME, &flags)?;
         Ok(Self {
             word,
             baseline,
@@ -99,7 +99,8 @@ fn variant(
     root: &Path,
     folder: &Path,
     programs: &Programs,
-    (name, flags): (&str, &str),
+    name: &str,
+    flags: &str,
 ) -> Result<PathBuf, String> {
     let from = root.join("gateways/reference");
     let to = folder.join(name);
@@ -112,11 +113,11 @@ fn variant(
     let program = programs.faulty.canonicalize().map_err(failed)?;
     let path = to.join("gateway.yaml");
     let text = fs::read_to_string(&path).map_err(failed)?;
-    write(&path, &with_faults(&text, &program, (name, flags))?)?;
+    write(&path, &with_faults(&text, &program, name, flags)?)?;
     Ok(to)
 }
 
-fn with_faults(text: &str, program: &Path, (name, flags): (&str, &str)) -> Result<String, String> {
+fn with_faults(text: &str, program: &Path, name: &str, flags: &str) -> Result<String, String> {
     let start = "/gateway.json\" ]";
     let names = "names: [gatebench]";
     if [start, names]
@@ -146,12 +147,12 @@ mod tests {
         let text = fs::read_to_string(root.join("gateways/reference/gateway.yaml")).unwrap();
         let program = Path::new("/x/gatebench-faulty");
         let flags = ", --handicap, \"300,0.5\"";
-        let slowed = with_faults(&text, program, (NAME, flags)).unwrap();
+        let slowed = with_faults(&text, program, NAME, flags).unwrap();
         assert!(slowed.starts_with("gateway: handicapped\n"));
         assert!(slowed.contains("names: [\"/x/gatebench-faulty\"]\n"));
         assert!(slowed.contains("gateway.json\", --handicap, \"300,0.5\" ]"));
         assert_eq!(slowed.lines().count(), text.lines().count());
-        let baseline = with_faults(&text, program, (record::GATEWAY, "")).unwrap();
+        let baseline = with_faults(&text, program, record::GATEWAY, "").unwrap();
         assert!(baseline.starts_with("gateway: reference\n"));
         assert!(baseline.contains("gateway.json\" ]"));
     }

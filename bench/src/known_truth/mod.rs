@@ -35,7 +35,7 @@ pub fn run(plan: &Plan, root: &Path) -> Result<(), String> {
         while let Some(truth) = results.next(plan.comparisons) {
             let number = results.next_number();
             eprintln!("comparison {number}: {}", truth.title());
-            let outcome = Outcome::of(truth, number, &handicap, (plan, &programs, &folder))?;
+            let outcome = Outcome::of(truth, number, &handicap, plan, &programs, &folder)?;
             eprintln!("  {}", outcome.in_words());
             results.add(outcome)?;
         }

@@ -58,6 +58,13 @@ impl Column {
     }
 }
 
+/// Connections or users of a row.
+pub(crate) struct Users {
+    pub(crate) count: f64,
+    /// None if the label of the row states them.
+    pub(crate) column: Option<usize>,
+}
+
 impl Table {
     /// A table of cells as written, each row with its line.
     pub(crate) fn of(title: &str, headings: &[String], rows: Vec<(usize, Vec<String>)>) -> Self {
@@ -68,7 +75,7 @@ impl Table {
         }
         let rows: Vec<Row> = (1..)
             .zip(rows)
-            .map(|(number, (line, cells))| Row::of((number, line), &cells, &columns))
+            .map(|(number, (line, cells))| Row::of(number, line, &cells, &columns))
             .collect();
         let words = [title].into_iter();
         let words = words.chain(headings.iter().map(String::as_str));
@@ -166,16 +173,22 @@ impl Table {
         (found.1.unit == Unit::Seconds).then_some(found)
     }
 
-    /// Connections or users of a row, and their column unless the label states them.
-    pub(crate) fn users(&self, row: &Row) -> Option<(Option<usize>, f64)> {
-        let in_column = self.figure(row, Meaning::Users);
-        let in_column = in_column.map(|(at, users)| (Some(at), users.value));
-        in_column.or(row.named_users.map(|users| (None, users)))
+    /// Connections or users of a row.
+    pub(crate) fn users(&self, row: &Row) -> Option<Users> {
+        let in_column = self.figure(row, Meaning::Users).map(|(at, users)| Users {
+            count: users.value,
+            column: Some(at),
+        });
+        let named = row.named_users.map(|count| Users {
+            count,
+            column: None,
+        });
+        in_column.or(named)
     }
 }
 
 impl Row {
-    fn of((number, line): (usize, usize), cells: &[String], columns: &[Column]) -> Self {
+    fn of(number: usize, line: usize, cells: &[String], columns: &[Column]) -> Self {
         let label = |(cell, column): (&String, &Column)| {
             let cell = cell.replace("<br/>", ", ");
             let is_telling =

@@ -47,27 +47,37 @@ impl HumanDuration {
     }
 }
 
-impl FromStr for HumanDuration {
-    type Err = String;
+/// The reason why a text is not a [`HumanDuration`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// It is not a number with a unit.
+    #[error("'{0}' is not a duration: write a number and a unit, as in 250ms, 10s, 5m or 24h")]
+    Form(String),
+    /// It is too long for a benchmark.
+    #[error("'{0}' is longer than a year")]
+    TooLong(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let remedy = || {
-            format!(
-                "'{text}' is not a duration: write a number and a unit, as in 250ms, 10s, 5m or 24h"
-            )
-        };
+impl FromStr for HumanDuration {
+    type Err = DurationError;
+
+    fn from_str(text: &str) -> Result<Self, DurationError> {
+        let malformed = || DurationError::Form(text.to_owned());
         let (unit, nanos) = UNITS
             .iter()
             .find(|(unit, _)| {
                 text.strip_suffix(unit)
                     .is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()))
             })
-            .ok_or_else(remedy)?;
-        let number: f64 = text.trim_end_matches(unit).parse().map_err(|_| remedy())?;
+            .ok_or_else(malformed)?;
+        let number: f64 = text
+            .trim_end_matches(unit)
+            .parse()
+            .map_err(|_| malformed())?;
         let total = number * *nanos as f64;
         // No benchmark needs a year, and the limit keeps the arithmetic exact in f64.
         if !(0.0..=3.2e16).contains(&total) {
-            return Err(format!("'{text}' is longer than a year"));
+            return Err(DurationError::TooLong(text.to_owned()));
         }
         Ok(Self(Duration::from_nanos(total.round() as u64)))
     }

@@ -17,6 +17,6 @@ pub use document::{
     Document, ReadError, ReadFile, parse, parse_all, parse_with_files, read, read_all, read_tree,
     tree,
 };
-pub use duration::HumanDuration;
+pub use duration::{DurationError, HumanDuration};
 pub use node::{Data, Entry, Node};
-pub use sheet::{Sheet, SheetKind, yaml_value};
+pub use sheet::{Sheet, SheetKind, YamlError, yaml_value};

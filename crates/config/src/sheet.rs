@@ -115,25 +115,45 @@ impl Sheet {
     }
 }
 
+/// The first mistake of a YAML document. Its text ends with the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum YamlError {
+    /// A mistake in a line.
+    #[error("line {line}: {message}; {help}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        message: String,
+        help: String,
+    },
+    /// There is no value.
+    #[error("it is empty; write a document")]
+    Empty,
+}
+
 /// A YAML document as JSON, without places.
 ///
 /// # Errors
-/// The first mistake, as text that ends with the remedy.
-pub fn yaml_value(text: &str) -> Result<Value, String> {
+/// The first mistake.
+pub fn yaml_value(text: &str) -> Result<Value, YamlError> {
     let (root, problems) = yaml::load(text);
-    let wrong = problems.first().map(|problem| {
+    let wrong = problems.into_iter().next().map(|problem| {
         let line = text
             .get(..problem.span.start)
             .unwrap_or("")
             .matches('\n')
             .count()
             + 1;
-        format!("line {line}: {}; {}", problem.message, problem.help)
+        YamlError::Line {
+            line,
+            message: problem.message,
+            help: problem.help,
+        }
     });
     match (root, wrong) {
         (_, Some(wrong)) => Err(wrong),
         (Some(root), None) => Ok(root.to_json()),
-        (None, None) => Err("it is empty; write a document".into()),
+        (None, None) => Err(YamlError::Empty),
     }
 }
 

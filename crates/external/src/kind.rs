@@ -77,13 +77,18 @@ impl fmt::Display for Generator {
     }
 }
 
-impl FromStr for Generator {
-    type Err = String;
+/// A word that does not name a [`Generator`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not one of wrk, h2load, k6")]
+pub struct UnknownGenerator(String);
 
-    fn from_str(word: &str) -> Result<Self, String> {
+impl FromStr for Generator {
+    type Err = UnknownGenerator;
+
+    fn from_str(word: &str) -> Result<Self, UnknownGenerator> {
         let known = Self::ALL
             .into_iter()
             .find(|generator| generator.as_str() == word);
-        known.ok_or_else(|| format!("'{word}' is not one of wrk, h2load, k6"))
+        known.ok_or_else(|| UnknownGenerator(word.to_owned()))
     }
 }

@@ -22,7 +22,7 @@ mod wrk;
 pub use figures::{Figures, ParseError, Passes};
 pub use job::{Job, Limits, Order, OrderFile, Part, Refusal};
 pub use k6::{Execution, ScriptError, export, has_own_load, read_execution};
-pub use kind::Generator;
+pub use kind::{Generator, UnknownGenerator};
 pub use locate::locate;
 pub use wrk::UNCHECKED_RESPONSES;
 

@@ -98,7 +98,7 @@ pub use config::{
     Target, Timeouts, Tls, Upstream, UpstreamTls,
 };
 #[cfg(feature = "faults")]
-pub use faults::{Faults, Handicap, Leak};
+pub use faults::{Faults, Handicap, Leak, NotHandicap, NotLeak};
 pub use proxy::Totals;
 use soap::Refresher;
 pub use soap::library_versions;

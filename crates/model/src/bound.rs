@@ -272,7 +272,8 @@ fn time(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError
         let name_of = name.text;
         name.wrong(format!("'{name_of}' is {QUANTITIES}"))
     })?;
-    let span: HumanDuration = value.text.parse().map_err(|it: String| value.wrong(it))?;
+    let span: Result<HumanDuration, _> = value.text.parse();
+    let span = span.map_err(|error| value.wrong(error.to_string()))?;
     Ok((Quantity::Time(clock, statistic), span.as_nanos() as f64))
 }
 

@@ -78,20 +78,25 @@ impl fmt::Display for FileKind {
     }
 }
 
-impl FromStr for FileKind {
-    type Err = String;
+/// A word that names no [`FileKind`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no schema '{word}': the words are {}",
+    FileKind::ALL.map(FileKind::as_str).join(", ")
+)]
+pub struct UnknownKind {
+    /// As written by the user.
+    pub word: String,
+}
 
-    fn from_str(word: &str) -> Result<Self, String> {
+impl FromStr for FileKind {
+    type Err = UnknownKind;
+
+    fn from_str(word: &str) -> Result<Self, UnknownKind> {
         Self::ALL
             .into_iter()
             .find(|kind| kind.as_str() == word)
-            .ok_or_else(|| {
-                let words: Vec<_> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
-                format!(
-                    "there is no schema '{word}': the words are {}",
-                    words.join(", ")
-                )
-            })
+            .ok_or_else(|| UnknownKind { word: word.into() })
     }
 }
 

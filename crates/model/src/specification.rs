@@ -37,6 +37,14 @@ pub struct Specification {
     pub steps: Vec<Step>,
 }
 
+/// No route of a scenario contains the path that `start_load` requests.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no route of the scenario contains {path}")]
+pub struct NoRoute {
+    /// As in the load of the specification.
+    pub path: String,
+}
+
 /// A step that specifications can have.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
@@ -220,13 +228,13 @@ impl Specification {
     /// Replaces the scenario's requests by the path that `start_load` names, if it names one.
     ///
     /// # Errors
-    /// The path, if no route of the scenario contains it.
-    pub fn ask(&self, scenario: &mut Scenario) -> Result<(), String> {
+    /// No route of the scenario contains the path.
+    pub fn ask(&self, scenario: &mut Scenario) -> Result<(), NoRoute> {
         let Some(path) = self.load().and_then(|load| load.path.as_ref()) else {
             return Ok(());
         };
         if scenario.route_of(path).is_none() {
-            return Err(path.clone());
+            return Err(NoRoute { path: path.clone() });
         }
         // If the scenario itself has the same request, its checks are stricter than a status.
         let written = scenario
@@ -341,6 +349,7 @@ steps:
         assert_eq!(scenario.requests[0].path, "/route-1/json/valid");
         assert_eq!(scenario.requests[0].checks, [Check::Status(200)]);
         scenario.routes[0].path = "/other".into();
-        assert_eq!(found.ask(&mut scenario), Err("/route-1/json/valid".into()));
+        let path = "/route-1/json/valid".into();
+        assert_eq!(found.ask(&mut scenario), Err(NoRoute { path }));
     }
 }

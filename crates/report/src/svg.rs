@@ -27,11 +27,11 @@ pub enum Anchor {
 impl Svg {
     /// An empty drawing. `id` must be unique in the page; a screen reader
     /// reads `title` and `description`.
-    pub fn new(id: &str, (width, height): (f64, f64), title: &str, description: &str) -> Self {
+    pub fn new(id: &str, size: (f64, f64), title: &str, description: &str) -> Self {
         Self {
             id: id.into(),
-            width,
-            height,
+            width: size.0,
+            height: size.1,
             title: title.into(),
             description: description.into(),
             body: String::new(),

@@ -84,12 +84,8 @@ impl Comparison {
     }
 
     /// Adds the interval whose ends are these logarithms.
-    pub(crate) fn add_interval(
-        &mut self,
-        method: Method,
-        (low, high): (f64, f64),
-        confidence: f64,
-    ) {
+    pub(crate) fn add_interval(&mut self, method: Method, ends: (f64, f64), confidence: f64) {
+        let (low, high) = ends;
         self.method = Some(method);
         self.interval = Some(Interval {
             low: low.exp(),

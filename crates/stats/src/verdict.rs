@@ -47,7 +47,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn of((low, high): (f64, f64), smallest_effect: f64) -> Self {
+    pub(crate) fn of(ends: (f64, f64), smallest_effect: f64) -> Self {
+        let (low, high) = ends;
         Self {
             within: low >= (1.0 - smallest_effect).ln() && high <= (1.0 + smallest_effect).ln(),
             excludes_zero: low > 0.0 || high < 0.0,
@@ -62,12 +63,12 @@ impl Reading {
 
 /// The verdict on an interval of log ratios; `blocks_needed` is called only if it settles nothing.
 pub(crate) fn judge(
-    (low, high): (f64, f64),
+    ends: (f64, f64),
     direction: Direction,
     smallest_effect: f64,
     blocks_needed: impl FnOnce() -> Option<usize>,
 ) -> Verdict {
-    let reading = Reading::of((low, high), smallest_effect);
+    let reading = Reading::of(ends, smallest_effect);
     // An effect too small to matter is no effect, even if it is certain.
     if reading.within {
         return Verdict::NoChange;
@@ -76,7 +77,7 @@ pub(crate) fn judge(
         let blocks_needed = blocks_needed();
         return Verdict::Inconclusive { blocks_needed };
     }
-    let higher = low > 0.0;
+    let higher = ends.0 > 0.0;
     if higher == (direction == Direction::HigherIsBetter) {
         Verdict::Better
     } else {

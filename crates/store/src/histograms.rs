@@ -37,6 +37,17 @@ pub struct HistogramLog<'a, W: Write> {
     log: IntervalLogWriter<'a, 'a, W, V2DeflateSerializer>,
 }
 
+/// The reason why a histogram is not in a log.
+#[derive(Debug, thiserror::Error)]
+pub enum HistogramError {
+    /// The output cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The histogram has no serialized form.
+    #[error("{0}")]
+    Form(String),
+}
+
 impl<'a, W: Write> HistogramLog<'a, W> {
     /// Writes the head of a log whose times are relative to `started`.
     ///
@@ -60,19 +71,19 @@ impl<'a, W: Write> HistogramLog<'a, W> {
     /// Writes the histogram of an interval that `began` after the start of the log.
     ///
     /// # Errors
-    /// A description, if the histogram or the output cannot be written.
+    /// The histogram or the output cannot be written.
     pub fn write(
         &mut self,
         tag: &str,
         began: Duration,
         length: Duration,
         histogram: &Histogram<u64>,
-    ) -> Result<(), String> {
+    ) -> Result<(), HistogramError> {
         let tag = Tag::new(tag);
         let written = self.log.write_histogram(histogram, began, length, tag);
         written.map_err(|error| match error {
-            IntervalLogWriterError::IoError(error) => error.to_string(),
-            other => other.to_string(),
+            IntervalLogWriterError::IoError(error) => HistogramError::Io(error),
+            other => HistogramError::Form(other.to_string()),
         })
     }
 }

@@ -48,7 +48,7 @@ pub use error::StoreError;
 pub use external::{ExternalCheck, ExternalFigures, ExternalGenerator};
 pub use group::{GroupRecord, RouteRecord, TimeFigures};
 pub use hdrhistogram::Histogram;
-pub use histograms::{HistogramLog, TaggedInterval};
+pub use histograms::{HistogramError, HistogramLog, TaggedInterval};
 pub use jiff::Timestamp;
 pub use live::{LiveEvent, LiveReader, LiveSecond, LiveWriter};
 pub use manifest::{GatewayIdentity, Manifest, Status};

@@ -81,7 +81,8 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let of_all = sentences::headlines(
         &context,
         &scenarios,
-        (costs.as_ref(), &marginal_costs),
+        costs.as_ref(),
+        &marginal_costs,
         &parity,
     );
     headlines.extend(of_all);

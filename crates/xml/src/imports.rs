@@ -1,6 +1,7 @@
 //! The documents that definitions import, made available while a definition is compiled.
 
 use std::collections::HashMap;
+use std::io;
 use std::rc::Rc;
 
 use crate::document::Document;
@@ -16,7 +17,19 @@ pub trait Files {
     ///
     /// # Errors
     /// The reason why they cannot be read.
-    fn read(&self, location: &str) -> Result<Vec<u8>, String>;
+    fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable>;
+}
+
+/// The reason why there are no bytes at a location.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    #[error("{0} is not among the included definitions")]
+    NotIncluded(String),
+    /// It is an address on the network.
+    #[error("{0} is not among the includes, and nothing is fetched; add it to them")]
+    NotFetched(String),
+    #[error("{location} cannot be read: {error}; check the path")]
+    Io { location: String, error: io::Error },
 }
 
 /// A source without any definitions.
@@ -24,17 +37,17 @@ pub trait Files {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
-        Err(format!("{location} is not among the included definitions"))
+    fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
+        Err(Unreadable::NotIncluded(location.to_owned()))
     }
 }
 
 /// Documents by location.
 impl Files for HashMap<String, String> {
-    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
+    fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
         self.get(location)
             .map(|text| text.clone().into_bytes())
-            .ok_or_else(|| format!("{location} is not among the included definitions"))
+            .ok_or_else(|| Unreadable::NotIncluded(location.to_owned()))
     }
 }
 

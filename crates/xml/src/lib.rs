@@ -29,11 +29,11 @@ mod xpath;
 
 pub use document::{Document, Node};
 pub use errors::{Complaint, Complaints, NO_DECLARATION, NOT_PARSED};
-pub use imports::{Files, NoFiles};
+pub use imports::{Files, NoFiles, Unreadable};
 pub use limits::Limits;
 pub use process::{Budget, Spent};
 pub use schema::Schema;
-pub use stylesheet::{Output, Parameters, Stylesheet};
-pub use transform::{Transform, Transformed};
+pub use stylesheet::{NulCharacter, Output, Parameters, Stylesheet};
+pub use transform::{CompileError, Transform, TransformError, Transformed};
 pub use version::library_versions;
 pub use xpath::{Unevaluated, XPath};

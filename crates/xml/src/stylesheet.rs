@@ -204,18 +204,27 @@ impl Default for Parameters {
     }
 }
 
+/// The name or the value of a parameter contains a NUL character.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("parameter {name} contains a NUL character")]
+pub struct NulCharacter {
+    /// The name of the parameter.
+    pub name: String,
+}
+
 impl Parameters {
     /// Creates parameters from pairs of name and value.
     ///
     /// # Errors
     /// A string contains a NUL character.
-    pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+    pub fn new<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, NulCharacter> {
         process::start();
         let mut texts = Vec::new();
         for (name, value) in pairs {
             for text in [name, value] {
-                let text = CString::new(text)
-                    .map_err(|_| format!("parameter {name} contains a NUL character"))?;
+                let text = CString::new(text).map_err(|_| NulCharacter { name: name.into() })?;
                 texts.push(text);
             }
         }

@@ -4,8 +4,8 @@ use crate::document::Document;
 use crate::errors::Complaints;
 use crate::imports::Files;
 use crate::limits::Limits;
-use crate::process::{Budget, with_stack};
-use crate::stylesheet::{Parameters, Stylesheet};
+use crate::process::{Budget, Spent, with_stack};
+use crate::stylesheet::{NulCharacter, Parameters, Stylesheet};
 
 /// A compiled stylesheet with the values of its parameters. Shared by all workers.
 #[derive(Debug)]
@@ -26,6 +26,38 @@ pub struct Transformed {
     pub charset: Option<String>,
 }
 
+/// The reason why a stylesheet cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    #[error(transparent)]
+    Parameter(#[from] NulCharacter),
+    #[error("there was no thread to compile with")]
+    NoThread,
+    /// Mistakes in it or in its imports.
+    #[error(transparent)]
+    Mistakes(#[from] Complaints),
+    /// Its result would be in this encoding, and a gateway needs UTF-8.
+    #[error("its result would be in {0}; write encoding=\"UTF-8\" in xsl:output")]
+    Encoding(String),
+}
+
+/// The reason why there is no transformed message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransformError {
+    /// The message is not well-formed, or a stylesheet cannot be applied to it.
+    #[error(transparent)]
+    Refused(#[from] Complaints),
+    #[error("the stylesheet makes nothing of it")]
+    Empty,
+    /// The work on the message reached a limit.
+    #[error("{}", .spent.words(.limits))]
+    Spent {
+        spent: Spent,
+        /// The limits of the work.
+        limits: Limits,
+    },
+}
+
 impl Transform {
     /// Compiles a stylesheet; its imports and includes come from `files`.
     ///
@@ -35,20 +67,16 @@ impl Transform {
         text: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
         files: &(dyn Files + Sync),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CompileError> {
         let parameters = Parameters::new(parameters)?;
         let compiled = with_stack(|| {
             let _budget = Budget::begin(&Limits::DEFINITIONS);
             Stylesheet::parse(text.as_bytes(), None, files, &Limits::DEFINITIONS)
         });
-        let stylesheet = compiled
-            .ok_or("there was no thread to compile with")?
-            .map_err(|why| why.to_string())?;
+        let stylesheet = compiled.ok_or(CompileError::NoThread)??;
         let encoding = stylesheet.output().encoding.as_deref();
         if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("utf-8")) {
-            return Err(format!(
-                "its result would be in {encoding}; write encoding=\"UTF-8\" in xsl:output"
-            ));
+            return Err(CompileError::Encoding(encoding.to_owned()));
         }
         Ok(Self {
             stylesheet,
@@ -70,7 +98,7 @@ impl Transform {
     ///
     /// # Errors
     /// See [`apply_all`](Self::apply_all).
-    pub fn apply(&self, message: &[u8]) -> Result<Transformed, String> {
+    pub fn apply(&self, message: &[u8]) -> Result<Transformed, TransformError> {
         Self::apply_all(std::slice::from_ref(self), message)
     }
 
@@ -79,7 +107,7 @@ impl Transform {
     /// # Errors
     /// The message is not well-formed, a stylesheet cannot be applied to it or has an empty result,
     /// or the work on it reached a limit.
-    pub fn apply_all(all: &[Self], message: &[u8]) -> Result<Transformed, String> {
+    pub fn apply_all(all: &[Self], message: &[u8]) -> Result<Transformed, TransformError> {
         let limits = all.first().map_or(Limits::MESSAGES, |first| first.limits);
         let budget = Budget::begin(&limits);
         let mut made = Ok(Transformed {
@@ -92,16 +120,16 @@ impl Transform {
         }
         match budget.end() {
             None => made,
-            Some(spent) => Err(spent.words(&limits)),
+            Some(spent) => Err(TransformError::Spent { spent, limits }),
         }
     }
 
     /// Transforms the output of another stylesheet. The type and encoding of that output stay
     /// unless this stylesheet sets them too.
-    fn continue_from(&self, before: Transformed) -> Result<Transformed, String> {
-        let made = self.make(&before.body).map_err(|why| why.to_string())?;
+    fn continue_from(&self, before: Transformed) -> Result<Transformed, TransformError> {
+        let made = self.make(&before.body)?;
         if made.body.is_empty() {
-            return Err("the stylesheet makes nothing of it".into());
+            return Err(TransformError::Empty);
         }
         Ok(Transformed {
             media_type: made.media_type.or(before.media_type),

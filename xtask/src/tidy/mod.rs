@@ -10,6 +10,7 @@ mod paths;
 mod pins;
 mod rust;
 mod scan;
+mod signatures;
 mod sizes;
 mod tree;
 mod width;
@@ -69,6 +70,7 @@ pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     for file in files.iter().filter(|file| file.is_rust()) {
         let code = scan::Code::of(&file.text);
         findings.extend(rust::check(file, &code));
+        findings.extend(signatures::check(file, &code));
         findings.extend(docs::check(file));
         findings.extend(sizes::check(file));
     }

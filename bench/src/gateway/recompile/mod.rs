@@ -63,8 +63,8 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     println!(
         "{RATE_PER_SECOND} requests/s on 100 routes, {count} processes of {BLOCK_SECONDS} s; 99th percentile of each second"
     );
-    let alone = Run::of(programs, folder.at(), ALONE, (3, 2))?;
-    let hundred = Run::of(programs, folder.at(), HUNDRED, (count, BLOCK_SECONDS))?;
+    let alone = Run::of(programs, folder.at(), ALONE, 3, 2)?;
+    let hundred = Run::of(programs, folder.at(), HUNDRED, count, BLOCK_SECONDS)?;
     let memory = (hundred.memory()? - alone.memory()?) / INSTANCES_MORE / 1024.0;
     println!("memory of a policy instance: {memory:.0} KiB");
     let lost = hundred.trials.iter().filter_map(|(record, _)| lost(record));
@@ -102,7 +102,8 @@ impl Run {
         programs: &Programs,
         folder: &Path,
         variant: Variant,
-        (blocks, seconds): (u32, u32),
+        blocks: u32,
+        seconds: u32,
     ) -> Result<Self, String> {
         let (load, out) = (
             folder.join(format!("{}-load.yaml", variant.name)),

@@ -9,7 +9,7 @@ use super::{Judge, digits, median, time};
 use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::Quantity;
-use crate::table::{Row, Table};
+use crate::table::{Row, Table, Users};
 use crate::tool::Mean;
 
 /// The tolerance between a rate over one window and a mean over another.
@@ -48,7 +48,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
     for row in &table.rows {
         if let (Some(found), Some(users)) = (in_flight(table, row), table.users(row)) {
-            against_users(judge, row, &found, users);
+            against_users(judge, row, &found, &users);
         }
     }
     if table.rows.iter().all(|row| table.users(row).is_none()) {
@@ -56,23 +56,18 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     }
 }
 
-fn against_users(
-    judge: &mut Judge<'_>,
-    row: &Row,
-    found: &InFlight,
-    (users_at, users): (Option<usize>, f64),
-) {
+fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Users) {
     let InFlight {
         count, rate, mean, ..
     } = found;
-    let (count_text, users_text) = (digits(*count), digits(users));
+    let (count_text, users_text) = (digits(*count), digits(users.count));
     let product = format!(
         "{} requests/s of {} each",
         digits(rate.value),
         time(mean.value)
     );
-    let columns: Vec<usize> = found.columns.into_iter().chain(users_at).collect();
-    if *count > users * (1.0 + TOLERANCE + found.rounding) {
+    let columns: Vec<usize> = found.columns.into_iter().chain(users.column).collect();
+    if *count > users.count * (1.0 + TOLERANCE + found.rounding) {
         let says = format!(
             "{product} are {count_text} in flight (Little's law), on {users_text} connections"
         );
@@ -81,7 +76,7 @@ fn against_users(
             Some(why) => (Severity::Misleading, format!("{says}: {why}")),
         };
         judge.rows("in-flight", severity, &[row], &columns, says);
-    } else if *count < users * BUSY_SHARE_MIN {
+    } else if *count < users.count * BUSY_SHARE_MIN {
         let says = format!(
             "{product} are {count_text} in flight of {users_text} users: most of them were not waiting for a response, \
              so the latency is not that of this many concurrent users"

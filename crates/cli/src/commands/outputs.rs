@@ -112,7 +112,7 @@ pub fn target(word: &str, option: String) -> Result<Target, Failure> {
 }
 
 /// Reads a label: NAME=VALUE.
-pub fn tag(word: &str) -> Result<(String, String), String> {
+pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
     let (name, value) = word
         .split_once('=')
         .ok_or_else(|| format!("'{word}' is not a label: write NAME=VALUE"))?;

@@ -17,9 +17,15 @@ use crate::failure::Failure;
 /// A shorter measurement permits no conclusion about a gateway.
 const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
 
+/// Reads a duration.
+pub(crate) fn duration(word: &str) -> Result<HumanDuration, String> {
+    let parsed = word.parse::<HumanDuration>();
+    parsed.map_err(|error| error.to_string())
+}
+
 /// Reads the length of a measurement.
-pub fn measured(word: &str) -> Result<HumanDuration, String> {
-    let span: HumanDuration = word.parse()?;
+pub(crate) fn measured(word: &str) -> Result<HumanDuration, String> {
+    let span = duration(word)?;
     if span < MEASURED_MIN {
         return Err(format!(
             "measure for at least {MEASURED_MIN}, for example 10s or 30m"
@@ -29,7 +35,7 @@ pub fn measured(word: &str) -> Result<HumanDuration, String> {
 }
 
 /// Reads a rate, in requests or connections per second.
-pub fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok();
     rate.filter(|rate| (0.001..=1e8).contains(rate))
         .ok_or_else(|| {

@@ -125,10 +125,10 @@ impl<'s> Walker<'s> {
             let message = format!("{} cannot be `{}`", place.name, shortened(text));
             self.report(span.clone(), message, help.into());
         } else if schema.get("format").and_then(Value::as_str) == Some(HumanDuration::FORMAT)
-            && let Err(reason) = text.parse::<HumanDuration>()
+            && let Err(error) = text.parse::<HumanDuration>()
         {
             let help = "write a shorter duration, as in 24h".into();
-            self.report(span.clone(), reason, help);
+            self.report(span.clone(), error.to_string(), help);
         }
     }
 

@@ -14,10 +14,15 @@ pub struct Leak {
     pub responses: u64,
 }
 
-impl FromStr for Leak {
-    type Err = String;
+/// A word that is not a [`Leak`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a leak: write bytes and responses, as in 1KiB/1000")]
+pub struct NotLeak;
 
-    fn from_str(word: &str) -> Result<Self, String> {
+impl FromStr for Leak {
+    type Err = NotLeak;
+
+    fn from_str(word: &str) -> Result<Self, NotLeak> {
         let parsed = word.split_once('/').and_then(|(bytes, responses)| {
             let (number, unit) = match bytes.strip_suffix("KiB") {
                 Some(number) => (number, 1024),
@@ -27,8 +32,7 @@ impl FromStr for Leak {
             let responses = responses.parse().ok().filter(|count| *count > 0)?;
             Some(Self { bytes, responses })
         });
-        parsed
-            .ok_or_else(|| "this is not a leak: write bytes and responses, as in 1KiB/1000".into())
+        parsed.ok_or(NotLeak)
     }
 }
 

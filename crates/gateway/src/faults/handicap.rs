@@ -27,19 +27,24 @@ impl Handicap {
     }
 }
 
-impl FromStr for Handicap {
-    type Err = String;
+/// A word that is not a [`Handicap`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this is not a handicap: write loop iterations and system calls for each response, as in 300,0.5"
+)]
+pub struct NotHandicap;
 
-    fn from_str(word: &str) -> Result<Self, String> {
+impl FromStr for Handicap {
+    type Err = NotHandicap;
+
+    fn from_str(word: &str) -> Result<Self, NotHandicap> {
         let parsed = word.split_once(',').and_then(|(spins, calls)| {
             let calls: f64 = calls.parse().ok()?;
             let spins = spins.parse().ok()?;
             let is_right = (0.0..=Self::CALLS_MAX).contains(&calls);
             is_right.then_some(Self { spins, calls })
         });
-        parsed.ok_or_else(|| {
-            "this is not a handicap: write loop iterations and system calls for each response, as in 300,0.5".into()
-        })
+        parsed.ok_or(NotHandicap)
     }
 }
 

@@ -19,9 +19,9 @@ mod injector;
 #[cfg(not(feature = "faults"))]
 pub(crate) use absent::{DelayTurns, Faults, Hold, Injector, RouteDelay, delay_of};
 #[cfg(feature = "faults")]
-pub use flaws::Leak;
+pub use flaws::{Leak, NotLeak};
 #[cfg(feature = "faults")]
-pub use handicap::Handicap;
+pub use handicap::{Handicap, NotHandicap};
 #[cfg(feature = "faults")]
 pub(crate) use hold::{DelayTurns, Hold, RouteDelay, delay_of};
 #[cfg(feature = "faults")]

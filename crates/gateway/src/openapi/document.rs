@@ -37,7 +37,7 @@ impl Document {
                 ConfigError::new(format!("this is not JSON: {error}"), "correct it there")
             })?
         } else {
-            gatebench_config::yaml_value(text)?
+            gatebench_config::yaml_value(text).map_err(|error| error.to_string())?
         };
         let version = root.get("openapi").and_then(Value::as_str).unwrap_or("");
         let is_30 = version.starts_with("3.0.");

@@ -9,7 +9,7 @@ use gatebench_xml::soap::{
     Client, Fault, Options, Passed, Paused, Progress, Request, Response, SoapAction, SoapPolicy,
     Source, Target,
 };
-use gatebench_xml::{Files, Limits};
+use gatebench_xml::{Files, Limits, Unreadable};
 
 use super::helpers;
 use crate::config::ConfigError;
@@ -90,7 +90,8 @@ impl Soap {
             };
             let compiled = compiled
                 .and_then(|options| {
-                    SoapPolicy::compile(options, Arc::new(OnDisk)).map_err(ConfigError::from)
+                    SoapPolicy::compile(options, Arc::new(OnDisk))
+                        .map_err(|why| ConfigError::from(why.to_string()))
                 })
                 .map_err(|wrong| mistakes.push(wrong.below(format!("/{direction}"))));
             compiled.ok().map(Arc::new)
@@ -308,12 +309,11 @@ fn options(chain: &SoapChain, body_bytes: usize) -> Options {
 pub(super) struct OnDisk;
 
 impl Files for OnDisk {
-    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
+    fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
+        let location = location.to_owned();
         if location.contains("://") {
-            let words = "is not among the includes, and nothing is fetched; add it to them";
-            return Err(format!("{location} {words}"));
+            return Err(Unreadable::NotFetched(location));
         }
-        std::fs::read(location)
-            .map_err(|error| format!("{location} cannot be read: {error}; check the path"))
+        std::fs::read(&location).map_err(|error| Unreadable::Io { location, error })
     }
 }

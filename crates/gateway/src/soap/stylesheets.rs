@@ -25,7 +25,7 @@ impl Stylesheets {
         let params = policy.params.iter();
         let params = params.map(|(name, value)| (name.as_str(), value.as_str()));
         let compiled = Transform::compile(&policy.stylesheet, params, &OnDisk)
-            .map_err(|why| ConfigError::unusable(why).below("/stylesheet"))?;
+            .map_err(|why| ConfigError::unusable(why.to_string()).below("/stylesheet"))?;
         self.0.push(compiled.for_bodies_of(body_bytes));
         Ok(())
     }

@@ -125,6 +125,7 @@ fn every_schema_is_a_valid_schema_and_has_a_word() {
         "scenari"
             .parse::<FileKind>()
             .unwrap_err()
+            .to_string()
             .contains("scenario, load")
     );
 }

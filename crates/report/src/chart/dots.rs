@@ -44,7 +44,7 @@ impl Dots {
         self.across.grid(&mut svg, axis, bottom);
         for (index, row) in self.rows.iter().enumerate() {
             svg.begin_group(&row.class);
-            row.draw(&mut svg, axis, (left, ROW * (index as f64 + 0.5)));
+            row.draw(&mut svg, axis, left, ROW * (index as f64 + 0.5));
             svg.end_group();
         }
         svg.finish()
@@ -56,7 +56,7 @@ impl Row {
         label(&self.name, NAME_COLUMNS)
     }
 
-    fn draw(&self, svg: &mut Svg, axis: Axis, (left, middle): (f64, f64)) {
+    fn draw(&self, svg: &mut Svg, axis: Axis, left: f64, middle: f64) {
         let baseline = middle + 4.0;
         svg.text("strong", (0.0, baseline), Anchor::Start, &self.short());
         if !self.which.is_empty() {

@@ -256,7 +256,7 @@ impl Dot {
 }
 
 impl Area {
-    fn place(&self, (across, up): (f64, f64)) -> (f64, f64) {
-        (self.across.at(across), self.up.at(up))
+    fn place(&self, at: (f64, f64)) -> (f64, f64) {
+        (self.across.at(at.0), self.up.at(at.1))
     }
 }

@@ -37,7 +37,7 @@ pub fn replay(
             let past = Past {
                 trial,
                 phase,
-                load: Arc::new(load_of(run, &name, trial, phase, (tags, id))),
+                load: Arc::new(load_of(run, &name, trial, phase, tags, id)),
             };
             facts.extend(past.facts()?);
         }
@@ -52,7 +52,8 @@ fn load_of(
     name: &str,
     trial: &StoredTrial,
     phase: &PhaseRecord,
-    (tags, id): (&BTreeMap<String, String>, u64),
+    tags: &BTreeMap<String, String>,
+    id: u64,
 ) -> Load {
     let planned = &trial.record.trial;
     let place = Place {

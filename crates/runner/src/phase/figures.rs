@@ -9,7 +9,7 @@ use gatebench_studies::common::facts::{CurveMetric, Reason};
 use gatebench_studies::judge_load;
 use gatebench_testbed::probe::Sample;
 
-use super::samples::{Moment, Pss};
+use super::samples::{Moment, PssAround};
 use super::{samples, timeline};
 use crate::progress::PhaseSummary;
 
@@ -121,12 +121,12 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
 /// the measurement; memory and descriptors are those of the whole process.
 pub(crate) fn own_usage(
     moments: &[Moment],
-    (before, after): &(Pss, Pss),
+    pss: &PssAround,
     engine: &EngineFacts,
     measure_ns: u64,
 ) -> Option<Usage> {
     let own: Vec<Sample> = moments.iter().map(|moment| moment.own).collect();
-    let usage = samples::usage(&own, before[2], after[2])?;
+    let usage = samples::usage(&own, pss.before[2], pss.after[2])?;
     Some(Usage {
         cpu_ns: engine.cpu_ns,
         window_ns: measure_ns,
@@ -138,12 +138,12 @@ pub(crate) fn own_usage(
 /// Returns the usage of each component.
 pub(crate) fn usages(
     moments: &[Moment],
-    (before, after): &(Pss, Pss),
+    pss: &PssAround,
     engine: Option<Usage>,
 ) -> BTreeMap<String, Usage> {
     let of = |pick: fn(&Moment) -> Option<Sample>, index: usize| {
         let samples: Vec<Sample> = moments.iter().filter_map(pick).collect();
-        samples::usage(&samples, before[index], after[index])
+        samples::usage(&samples, pss.before[index], pss.after[index])
     };
     let named = [
         ("gateway", of(|moment| moment.gateway, 0)),

@@ -30,6 +30,7 @@ fn record(group: &GroupOutcome, shape: &Shape, checks: &[String]) -> GroupRecord
     });
     let value_at = |quantile| responses.value_at_quantile(quantile);
     let response = time_figures(responses.len(), total_ns, max_ns, value_at);
+    let routes = group.routes.iter().map(|(name, it)| route(name, it));
     GroupRecord {
         name: group.name.clone(),
         shape: shape.clone(),
@@ -37,16 +38,16 @@ fn record(group: &GroupOutcome, shape: &Shape, checks: &[String]) -> GroupRecord
         failing_checks: group.counts.responses_failing_checks,
         sums,
         response,
-        routes: group.routes.iter().map(route).collect(),
+        routes: routes.collect(),
     }
 }
 
-fn route((name, route): &(String, EngineRoute)) -> RouteRecord {
+fn route(name: &str, route: &EngineRoute) -> RouteRecord {
     let response = &route.response;
     let value_at = |quantile| response.histogram.value_at_quantile(quantile);
     let count = response.histogram.len();
     RouteRecord {
-        name: name.clone(),
+        name: name.to_owned(),
         sent: route.sent,
         completed: route.completed,
         failed: route.errors.iter().sum(),

@@ -53,7 +53,7 @@ pub use figures::judge_outcome;
 use figures::{own_usage, summary, usages};
 use profile::Profiling;
 use reconfiguration::Reconfiguration;
-use samples::{Pss, Samplers};
+use samples::{PssAround, Samplers};
 use scrape::{Scrape, Scraping};
 use tap::Tap;
 use timeline::{Onlooker, Timeline};
@@ -94,7 +94,7 @@ struct Raw {
     shapes: Vec<Shape>,
     watched: Watched,
     scrapes: Vec<Scrape>,
-    pss: (Pss, Pss),
+    pss: PssAround,
     /// Observations of the gateway before and after the load.
     outside: Option<(Outside, Outside)>,
     /// Ledgers of the upstream before and after the load.
@@ -160,7 +160,10 @@ pub(crate) fn measure(
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         watched: run.watched,
         scrapes: run.scrapes,
-        pss: (pss_before, samplers.pss()),
+        pss: PssAround {
+            before: pss_before,
+            after: samplers.pss(),
+        },
         outside: outside.zip(samplers.outside()),
         ledger: before.zip(after),
         responses: shared.completed(),

@@ -50,6 +50,12 @@ pub(crate) struct Samplers {
 /// Proportional set sizes of gateway, upstream and this process.
 pub(crate) type Pss = [Option<u64>; 3];
 
+/// The set sizes before and after a load.
+pub(crate) struct PssAround {
+    pub(crate) before: Pss,
+    pub(crate) after: Pss,
+}
+
 impl Samplers {
     /// Creates samplers of the running processes, with the gateway on these cores of this machine.
     pub(crate) fn new(running: &Running, gateway_cores: Vec<usize>) -> Self {

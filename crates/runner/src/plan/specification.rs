@@ -1,6 +1,7 @@
 //! Turns a specification into the scenarios, the load and the suite of a run.
 
 use gatebench_external::Generator;
+use gatebench_model::specification::NoRoute;
 use gatebench_model::{Plan, Scenario, Specification};
 
 use super::library::{Listed, Source};
@@ -20,7 +21,7 @@ pub(crate) fn ask(
 ) -> Result<(), RunnerError> {
     let mut mistakes = Vec::new();
     for scenario in scenarios {
-        if let Err(path) = specification.document.ask(&mut scenario.document) {
+        if let Err(NoRoute { path }) = specification.document.ask(&mut scenario.document) {
             let scenario = &scenario.document;
             let prefixes: Vec<&str> = scenario.routes.iter().map(|it| it.path.as_str()).collect();
             mistakes.push(RunnerError::File {

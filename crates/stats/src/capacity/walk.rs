@@ -32,7 +32,8 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub(super) fn new((min, max): (f64, f64), resolution: f64, start: f64, stride: f64) -> Self {
+    pub(super) fn new(limits: (f64, f64), resolution: f64, start: f64, stride: f64) -> Self {
+        let (min, max) = limits;
         Self {
             min,
             max,

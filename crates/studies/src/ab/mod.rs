@@ -174,7 +174,7 @@ fn findings(context: &Context, ab_test: &AbTest, scenarios: &[ScenarioFindings])
     let judged = deciding(scenarios, &ab_test.candidate, &ab_test.baseline);
     let own = deciding(scenarios, &ab_test.baseline, &ab_test.again);
     let blocks = blocks_complete(context) as usize;
-    let (decision, text) = decide(ab_test, (scenarios, blocks), &judged, &own);
+    let (decision, text) = decide(ab_test, scenarios, blocks, &judged, &own);
     AbTestFindings {
         candidate: ab_test.candidate.clone(),
         baseline: ab_test.baseline.clone(),
@@ -229,7 +229,8 @@ fn deciding<'a>(
 /// The decision over all scenarios after this many complete blocks, and its reason.
 fn decide(
     ab_test: &AbTest,
-    (scenarios, blocks): (&[ScenarioFindings], usize),
+    scenarios: &[ScenarioFindings],
+    blocks: usize,
     judged: &[Option<&ComparisonFindings>],
     own: &[Option<&ComparisonFindings>],
 ) -> (Decision, String) {

@@ -68,7 +68,7 @@ pub(super) fn of(
                 let Some(metric) = metric else { continue };
                 found.extend(row.metric(subject.kind, metric).and_then(|own| {
                     let side = side_of(row, own, control)?;
-                    let place = place(scenario, row, &own.phase, (subject, metric));
+                    let place = place(scenario, row, &own.phase, subject, metric);
                     let place = Place { control, ..place };
                     Some(Candidate { place, side })
                 }));
@@ -117,7 +117,7 @@ pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<
                 if blocks == 0 || values.is_some_and(|it| it.estimate.is_some()) {
                     continue;
                 }
-                let place = place(scenario, row, &phase.name, (subject, subject.metric));
+                let place = place(scenario, row, &phase.name, subject, subject.metric);
                 found.push((place, blocks));
             }
         }
@@ -130,7 +130,8 @@ fn place(
     scenario: &ScenarioFindings,
     row: &VariantRow,
     phase: &str,
-    (subject, metric): (Subject, Metric),
+    subject: Subject,
+    metric: Metric,
 ) -> Place {
     Place {
         scenario: scenario.name.clone(),

@@ -23,7 +23,8 @@ pub(super) fn cell(
     place: &Place,
     result: &Comparison,
     mode: CompareMode,
-    (own, other): (&Side, &Side),
+    own: &Side,
+    other: &Side,
 ) -> String {
     let (ratio, interval) = ratio_and_interval(result);
     let what = place.metric.title();
@@ -53,7 +54,7 @@ pub(super) fn cell(
     };
     format!(
         "{head} ({interval}{limited}): {}.{}",
-        verdict(result.verdict, mode, (own, other)),
+        verdict(result.verdict, mode, own, other),
         spoiled(own, other)
     )
 }
@@ -76,7 +77,7 @@ fn spoiled(own: &Side, other: &Side) -> String {
     }
 }
 
-fn verdict(verdict: Verdict, mode: CompareMode, (own, other): (&Side, &Side)) -> String {
+fn verdict(verdict: Verdict, mode: CompareMode, own: &Side, other: &Side) -> String {
     match (verdict, mode) {
         (Verdict::Inconclusive { .. }, _) if own.spoiled + other.spoiled > 0 => {
             "inconclusive".into()

@@ -111,7 +111,7 @@ fn under_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     let of_phase = |name: &str| {
         let alike = phases().filter(|phase| phase.name == name);
         let calls: Vec<&AdminLoadRecord> = alike.filter_map(|it| it.admin.as_ref()).collect();
-        AdminVerb::ALL.map(|verb| row_under(verb, (place, name), &calls))
+        AdminVerb::ALL.map(|verb| row_under(verb, place, name, &calls))
     };
     called(records).into_iter().flat_map(of_phase).collect()
 }
@@ -125,7 +125,8 @@ fn called<'a>(records: &[&'a TrialRecord]) -> Vec<&'a str> {
 
 fn row_under(
     verb: AdminVerb,
-    (place, phase): (Place<'_>, &str),
+    place: Place<'_>,
+    phase: &str,
     records: &[&AdminLoadRecord],
 ) -> FigureRow {
     let took = of_blocks(records, |it| it.took_ns.get(&verb));
@@ -264,14 +265,14 @@ mod tests {
             unmade: BTreeMap::from([(AdminVerb::Create, 7), (AdminVerb::Read, 6)]),
             ..AdminLoadRecord::default()
         };
-        let row = row_under(AdminVerb::Create, (CADDY, "closed"), &[&record]);
+        let row = row_under(AdminVerb::Create, CADDY, "closed", &[&record]);
         assert_eq!(row.name, "caddy · create under 'closed', 1 route");
         let median = |index: usize| row.cells[index].median();
         assert_eq!([0, 1, 2].map(median), [Some(5.0), Some(2.0), Some(7.0)]);
         assert_eq!((median(3), median(6)), (Some(3.0), Some(4.0)));
         assert_eq!(row.cells.len(), 11, "one for each column");
         assert_eq!(
-            row_under(AdminVerb::Read, (CADDY, "closed"), &[&record]).absence,
+            row_under(AdminVerb::Read, CADDY, "closed", &[&record]).absence,
             None
         );
     }

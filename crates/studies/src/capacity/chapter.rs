@@ -182,7 +182,8 @@ fn draw(
 }
 
 /// The points of a line.
-fn series(points: &[&CapacityPoint], (label, style, value): Drawn, class: &str) -> Series {
+fn series(points: &[&CapacityPoint], drawn: Drawn, class: &str) -> Series {
+    let (label, style, value) = drawn;
     let place = |it: &&CapacityPoint| Some((it.offered_per_second, value(it)?));
     Series {
         class: class.to_owned(),
@@ -398,8 +399,9 @@ fn range(rate: &Rate, scale: &UnitScale) -> String {
 }
 
 /// The values of a column in one scale; none if no row has a value.
-fn lane<T>(all: &[T], (head, unit, figure): &Figure<T>) -> Option<Lane> {
-    let values: Vec<Option<f64>> = all.iter().map(figure).collect();
+fn lane<T>(all: &[T], figure: &Figure<T>) -> Option<Lane> {
+    let (head, unit, value) = figure;
+    let values: Vec<Option<f64>> = all.iter().map(value).collect();
     values.iter().any(Option::is_some).then_some(())?;
     let scale = UnitScale::of_all(values.iter().flatten().copied(), *unit);
     let cell =

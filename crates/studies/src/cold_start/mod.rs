@@ -112,7 +112,7 @@ fn starts_of_run(context: &Context, collected: &Collected<'_>, study: ColdStart)
         cells.extend(gateways.map(|variant| Cell {
             scenario,
             variant,
-            starts: starts(context, collected, study, (scenario, variant)),
+            starts: starts(context, collected, study, scenario, variant),
         }));
     }
     cells.retain(|cell| !cell.starts.is_empty());
@@ -141,7 +141,8 @@ fn starts(
     context: &Context,
     collected: &Collected<'_>,
     study: ColdStart,
-    (scenario, variant): (&Scenario, &Variant),
+    scenario: &Scenario,
+    variant: &Variant,
 ) -> Vec<Start> {
     let start = |record: &TrialRecord| {
         let first = record.gateway.as_ref()?.first_correct?;

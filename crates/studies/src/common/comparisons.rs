@@ -275,8 +275,8 @@ impl Cell {
     /// requests/s (0.58–0.64): better.`, followed by the blocks that count against a side.
     fn sentence(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
         let found = self.found(scenario, result);
-        let names = (self.candidate.as_str(), self.baseline.as_str());
-        match spoiled::sentence(&self.spoiled, names, self.blocks.len()) {
+        let (candidate, baseline, usable) = (&self.candidate, &self.baseline, self.blocks.len());
+        match spoiled::sentence(&self.spoiled, candidate, baseline, usable) {
             Some(spoiled) => format!("{found} {spoiled}"),
             None => found,
         }

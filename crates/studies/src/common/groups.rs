@@ -211,7 +211,7 @@ fn slowest_routes(cell: &Cell<'_, '_>) -> SlowestRoutes {
     let mut routes: Vec<RouteFindings> = Vec::new();
     for (group_index, group) in cell[0].phase.groups.iter().enumerate() {
         for (index, route) in group.routes.iter().enumerate() {
-            routes.push(route_findings(cell, (group_index, index), group, route));
+            routes.push(route_findings(cell, group_index, index, group, route));
         }
     }
     let total = routes.len();
@@ -230,7 +230,8 @@ fn slowest_routes(cell: &Cell<'_, '_>) -> SlowestRoutes {
 
 fn route_findings(
     cell: &Cell<'_, '_>,
-    (group_index, index): (usize, usize),
+    group_index: usize,
+    index: usize,
     group: &GroupRecord,
     route: &RouteRecord,
 ) -> RouteFindings {

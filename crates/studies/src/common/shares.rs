@@ -25,7 +25,8 @@ impl<'a> OfShare<'a> {
     /// Judges a load; `of_trial` are the reasons of its trial and of the other loads.
     pub(crate) fn of(
         view: &View,
-        (stored, phase): (&'a StoredTrial, &'a PhaseRecord),
+        stored: &'a StoredTrial,
+        phase: &'a PhaseRecord,
         of_trial: &[Reason],
     ) -> Self {
         let whole = of_trial.iter().filter(|reason| reason.phase.is_none());

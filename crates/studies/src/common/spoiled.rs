@@ -136,7 +136,8 @@ pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
 /// The total includes the `usable` blocks, which have values. None if no block was spoiled.
 pub(crate) fn sentence(
     blocks: &SpoiledBlocks,
-    (candidate, baseline): (&str, &str),
+    candidate: &str,
+    baseline: &str,
     usable: usize,
 ) -> Option<String> {
     let sides = [(candidate, &blocks.candidate), (baseline, &blocks.baseline)];

@@ -61,10 +61,10 @@ fn of_gateway(
     let each = |measure: &MarginalCostMeasure| {
         let mut known = rows.iter().filter_map(|(member, row)| {
             let found = measured(row, member, measure)?;
-            found.estimate.as_ref().map(|_| (member.count, found))
+            let count = member.count;
+            found.estimate.as_ref().map(|_| AtCount { count, found })
         });
-        let (least, most) = (known.next()?, known.next_back()?);
-        per_item(least, most, seed)
+        per_item(&known.next()?, &known.next_back()?, seed)
     };
     GatewayMarginalCosts {
         variant: label.to_owned(),
@@ -82,14 +82,16 @@ fn measured<'a>(
     row.metric_in(phase, measure.metric)
 }
 
+/// The values of a metric with this number of items.
+struct AtCount<'a> {
+    count: u32,
+    found: &'a MetricFindings,
+}
+
 /// The difference between two values divided by the difference between the two numbers.
-fn per_item(
-    (few, least): (u32, &MetricFindings),
-    (many, most): (u32, &MetricFindings),
-    seed: u64,
-) -> Option<Difference> {
-    let more = f64::from(many - few);
-    let both = paired(most, least);
+fn per_item(least: &AtCount<'_>, most: &AtCount<'_>, seed: u64) -> Option<Difference> {
+    let more = f64::from(most.count - least.count);
+    let both = paired(most.found, least.found);
     let (candidate, baseline): (Vec<f64>, Vec<f64>) = both
         .iter()
         .map(|(most, least)| (most.value / more, least.value / more))

@@ -127,9 +127,9 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
         let class = palette.class(&gateway.variant);
         let reach = reaches[place].map(|own| if shared { most } else { own })?;
         let id = format!("w{index}-{place}");
-        let names = (&*id, &*gateway.variant);
-        let svg = waterfall(names, &lines[place], measure, reach, &class);
-        let chart = Chart::new(&*gateway.variant, svg).coloured(class);
+        let variant = &*gateway.variant;
+        let svg = waterfall(&id, variant, &lines[place], measure, reach, &class);
+        let chart = Chart::new(variant, svg).coloured(class);
         Some(chart.aside(&*measure.load))
     };
     let charts: Vec<Chart> = costs
@@ -202,7 +202,8 @@ fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
 /// Draws the costs that policies add to the plain proxy of a gateway. Each bar begins where that of
 /// the plain proxy ends, and the axis ends at `reach`.
 fn waterfall(
-    (id, variant): (&str, &str),
+    id: &str,
+    variant: &str,
     lines: &[Drawn<'_>],
     measure: &CostMeasure,
     reach: f64,

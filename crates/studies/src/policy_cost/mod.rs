@@ -65,9 +65,8 @@ impl Costing {
             let Some(own) = row(&line.scenario) else {
                 continue;
             };
-            let place = (self.gateways.len(), lines.len());
             if let Some(base) = line.role.baseline().and_then(row) {
-                self.add_cells(place, own, base);
+                self.add_cells(self.gateways.len(), lines.len(), own, base);
             }
             lines.push(CostLine {
                 scenario: line.scenario.clone(),
@@ -83,7 +82,7 @@ impl Costing {
         });
     }
 
-    fn add_cells(&mut self, (gateway, line): (usize, usize), own: &VariantRow, base: &VariantRow) {
+    fn add_cells(&mut self, gateway: usize, line: usize, own: &VariantRow, base: &VariantRow) {
         for (index, measure) in self.measures.iter().enumerate() {
             let sides = [own, base].map(|row| Side {
                 row,

@@ -16,7 +16,7 @@ pub(super) fn add(
     let lines = gateways.iter().map(|gateway| gateway.lines.len()).min();
     for line in 0..lines.unwrap_or(0) {
         for (index, measure) in measures.iter().enumerate() {
-            let totals = totals(gateways, (line, index), measure, scenarios);
+            let totals = totals(gateways, line, index, measure, scenarios);
             let costs = gateways
                 .iter()
                 .map(|it| cost(&it.lines[line].figures[index]));
@@ -35,7 +35,8 @@ pub(super) fn add(
 /// The rank of each total, by the verdicts between gateways; none if no comparison exists.
 fn totals(
     gateways: &[GatewayCosts],
-    (line, index): (usize, usize),
+    line: usize,
+    index: usize,
     measure: &CostMeasure,
     scenarios: &[ScenarioFindings],
 ) -> Vec<Option<usize>> {

@@ -67,7 +67,8 @@ pub(super) fn lines<'a>(
         }
         Page::Scenario(scenario) => {
             let versions = versions::of(measured, scenario).into_iter();
-            let lines = versions.map(|it| of_version(table.row, scenario, it));
+            let line = |(variant, runs)| of_version(table.row, scenario, variant, runs);
+            let lines = versions.map(line);
             lines.flatten().collect()
         }
         Page::Whole => {
@@ -103,7 +104,8 @@ fn of_row<'a>(measured: &Measured<'a>, row: &'a PublishedRow, gateway: &'a Varia
 fn of_version<'a>(
     kind: RowKind,
     scenario: &'a str,
-    (variant, runs): versions::Version<'a>,
+    variant: &'a str,
+    runs: Vec<Load<'a>>,
 ) -> Vec<Line<'a>> {
     let line = |name, loads| Line {
         name,

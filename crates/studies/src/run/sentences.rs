@@ -37,7 +37,8 @@ const SCENARIOS_AT_HEAD_MAX: usize = 4;
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],
-    (costs, marginal_costs): (Option<&CostFindings>, &[MarginalCostFindings]),
+    costs: Option<&CostFindings>,
+    marginal_costs: &[MarginalCostFindings],
     parity: &[ParityFindings],
 ) -> Vec<Sentence> {
     let is_together = costs.is_some() || !marginal_costs.is_empty();

@@ -35,8 +35,8 @@ impl StudyKind for Specified {
         }
         let mut versions = Vec::new();
         for (scenario, variant) in context.cells() {
-            let cell = (scenario.scenario.as_str(), variant);
-            versions.extend(version(context, of.collected, self, cell)?);
+            let scenario = &scenario.scenario;
+            versions.extend(version(context, of.collected, self, scenario, variant)?);
         }
         let found = CombinedFindings {
             specification: self.name.clone(),
@@ -95,7 +95,8 @@ fn version(
     context: &Context,
     collected: &Collected,
     specified: &Specified,
-    (scenario, variant): (&str, &Variant),
+    scenario: &str,
+    variant: &Variant,
 ) -> Result<Option<VersionFindings>, StoreError> {
     let trials = context.trials_of(scenario, variant.label());
     let trials = trials.filter(|trial| trial.record.outcome == Outcome::Completed);

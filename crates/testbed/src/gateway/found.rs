@@ -34,7 +34,7 @@ impl FoundGateway {
                 DriverError::Limits {
                     gateway: folder.spec.gateway.clone(),
                     limits: setup.limits.to_string(),
-                    why,
+                    why: why.to_string(),
                 }
             })?,
         };

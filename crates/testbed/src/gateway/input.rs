@@ -133,7 +133,7 @@ fn input_routes<'a>(
     let mut routes: Vec<InputRoute> = routes
         .into_iter()
         .zip(upstreams.iter().enumerate().cycle())
-        .map(|(route, upstream)| input_route(route, upstream))
+        .map(|(route, (index, upstream))| input_route(route, index, upstream))
         .collect();
     routes.sort_by_key(|route| Reverse(route.path.len()));
     routes
@@ -151,15 +151,15 @@ fn upstream_names(count: u32) -> Vec<String> {
 /// A route that leads to the scenario's own upstream.
 pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     let names = upstream_names(scenario.upstreams);
-    input_route(route, (0, &names[0]))
+    input_route(route, 0, &names[0])
 }
 
-fn input_route(route: &Route, (upstream_index, upstream): (usize, &String)) -> InputRoute {
+fn input_route(route: &Route, upstream_index: usize, upstream: &str) -> InputRoute {
     InputRoute {
         name: route.name.clone(),
         path: route.path.clone(),
         strip_path: route.strip_path,
-        upstream: upstream.clone(),
+        upstream: upstream.to_owned(),
         upstream_index,
         policies: route.policies.clone(),
     }

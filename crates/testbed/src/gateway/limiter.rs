@@ -7,7 +7,7 @@ use gatebench_model::setup::MILLIS_PER_CPU;
 use serde::{Deserialize, Serialize};
 
 use crate::probe::control_groups;
-use crate::system::limit::{Amount, Limit};
+use crate::system::limit::{Amount, Limit, LimitError};
 
 /// The means that hold a gateway to its limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,14 +26,14 @@ pub enum Limiter {
 impl Limiter {
     /// Finds the means for a process of this machine with this number of cores, or returns the
     /// reason why there are none.
-    pub(crate) fn of_process(limits: Limits, cores: Option<usize>) -> Result<Self, String> {
+    pub(crate) fn of_process(limits: Limits, cores: Option<usize>) -> Result<Self, LimitError> {
         if limits.is_none() {
             return Ok(Self::Unlimited);
         }
         let groups = |controller: &str| control_groups(process::id(), controller);
         match Limit::find_all(&amounts(limits), groups) {
             Ok(groups) => Ok(Self::Groups(groups)),
-            Err(why) if cores_do(limits, cores) => Ok(Self::Cores(why)),
+            Err(why) if cores_do(limits, cores) => Ok(Self::Cores(why.to_string())),
             Err(why) => Err(why),
         }
     }
@@ -87,7 +87,8 @@ pub fn refusal_of_groups() -> Option<String> {
         cpu_millis: Some(MILLIS_PER_CPU / 2),
         memory_bytes: Some(1 << 28),
     };
-    Limiter::of_process(limits, None).err()
+    let refused = Limiter::of_process(limits, None).err();
+    refused.map(|why| why.to_string())
 }
 
 fn amounts(limits: Limits) -> Vec<Amount> {

@@ -176,9 +176,11 @@ impl GatewayStart<'_> {
                 if opening.is_none() {
                     ready::wait_for_signal_handlers(&process, &action::signals(&prepared.actions));
                 }
-                Ok(Some(
-                    prepared.into_gateway(process, (not_before, ready_after)),
-                ))
+                Ok(Some(prepared.into_gateway(
+                    process,
+                    not_before,
+                    ready_after,
+                )))
             }
             Outcome::Clash => Ok(None),
             Outcome::Ended(exit) => {
@@ -468,7 +470,8 @@ impl Prepared {
     fn into_gateway(
         self,
         process: Supervised,
-        (not_ready_before, ready_after): (Duration, Duration),
+        not_ready_before: Duration,
+        ready_after: Duration,
     ) -> LocalGateway {
         let commands = [self.check, self.start]
             .into_iter()

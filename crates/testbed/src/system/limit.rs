@@ -91,6 +91,21 @@ pub struct Limit {
     own: PathBuf,
 }
 
+/// The reason why a limit cannot be set.
+#[derive(Debug, thiserror::Error)]
+pub enum LimitError {
+    /// The system refuses to create a group below this one.
+    #[error("{}: {error}", .folder.display())]
+    Group {
+        folder: PathBuf,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// There is no group with this controller.
+    #[error("no control group with the {0} controller is mounted")]
+    NotMounted(&'static str),
+}
+
 impl Limit {
     /// Finds groups for several limits of one process tree. In version 2, a process is in one group
     /// only, so all limits are set in the same group. `groups` returns this program's groups for a
@@ -101,7 +116,7 @@ impl Limit {
     pub fn find_all(
         amounts: &[Amount],
         groups: impl Fn(&str) -> Vec<Group>,
-    ) -> Result<Vec<Self>, String> {
+    ) -> Result<Vec<Self>, LimitError> {
         let mut found: Vec<Self> = Vec::new();
         for amount in amounts {
             let first = found.iter().find(|limit| limit.unified);
@@ -121,7 +136,7 @@ impl Limit {
         amount: Amount,
         groups: &[Group],
         usable: impl Fn(&Group) -> bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LimitError> {
         let mut first = None;
         let own = |unified| {
             let own = groups.iter().find(|own| own.unified == unified);
@@ -137,16 +152,14 @@ impl Limit {
             match limit.attempt() {
                 Ok(()) => return Ok(limit),
                 Err(error) => {
-                    let describe = || format!("{}: {error}", group.folder.display());
-                    first.get_or_insert_with(describe);
+                    first.get_or_insert_with(|| LimitError::Group {
+                        folder: group.folder.clone(),
+                        error,
+                    });
                 }
             }
         }
-        let none = || {
-            let controller = amount.controller();
-            format!("no control group with the {controller} controller is mounted")
-        };
-        Err(first.unwrap_or_else(none))
+        Err(first.unwrap_or(LimitError::NotMounted(amount.controller())))
     }
 
     fn attempt(&self) -> io::Result<()> {
@@ -375,8 +388,8 @@ mod tests {
     fn without_a_mounted_hierarchy_no_limit_can_be_set() {
         let found = Limit::find_all(&[Amount::CpuMillis(500)], |_| Vec::new());
         assert_eq!(
-            found,
-            Err("no control group with the cpu controller is mounted".into())
+            found.unwrap_err().to_string(),
+            "no control group with the cpu controller is mounted"
         );
         let plain = std::env::temp_dir().join("no-such-group");
         let group = Group {
@@ -384,6 +397,8 @@ mod tests {
             folder: plain,
         };
         let found = Limit::find_all(&[Amount::MemoryBytes(1)], |_| vec![group.clone()]);
-        assert!(found.is_err_and(|found| found.contains("no-such-group: No such file")));
+        assert!(
+            found.is_err_and(|found| found.to_string().contains("no-such-group: No such file"))
+        );
     }
 }

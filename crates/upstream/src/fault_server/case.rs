@@ -78,6 +78,34 @@ pub enum Case {
     },
 }
 
+/// The reason why a path and a query name no [`Case`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CaseError {
+    #[error("no such path; there are {PATHS}")]
+    Path,
+    #[error("the query has too many words")]
+    TooManyWords,
+    #[error("'{0}' has no value; write name=value")]
+    NoValue(String),
+    /// A value is not of its kind, or is out of range.
+    #[error("'{name}' is not {expected}")]
+    Value {
+        name: &'static str,
+        /// The values that it may have, with an example.
+        expected: &'static str,
+    },
+    #[error("'{0}' must be at least 1")]
+    Zero(&'static str),
+    #[error("'{0}' is not a distribution; there are uniform, exponential and pareto")]
+    UnknownDistribution(String),
+    /// A stall would last until the next one.
+    #[error("'for' must be shorter than 'every'")]
+    StallTooLong,
+    /// No parameter of the path has this name.
+    #[error("'{0}' is not known here; there are {PATHS}")]
+    UnknownName(String),
+}
+
 /// The treatment of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
@@ -177,15 +205,15 @@ impl Case {
     /// `/stall?every=14s&for=1s&service=5ms`.
     ///
     /// # Errors
-    /// A sentence that names the invalid word and the expected values.
-    pub fn parse(path: &str, query: &str) -> Result<Self, String> {
+    /// A word of the path or the query is invalid.
+    pub fn parse(path: &str, query: &str) -> Result<Self, CaseError> {
         let mut words = Words::new(query)?;
         let case = Self::read(path, &mut words)?;
         words.end()?;
         Ok(case)
     }
 
-    fn read(path: &str, words: &mut Words<'_>) -> Result<Self, String> {
+    fn read(path: &str, words: &mut Words<'_>) -> Result<Self, CaseError> {
         Ok(match path {
             "/constant" => Self::Constant {
                 service_ns: words.duration("service", 0)?,
@@ -194,7 +222,7 @@ impl Case {
                 let every_ns = words.duration("every", 14_000 * MS)?;
                 let lasts_ns = words.duration("for", 1_000 * MS)?;
                 if lasts_ns >= every_ns {
-                    return Err("'for' must be shorter than 'every'".into());
+                    return Err(CaseError::StallTooLong);
                 }
                 Self::Stall {
                     every_ns,
@@ -214,10 +242,7 @@ impl Case {
                 to_ns: words.duration("to", 2 * MS)?,
             },
             "/jitter" => Self::Jitter {
-                distribution: Distribution::read(
-                    words.take("distribution").unwrap_or("exponential"),
-                    words.duration("mean", 5 * MS)?,
-                )?,
+                distribution: words.distribution()?,
                 seed: words.number("seed", 1)?,
             },
             "/reset" => Self::Reset {
@@ -231,7 +256,7 @@ impl Case {
                 every_ns: words.duration("every", 2 * MS)?,
                 service_ns: words.duration("service", 0)?,
             },
-            _ => return Err(format!("no such path; there are {PATHS}")),
+            _ => return Err(CaseError::Path),
         })
     }
 }
@@ -253,13 +278,13 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn new(query: &'a str) -> Result<Self, String> {
+    fn new(query: &'a str) -> Result<Self, CaseError> {
         let mut pairs = [None; PAIRS_MAX];
         for (at, pair) in query.split('&').filter(|it| !it.is_empty()).enumerate() {
-            let place = pairs.get_mut(at).ok_or("the query has too many words")?;
+            let place = pairs.get_mut(at).ok_or(CaseError::TooManyWords)?;
             *place = Some(
                 pair.split_once('=')
-                    .ok_or_else(|| format!("'{pair}' has no value; write name=value"))?,
+                    .ok_or_else(|| CaseError::NoValue(pair.to_owned()))?,
             );
         }
         Ok(Self { pairs })
@@ -274,45 +299,52 @@ impl<'a> Words<'a> {
     /// The value of a pair as interpreted by `read`, or the default if there is no such pair.
     fn value(
         &mut self,
-        name: &str,
+        name: &'static str,
         default: u64,
         read: impl FnOnce(&str) -> Option<u64>,
-        expected: &str,
-    ) -> Result<u64, String> {
+        expected: &'static str,
+    ) -> Result<u64, CaseError> {
         self.take(name).map_or(Ok(default), |value| {
-            read(value).ok_or_else(|| format!("'{name}' is not {expected}"))
+            read(value).ok_or(CaseError::Value { name, expected })
         })
     }
 
-    fn duration(&mut self, name: &str, default_ns: u64) -> Result<u64, String> {
+    fn duration(&mut self, name: &'static str, default_ns: u64) -> Result<u64, CaseError> {
         let read = |value: &str| parse_duration_ns(value).filter(|ns| *ns <= SERVICE_NS_MAX);
         let expected = "a duration up to 1h; write 250us, 5ms or 1.5s";
         self.value(name, default_ns, read, expected)
     }
 
     /// A size of at least a byte.
-    fn size(&mut self, name: &str, default_bytes: u64) -> Result<u64, String> {
+    fn size(&mut self, name: &'static str, default_bytes: u64) -> Result<u64, CaseError> {
         let allowed = 1..=BODY_BYTES_MAX;
         let read = |value: &str| parse_size_bytes(value).filter(|bytes| allowed.contains(bytes));
         let expected = "a size from 1 byte to 1 MiB; write 350B or 5KB";
         self.value(name, default_bytes, read, expected)
     }
 
-    fn number(&mut self, name: &str, default: u64) -> Result<u64, String> {
+    fn number(&mut self, name: &'static str, default: u64) -> Result<u64, CaseError> {
         self.value(name, default, |value| value.parse().ok(), "a whole number")
     }
 
     /// A number of at least 1.
-    fn count(&mut self, name: &str, default: u64) -> Result<u64, String> {
+    fn count(&mut self, name: &'static str, default: u64) -> Result<u64, CaseError> {
         match self.number(name, default)? {
-            0 => Err(format!("'{name}' must be at least 1")),
+            0 => Err(CaseError::Zero(name)),
             number => Ok(number),
         }
     }
 
-    fn end(&self) -> Result<(), String> {
+    fn distribution(&mut self) -> Result<Distribution, CaseError> {
+        let name = self.take("distribution").unwrap_or("exponential");
+        let mean_ns = self.duration("mean", 5 * MS)?;
+        Distribution::read(name, mean_ns)
+            .ok_or_else(|| CaseError::UnknownDistribution(name.to_owned()))
+    }
+
+    fn end(&self) -> Result<(), CaseError> {
         match self.pairs.iter().flatten().next() {
-            Some((name, _)) => Err(format!("'{name}' is not known here; there are {PATHS}")),
+            Some((name, _)) => Err(CaseError::UnknownName((*name).to_owned())),
             None => Ok(()),
         }
     }

@@ -22,7 +22,7 @@ mod truth;
 
 pub use account::{Account, AtRate, Quantiles};
 pub(crate) use case::PATHS;
-pub use case::{Case, Service};
+pub use case::{Case, CaseError, Service};
 pub use distribution::Distribution;
 pub(crate) use service::FaultServer;
 pub use truth::{Arrivals, Truth, truth, truth_through};

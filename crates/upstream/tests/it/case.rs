@@ -65,7 +65,7 @@ fn mistakes_are_named() {
         ("/constant", "service", "'service'"),
         ("/constant", "a=&b=&c=&d=&e=&f=&g=&h=&i=", "too many"),
     ] {
-        let error = Case::parse(path, query).unwrap_err();
+        let error = Case::parse(path, query).unwrap_err().to_string();
         assert!(error.contains(culprit), "{path}?{query}: {error}");
     }
 }

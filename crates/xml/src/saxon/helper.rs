@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::{Engine, Folder};
-use super::{Bounds, wire};
+use super::{Bounds, StartError, wire};
 use crate::errors::Complaints;
 
 const PROGRAM: &str = include_str!("helper.py");
@@ -40,10 +40,9 @@ pub(super) struct Helper {
 
 impl Helper {
     /// Starts a helper with the Python package in `package`, and its socket in `folder`.
-    pub fn start(package: &Path, folder: &Folder, bounds: &Bounds) -> Result<Self, String> {
-        let failed = |error: io::Error| format!("python3 cannot be started: {error}");
-        let (engine, doors) = Engine::make(folder)
-            .map_err(|error| format!("there is no place for its socket: {error}"))?;
+    pub fn start(package: &Path, folder: &Folder, bounds: &Bounds) -> Result<Self, StartError> {
+        let failed = StartError::Python;
+        let (engine, doors) = Engine::make(folder).map_err(StartError::Socket)?;
         let (line, end) = UnixStream::pair().map_err(failed)?;
         let child = Command::new("python3")
             .args(["-E", "-s", "-c", PROGRAM])
@@ -63,10 +62,7 @@ impl Helper {
         };
         helper.be_patient(START_MAX).map_err(failed)?;
         if helper.response().is_err() {
-            return Err(format!(
-                "python3 cannot load saxonche from {}",
-                package.display()
-            ));
+            return Err(StartError::Package(package.to_owned()));
         }
         // It may be working for another line when an order arrives.
         helper.be_patient(2 * bounds.patience()).map_err(failed)?;

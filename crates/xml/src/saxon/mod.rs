@@ -13,6 +13,7 @@ mod text;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -93,14 +94,29 @@ pub struct Order {
     bytes: Vec<u8>,
 }
 
+/// The reason why there are no helpers.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("there is no folder for the helpers' sockets: {0}")]
+    Folder(io::Error),
+    #[error("there is no place for its socket: {0}")]
+    Socket(io::Error),
+    #[error("python3 cannot be started: {0}")]
+    Python(io::Error),
+    /// The package is not in this folder, or is defective.
+    #[error("python3 cannot load saxonche from {}", .0.display())]
+    Package(PathBuf),
+    #[error("the thread that keeps helpers cannot be started: {0}")]
+    Thread(io::Error),
+}
+
 impl Saxon {
     /// Starts `count` helpers with the Python package in `package`.
     ///
     /// # Errors
     /// Python or the package cannot be loaded, or sockets cannot be created.
-    pub fn start(package: PathBuf, bounds: Bounds, count: usize) -> Result<Arc<Self>, String> {
-        let folder = Folder::make()
-            .map_err(|error| format!("there is no folder for the helpers' sockets: {error}"))?;
+    pub fn start(package: PathBuf, bounds: Bounds, count: usize) -> Result<Arc<Self>, StartError> {
+        let folder = Folder::make().map_err(StartError::Folder)?;
         let slots = (0..count.max(1))
             .map(|_| Helper::start(&package, &folder, &bounds).map(Slot::new))
             .collect::<Result<_, _>>()?;
@@ -112,8 +128,7 @@ impl Saxon {
             used: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
-        let (chores, maintenance) = maintenance::start(&shared)
-            .map_err(|error| format!("the thread that keeps helpers cannot be started: {error}"))?;
+        let (chores, maintenance) = maintenance::start(&shared).map_err(StartError::Thread)?;
         Ok(Arc::new(Self {
             shared,
             chores: Some(chores),

@@ -5,7 +5,7 @@ use super::api::Api;
 use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};
 use crate::errors::Complaints;
-use crate::imports::Files;
+use crate::imports::{Files, Unreadable};
 use crate::limits::Limits;
 use crate::process::{Budget, with_stack};
 use crate::saxon::SaxonStylesheet;
@@ -140,7 +140,7 @@ impl Included<'_> {
             Source::At(location) => self
                 .files
                 .read(location)
-                .map_err(|why| Complaints::own(0, why))
+                .map_err(|why| Complaints::own(0, why.to_string()))
                 .and_then(|text| compile(&text, Some(location))),
         };
         Some(compiled)
@@ -148,7 +148,7 @@ impl Included<'_> {
 }
 
 impl Files for Included<'_> {
-    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
+    fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
         let included = self
             .options
             .includes

@@ -24,6 +24,6 @@ pub use client::Client;
 pub use envelope::{SOAP_1_1_SCHEMA, SOAP_1_2_SCHEMA, Version};
 pub use fault::{Culprit, Fault};
 pub use options::{Options, SoapAction, Source, Target};
-pub use policy::{Passed, Request, Response, SoapPolicy};
+pub use policy::{Passed, Request, Response, SoapPolicy, UnusableOptions};
 pub use refresh::Refresher;
 pub use traversal::{Paused, Progress};

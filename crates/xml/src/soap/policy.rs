@@ -11,7 +11,7 @@ use super::options::Options;
 use super::traversal::{Paused, Progress, Ran, Start, Traversal};
 use crate::imports::Files;
 use crate::saxon::Made;
-use crate::stylesheet::Parameters;
+use crate::stylesheet::{NulCharacter, Parameters};
 
 /// The parts of a request that a chain needs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +51,11 @@ pub struct Passed {
     pub client: Client,
 }
 
+/// The options of a policy cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("xslt_params: {0}\n  → leave the character out; XML cannot hold it")]
+pub struct UnusableOptions(#[from] NulCharacter);
+
 /// One chain with its compiled definitions. Shared by all workers.
 pub struct SoapPolicy {
     pub(super) options: Options,
@@ -73,14 +78,15 @@ impl SoapPolicy {
     ///
     /// # Errors
     /// The options themselves cannot be used.
-    pub fn compile(options: Options, files: Arc<dyn Files + Send + Sync>) -> Result<Self, String> {
+    pub fn compile(
+        options: Options,
+        files: Arc<dyn Files + Send + Sync>,
+    ) -> Result<Self, UnusableOptions> {
         let pairs = options
             .xslt_params
             .iter()
             .map(|(name, value)| (&**name, &**value));
-        let parameters = Parameters::new(pairs).map_err(|why| {
-            format!("xslt_params: {why}\n  → leave the character out; XML cannot hold it")
-        })?;
+        let parameters = Parameters::new(pairs)?;
         let definitions = Arc::new(Definitions::compile(&options, &*files));
         let current = Current {
             definitions,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::envelope::Version;
 use crate::document::{Document, Node};
 use crate::errors::{Complaint, Complaints};
-use crate::imports::Files;
+use crate::imports::{Files, Unreadable};
 use crate::limits::Limits;
 use crate::schema::Schema;
 
@@ -290,7 +290,7 @@ impl<'a> Neighbours<'a> {
 }
 
 impl Files for Neighbours<'_> {
-    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
+    fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
         match self.texts.get(location) {
             Some(text) => Ok(text.clone()),
             None => self.files.read(location),

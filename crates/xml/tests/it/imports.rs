@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::common::calculator::*;
-use gatebench_xml::Files;
 use gatebench_xml::soap::{Options, Refresher, SoapPolicy, Source};
+use gatebench_xml::{Files, Unreadable};
 
 const MAIN: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:n="urn:n" targetNamespace="http://tempuri.org/" elementFormDefault="qualified">
   <xs:import namespace="urn:n" schemaLocation="parts/numbers.xsd"/><xs:include schemaLocation="parts/shapes.xsd"/>
@@ -206,7 +206,7 @@ fn every_schema_is_tried_in_order() {
 struct Counted(AtomicUsize, String);
 
 impl Files for Counted {
-    fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+    fn read(&self, _: &str) -> Result<Vec<u8>, Unreadable> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(self.1.clone().into_bytes())
     }

@@ -1,6 +1,8 @@
 //! Single stylesheets, and their parameters.
 
-use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet, Transform, Transformed};
+use gatebench_xml::{
+    Document, Limits, NoFiles, Parameters, Stylesheet, Transform, TransformError, Transformed,
+};
 
 const ORDER: &[u8] = b"<order><item>a &amp; b</item><item>c</item></order>";
 
@@ -12,7 +14,7 @@ fn sheet(output: &str, body: &str) -> String {
     )
 }
 
-fn applied(output: &str, body: &str, message: &[u8]) -> Result<Transformed, String> {
+fn applied(output: &str, body: &str, message: &[u8]) -> Result<Transformed, TransformError> {
     let compiled = Transform::compile(&sheet(output, body), [("shop", "me & 'you'")], &NoFiles);
     compiled.unwrap().apply(message)
 }
@@ -71,12 +73,16 @@ fn the_type_that_a_stylesheet_sets_holds_for_the_next_ones() {
 
 #[test]
 fn a_failed_transformation_states_the_reason() {
-    let broken = applied("", "<a/>", b"<order><item></order>").unwrap_err();
+    let broken = applied("", "<a/>", b"<order><item></order>")
+        .unwrap_err()
+        .to_string();
     assert!(
         broken.contains("Opening and ending tag mismatch"),
         "{broken}"
     );
-    let nothing = applied("<xsl:output method=\"text\"/>", "", ORDER).unwrap_err();
+    let nothing = applied("<xsl:output method=\"text\"/>", "", ORDER)
+        .unwrap_err()
+        .to_string();
     assert!(nothing.contains("makes nothing"), "{nothing}");
     let stop = "<xsl:message terminate=\"yes\">no</xsl:message>";
     assert!(applied("", stop, ORDER).is_err());
@@ -88,7 +94,9 @@ fn invalid_stylesheets_and_those_not_for_utf_8_are_refused() {
     let broken = Transform::compile("<xsl:stylesheet", none, &NoFiles);
     assert!(broken.is_err());
     let latin = sheet("<xsl:output encoding=\"ISO-8859-1\"/>", "<a/>");
-    let why = Transform::compile(&latin, none, &NoFiles).unwrap_err();
+    let why = Transform::compile(&latin, none, &NoFiles)
+        .unwrap_err()
+        .to_string();
     assert!(why.contains("ISO-8859-1") && why.contains("UTF-8"), "{why}");
 }
 

@@ -2,6 +2,8 @@
 
 use gatebench_model::HumanDuration;
 
+use crate::commands::values::duration;
+
 /// The highest rate at which the load generator can keep a schedule.
 const RATE_MAX: f64 = 1e8;
 
@@ -21,7 +23,7 @@ pub(super) fn rate(word: &str) -> Result<f64, String> {
 
 /// Reads the length of a step.
 pub(super) fn step(word: &str) -> Result<HumanDuration, String> {
-    let span: HumanDuration = word.parse()?;
+    let span = duration(word)?;
     if span < STEP_MIN {
         return Err(format!(
             "a step takes at least {STEP_MIN}; the default is 4s"

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use gatebench_engine::{Interval, Metric};
-use gatebench_store::HistogramLog;
+use gatebench_store::{HistogramError, HistogramLog};
 use hdrhistogram::serialization::V2DeflateSerializer;
 
 use super::figures::Times;
@@ -42,8 +42,8 @@ impl HdrFile {
     }
 
     /// Writes the last bytes.
-    pub fn finish(mut self, written: Result<(), String>) -> Result<(), Failure> {
-        let flushed = written.and_then(|()| self.out.flush().map_err(|error| error.to_string()));
+    pub fn finish(mut self, written: Result<(), HistogramError>) -> Result<(), Failure> {
+        let flushed = written.and_then(|()| self.out.flush().map_err(HistogramError::Io));
         flushed.map_err(|error| unwritable(FLAG, &self.path, error))
     }
 }
@@ -51,7 +51,7 @@ impl HdrFile {
 /// The log under way.
 pub struct HdrLog<'a> {
     log: HistogramLog<'a, BufWriter<File>>,
-    error: Option<String>,
+    error: Option<HistogramError>,
 }
 
 impl HdrLog<'_> {
@@ -73,7 +73,7 @@ impl HdrLog<'_> {
     }
 
     /// Ends the log, and returns the first error.
-    pub fn end(self) -> Result<(), String> {
+    pub fn end(self) -> Result<(), HistogramError> {
         self.error.map_or(Ok(()), Err)
     }
 }

@@ -17,7 +17,7 @@ use gatebench_testbed::probe::Sample;
 use gatebench_testbed::services::GeneratorStart;
 use gatebench_testbed::{Exit, Running, Supervised, Urgency};
 
-use super::samples::{Moment, Samplers};
+use super::samples::{Moment, PssAround, Samplers};
 use super::{Loading, Measured};
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
@@ -173,7 +173,10 @@ impl DrivenPhase<'_> {
             command: self.words(&order),
             limits: order.limits,
             began_ns: began_ns.saturating_sub(self.loading.trial_began_ns),
-            pss: (pss_before, watched.samplers.pss()),
+            pss: PssAround {
+                before: pss_before,
+                after: watched.samplers.pss(),
+            },
             ledger: before
                 .zip(after)
                 .map(|(before, after)| ledger::delta(&before, &after)),

@@ -14,7 +14,7 @@ use crate::context::TrialContext;
 use crate::external::PreparedGenerator;
 use crate::phase::Measured;
 use crate::phase::figures::{self, summary};
-use crate::phase::samples::{self, Pss};
+use crate::phase::samples::{self, PssAround};
 
 /// The figures of a load generator, and what was observed around it.
 pub(super) struct Observed {
@@ -23,7 +23,7 @@ pub(super) struct Observed {
     pub(super) limits: Limits,
     /// Start of the measurement in the trial, in nanoseconds.
     pub(super) began_ns: u64,
-    pub(super) pss: (Pss, Pss),
+    pub(super) pss: PssAround,
     pub(super) ledger: Option<LedgerDelta>,
 }
 
@@ -110,7 +110,7 @@ fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
 /// the end of the load generator, so that the samples enclose all work for its requests. The window
 /// is the time in which it sent requests, because both components are idle before and after that
 /// time.
-fn usages(watched: &Watched, pss: &(Pss, Pss), measure_ns: u64) -> BTreeMap<String, Usage> {
+fn usages(watched: &Watched, pss: &PssAround, measure_ns: u64) -> BTreeMap<String, Usage> {
     let engine = samples::usage(&watched.engine, None, None);
     let mut usages = figures::usages(&watched.moments, pss, engine);
     for name in ["gateway", "upstream"] {

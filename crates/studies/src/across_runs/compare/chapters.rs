@@ -114,7 +114,7 @@ fn figures(found: &CompareFindings) -> Chapter {
                 Block::sentence(Text::strong(name)).on(MARKDOWN),
                 short(found.mode, &cells).on(TERMINAL),
                 comment(found.mode, &cells).on(MARKDOWN),
-                plots(found.mode, (at, name), &cells, palette).on(PAGE),
+                plots(found.mode, at, name, &cells, palette).on(PAGE),
                 foot(found.mode, &cells).on(PAGE),
             ],
         )
@@ -166,7 +166,8 @@ fn comment(mode: CompareMode, cells: &[&CellFindings]) -> Block {
 /// The cells on the page, grouped by metric on one axis of ratios.
 fn plots(
     mode: CompareMode,
-    (at, name): (usize, &str),
+    at: usize,
+    name: &str,
     cells: &[&CellFindings],
     palette: &Palette,
 ) -> Block {

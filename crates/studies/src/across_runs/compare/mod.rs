@@ -44,7 +44,7 @@ pub fn compare(
     });
     let judged = judge(both.collect(), CompareMode::Blocks);
     let notes = vec![caution(text::ONE_RUN_EACH)];
-    whole(candidate, &[baseline], metric, judged, (differences, notes))
+    whole(candidate, &[baseline], metric, judged, differences, notes)
 }
 
 /// Compares a run with several. Runs of another machine or load cannot be compared; they are left
@@ -90,7 +90,7 @@ pub fn compare_with_baseline(
         true => baseline.iter().collect(),
         false => runs,
     };
-    let mut found = whole(candidate, &shown, metric, judged, (differences, notes));
+    let mut found = whole(candidate, &shown, metric, judged, differences, notes);
     found.mode = CompareMode::Runs;
     found
 }
@@ -197,7 +197,7 @@ fn cell(both: Both, mut result: Comparison, mode: CompareMode) -> CellFindings {
         baseline: by(&both.other),
     };
     result.verdict = spoiled.weigh(result.verdict, side.values.len(), 0.0);
-    let text = text::cell(&place, &result, mode, (&side, &both.other));
+    let text = text::cell(&place, &result, mode, &side, &both.other);
     CellFindings {
         scenario: place.scenario,
         gateway: place.gateway,
@@ -223,7 +223,8 @@ fn whole(
     baseline: &[&RunSummary],
     metric: DecisiveMetric,
     cells: Vec<CellFindings>,
-    (differences, mut notes): (Vec<RunDifference>, Vec<Sentence>),
+    differences: Vec<RunDifference>,
+    mut notes: Vec<Sentence>,
 ) -> CompareFindings {
     let (mut decision, mut text) = decide(&cells, &differences);
     if !forbidden(&differences) {

@@ -91,7 +91,7 @@ impl<'a> Collected<'a> {
             }
             let offered = |phase: &&'a PhaseRecord| phase.saturation_percent.is_some();
             for phase in record.phases.iter().filter(offered) {
-                let found = OfShare::of(&view_of(phase), (trial, phase), &reasons);
+                let found = OfShare::of(&view_of(phase), trial, phase, &reasons);
                 of_shares.extend(found.reasons.clone());
                 self.shares.push(found);
             }

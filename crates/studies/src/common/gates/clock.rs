@@ -81,13 +81,15 @@ fn differed_between(view: &View) -> Option<String> {
 }
 
 /// The highest frequency divided by the lowest, minus one.
-fn spread((min_khz, max_khz): (u64, u64)) -> f64 {
+fn spread(range_khz: (u64, u64)) -> f64 {
+    let (min_khz, max_khz) = range_khz;
     max_khz as f64 / min_khz.max(1) as f64 - 1.0
 }
 
 /// `2,900 to 3,250 MHz (12 % apart)`.
-fn in_words((min_khz, max_khz): (u64, u64)) -> String {
-    let apart = percent(spread((min_khz, max_khz)));
+fn in_words(range_khz: (u64, u64)) -> String {
+    let (min_khz, max_khz) = range_khz;
+    let apart = percent(spread(range_khz));
     format!("{} to {} MHz ({apart} apart)", mhz(min_khz), mhz(max_khz))
 }
 

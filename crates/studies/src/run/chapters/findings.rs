@@ -113,7 +113,8 @@ fn forest(
         let noise = noise(ab_test, all, found);
         let line = line(
             &format!("v{index}-{number}"),
-            (found, noise),
+            found,
+            noise,
             &forest,
             palette,
         );
@@ -171,7 +172,8 @@ fn above(scenario: &ScenarioFindings, found: &ComparisonFindings) -> Text {
 
 fn line(
     id: &str,
-    (found, noise): (&ComparisonFindings, Option<Interval>),
+    found: &ComparisonFindings,
+    noise: Option<Interval>,
     forest: &Forest,
     palette: &Palette,
 ) -> Line {

@@ -137,7 +137,8 @@ fn panels(
             Some((label, style, found))
         });
         let curves: Vec<(&str, &'static str, &PercentileCurve)> = curves.collect();
-        let words: Vec<String> = curves.iter().map(described).collect();
+        let words = curves.iter().map(|(label, _, it)| described(label, it));
+        let words: Vec<String> = words.collect();
         let series = curves.iter().map(|(label, style, found)| Series {
             class: palette.class(&found.variant),
             label: (*label).to_owned(),
@@ -173,7 +174,7 @@ fn position(percentile: f64) -> f64 {
     nines(percentile / 100.0)
 }
 
-fn described((label, _, found): &(&str, &'static str, &PercentileCurve)) -> String {
+fn described(label: &str, found: &PercentileCurve) -> String {
     let marks = MARKS.iter().filter_map(|(percentile, name)| {
         let (_, ns) = drawn(found).find(|(at, _)| (at - percentile).abs() < 1e-6)?;
         Some(format!("{name} {}", short(ns, Unit::Nanoseconds)))

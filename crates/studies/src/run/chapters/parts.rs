@@ -137,7 +137,8 @@ const TIMES: [Time; 3] = [
     ("p99", |it| &it.response_p99_ns),
 ];
 
-fn time((which, of): &Time, figures: &[Option<&PartFigures>]) -> Option<Lane> {
+fn time(shown: &Time, figures: &[Option<&PartFigures>]) -> Option<Lane> {
+    let (which, of) = shown;
     let times: Vec<_> = figures.iter().map(|figures| figures.map(of)).collect();
     estimates(["response", *which], Unit::Nanoseconds, &times)
 }

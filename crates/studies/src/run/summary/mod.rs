@@ -136,7 +136,7 @@ fn best(scenario: &ScenarioFindings, phase: &str, metric: Metric) -> Option<Stri
     let names: Vec<&str> = gateways(scenario).map(|row| row.variant.as_str()).collect();
     let leads = |leader: &&str| {
         let mut others = names.iter().filter(|other| *other != leader);
-        others.all(|other| ranking::lead(scenario, (phase, metric), leader, other).is_some())
+        others.all(|other| ranking::lead(scenario, phase, metric, leader, other).is_some())
     };
     let leader = names.iter().copied().find(leads)?;
     (names.len() > 1).then(|| leader.to_owned())

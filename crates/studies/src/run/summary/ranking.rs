@@ -18,7 +18,8 @@ pub struct Lead {
 /// The comparison of two gateways on a metric, if its verdict is that `leader` is better.
 pub fn lead(
     scenario: &ScenarioFindings,
-    (phase, metric): (&str, Metric),
+    phase: &str,
+    metric: Metric,
     leader: &str,
     other: &str,
 ) -> Option<Lead> {
@@ -73,7 +74,7 @@ pub fn meaning(
     let mut differences = Vec::new();
     let mut open = Vec::new();
     for (name, other) in &others[..others.len().min(OTHERS_MAX)] {
-        match difference(scenario, column, (leader, best), (name, other)) {
+        match difference(scenario, column, leader, best, name, other) {
             Some(words) => differences.push(words),
             None => open.push((*name).to_owned()),
         }
@@ -110,10 +111,12 @@ pub fn meaning(
 fn difference(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,
-    (leader, best): (&str, &Estimate),
-    (name, other): (&str, &Estimate),
+    leader: &str,
+    best: &Estimate,
+    name: &str,
+    other: &Estimate,
 ) -> Option<String> {
-    let of_verdict = lead(scenario, (&column.phase, column.metric), leader, name);
+    let of_verdict = lead(scenario, &column.phase, column.metric, leader, name);
     let lead = match of_verdict {
         Some(lead) => lead,
         None if scenario.comparisons.is_empty() && best.max < other.min => Lead {

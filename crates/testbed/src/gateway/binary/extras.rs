@@ -43,24 +43,26 @@ pub(super) fn on_this_machine(folder: &Folder, gateway: &Path) -> BTreeMap<Strin
         let finished = command::run(&mut test, TEST_TIMEOUT)?;
         Ok((finished.status.success(), finished.output))
     };
-    found((folder, HERE), gateway, has, run).unwrap_or_default()
+    found(folder, HERE, gateway, has, run).unwrap_or_default()
 }
 
 /// The extras of a folder that are in this image: `has` looks for a file in it, and `run` runs a
 /// command there and returns its success and output. Relative paths are never found, because an
 /// image has no data folder of gatebench.
 pub(super) fn in_image(
-    (folder, image): (&Folder, &str),
+    folder: &Folder,
+    image: &str,
     program: &Path,
     has: impl Fn(&str) -> io::Result<bool>,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
 ) -> io::Result<BTreeMap<String, FoundExtra>> {
     let has = |path: &str| Ok(Path::new(path).is_absolute() && has(path)?);
-    found((folder, image), program, has, run)
+    found(folder, image, program, has, run)
 }
 
 fn found(
-    (folder, place): (&Folder, &str),
+    folder: &Folder,
+    place: &str,
     program: &Path,
     has: impl Fn(&str) -> io::Result<bool>,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
@@ -68,7 +70,7 @@ fn found(
     let mut found = BTreeMap::new();
     for (name, extra) in folder.spec.extras() {
         if has(&of_program(&extra.path, program).map_err(io::Error::other)?)? {
-            found.insert(name.to_owned(), tested((extra, place), program, &run));
+            found.insert(name.to_owned(), tested(extra, place, program, &run));
         }
     }
     Ok(found)
@@ -81,7 +83,8 @@ static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::
 /// Runs the test of an extra, unless it already succeeded in this process. A test that failed runs
 /// again, because `gatebench install` may have repaired the extra in the meantime.
 fn tested(
-    (extra, place): (&Extra, &str),
+    extra: &Extra,
+    place: &str,
     program: &Path,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
 ) -> FoundExtra {
@@ -142,7 +145,7 @@ mod tests {
             false => FoundExtra::Unusable("why".into()),
         };
         for _ in 0..3 {
-            let found = tested((&extra, place), Path::new("/bin/gw"), run);
+            let found = tested(&extra, place, Path::new("/bin/gw"), run);
             assert_eq!(found, expected);
         }
         runs.get()

@@ -140,7 +140,7 @@ fn extras_in(
     }))?;
     let has = |path: &str| engine.has_file(&id, path);
     let run = |command: &[String]| run_once(engine, image, user, command);
-    let found = extras::in_image((folder, image), program, has, run);
+    let found = extras::in_image(folder, image, program, has, run);
     engine.remove(&id)?;
     found
 }

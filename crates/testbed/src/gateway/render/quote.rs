@@ -146,7 +146,8 @@ fn endpoint(value: &Value) -> Result<String, Error> {
 /// `{{ policy.rate_limit.window | seconds }}`: a duration as a number of seconds; `15m` becomes
 /// 900.
 fn seconds(text: &str) -> Result<f64, Error> {
-    let span: HumanDuration = text.parse().map_err(wrong)?;
+    let span: Result<HumanDuration, _> = text.parse();
+    let span = span.map_err(|error| wrong(error.to_string()))?;
     Ok(span.as_secs_f64())
 }
 

@@ -230,7 +230,10 @@ impl Ways {
         let content_type = Some("text/xml; charset=utf-8");
         let policy = &self.policies[way as usize];
         let passed = match way {
-            Way::Transformed => return self.transform.apply(body).map(drop),
+            Way::Transformed => {
+                let made = self.transform.apply(body);
+                return made.map(drop).map_err(|error| error.to_string());
+            }
             Way::Response => policy.response(&Response {
                 status: 200,
                 content_type,

@@ -10,7 +10,7 @@ const FORMS: &str =
 
 /// Reads `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT`, `bytes=N` or
 /// `json:/pointer=VALUE`.
-pub fn parse(text: &str) -> Result<Check, String> {
+pub(crate) fn parse(text: &str) -> Result<Check, String> {
     let (key, value) = text
         .split_once('=')
         .ok_or_else(|| format!("'{text}' is not a check: {FORMS}"))?;

@@ -17,7 +17,7 @@ pub struct Headers {
 const MADE: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
 
 /// Reads lines of `Name: value`.
-pub fn parse(lines: &[String]) -> Result<Headers, String> {
+pub(crate) fn parse(lines: &[String]) -> Result<Headers, String> {
     let mut headers = Headers::default();
     for line in lines {
         let (name, value) = parse_one(line)?;

@@ -51,7 +51,7 @@ impl Resolve {
 ///
 /// # Errors
 /// The error of the resolver.
-pub fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, String> {
+pub(crate) fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, String> {
     if let Some(known) = known.iter().find(|known| known.is_of(site)) {
         return Ok(SocketAddr::new(known.address, site.port));
     }

@@ -5,6 +5,8 @@ use std::str::FromStr;
 use gatebench_model::HumanDuration;
 use gatebench_model::load::{Change, DrawnThink, ExponentialThink, Think, UniformThink};
 
+use crate::commands::values::duration;
+
 /// A number of connections or a rate, and how it is reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
@@ -39,7 +41,7 @@ impl FromStr for Stage {
         if !(0.0..=1e8).contains(&target) {
             return Err(remedy());
         }
-        let over: HumanDuration = over.parse()?;
+        let over = duration(over)?;
         if over.0.is_zero() {
             return Err(format!(
                 "the stage '{text}' takes no time: write at least 1ms"
@@ -51,17 +53,17 @@ impl FromStr for Stage {
 
 /// Reads `100ms`, `50ms-150ms` (each time between is equally likely) or `exp:100ms` (exponential,
 /// with that mean).
-pub fn think(text: &str) -> Result<Think, String> {
+pub(crate) fn think(text: &str) -> Result<Think, String> {
     if let Some(mean) = text.strip_prefix("exp:") {
-        let mean = mean.parse()?;
+        let mean = duration(mean)?;
         return Ok(Think::Drawn(DrawnThink::Exponential(ExponentialThink {
             mean,
         })));
     }
     let Some((min, max)) = text.split_once('-') else {
-        return Ok(Think::Constant(text.parse()?));
+        return Ok(Think::Constant(duration(text)?));
     };
-    let (min, max) = (min.parse::<HumanDuration>()?, max.parse::<HumanDuration>()?);
+    let (min, max) = (duration(min)?, duration(max)?);
     if min > max {
         return Err(format!(
             "the first time in '{text}' is longer than the second: write the shorter time first"

@@ -17,7 +17,7 @@ pub struct Site {
 
 /// Reads `[http://]HOST[:PORT][/PATH][?QUERY]`. Path and query stay as they are written; a fragment
 /// is not sent.
-pub fn parse(text: &str) -> Result<(Site, String), String> {
+pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
     let written = if text.contains("://") {
         text.to_owned()
     } else {
