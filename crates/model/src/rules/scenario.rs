@@ -187,8 +187,8 @@ fn prefix(path: &Node, problems: &mut Vec<Problem>) {
             "end the prefix before the `?`",
         ));
     } else if !bare.is_empty() && bare != text {
-        let message = format!("gateways differ in whether the route `{text}` holds `{bare}`");
-        let help = format!("write `{bare}`, which holds everything below it");
+        let message = format!("gateways differ in whether the route `{text}` matches `{bare}`");
+        let help = format!("write `{bare}`, which matches everything below it");
         problems.push(path.problem(message, help));
     }
 }

@@ -79,12 +79,12 @@ fn mistakes_have_their_place_and_what_to_write() {
         ("p<1s", 1, "'p' is neither"),
         ("p99<1s, latency<1s", 9, "'latency' is neither"),
         ("rate>fast", 6, "'fast' is not a bound for rate"),
-        ("rate>inf", 6, "is no bound"),
-        ("p99<1s, errors<0.1", 16, "'0.1' is no share"),
+        ("rate>inf", 6, "is not a bound"),
+        ("p99<1s, errors<0.1", 16, "'0.1' is neither a share"),
         ("errors<0.01", 8, "errors<1%"),
         ("errors<200%", 8, "more than 100%"),
         ("requests>10%", 10, "not a share"),
-        ("errors<-1", 8, "is no bound"),
+        ("errors<-1", 8, "is not a bound"),
     ] {
         let error = text.parse::<Bounds>().unwrap_err();
         assert_eq!(error.column, column, "{text}: {error}");

@@ -27,7 +27,7 @@ fn bounds_that_no_rate_is_searched_for_have_their_place_and_what_to_write() {
         ("p99>1s", 1, "has no '<'"),
         ("p99.9999<1s", 1, "'p99.9999' is neither"),
         ("service.p99<1s", 1, "'service.p99' is neither"),
-        ("p99<1s, errors<5", 16, "'5' is no share"),
+        ("p99<1s, errors<5", 16, "'5' is not a share"),
         ("p99<0s", 5, "faster than 0"),
         ("p99<1s, p99<2s", 9, "p99 is bounded twice"),
         ("p99<1s, errors<0%", 16, "above 0%"),

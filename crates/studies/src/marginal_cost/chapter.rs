@@ -141,12 +141,10 @@ fn explanation(costs: &MarginalCostFindings) -> String {
 /// The heading of a family.
 fn title(costs: &MarginalCostFindings) -> String {
     match costs.what {
-        MarginalUnit::Routes => "The cost of routes without requests".into(),
-        MarginalUnit::Consumers => "The cost of consumers without requests".into(),
-        MarginalUnit::Upstreams => {
-            "The cost of upstreams with a route each, without requests".into()
-        }
-        MarginalUnit::Connections => format!("The cost of idle connections · {}", costs.name),
+        MarginalUnit::Routes => "What routes cost without requests".into(),
+        MarginalUnit::Consumers => "What consumers cost without requests".into(),
+        MarginalUnit::Upstreams => "What upstreams with a route each cost without requests".into(),
+        MarginalUnit::Connections => format!("What idle connections cost · {}", costs.name),
     }
 }
 

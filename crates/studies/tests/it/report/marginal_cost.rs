@@ -113,7 +113,7 @@ fn idle_connections_are_described_by_their_memory_alone() {
         ..findings()
     };
     let text = terminal::render(&findings, TerminalOptions::default());
-    let section = text.split("The cost of idle connections").nth(1).unwrap();
+    let section = text.split("What idle connections cost").nth(1).unwrap();
     golden("idle.txt", section.split("\nFindings").next().unwrap());
     let page = html::render(&findings);
     check(&page);
