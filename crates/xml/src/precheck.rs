@@ -307,7 +307,7 @@ mod tests {
         let refused = message(b"<a/>", &limits).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "Error code: 111, Line: 0, Message: The document has 4 bytes and may have 3"
+            "Error code: 111, Line: 0, Message: The document has 4 bytes, but may have 3"
         );
     }
 }

@@ -17,13 +17,13 @@ use crate::serving::Serving;
 const PATH: &str = "/json/valid";
 
 /// An upstream, and the loads that are sent to it.
-struct Loads {
-    bench: Bench,
+pub struct Loads {
+    pub bench: Bench,
     upstream: Serving,
 }
 
 impl Loads {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let bench = Bench::new();
         let upstream = Serving::start(&bench, &["upstream", "go-bench"]);
         Self { bench, upstream }
@@ -35,7 +35,7 @@ impl Loads {
 
     /// Runs `gatebench load FLAGS URL`.
     #[track_caller]
-    fn load(&self, flags: &str) -> Finished {
+    pub fn load(&self, flags: &str) -> Finished {
         self.bench
             .gatebench(&format!("load {flags} {}", self.url(PATH)))
     }
@@ -571,49 +571,4 @@ fn help_has_ten_examples() {
     }
     let (_, examples) = help.split_once("Examples:").unwrap();
     assert_eq!(examples.matches("\n  gatebench load ").count(), 10);
-}
-
-#[test]
-fn a_report_is_written_in_the_format_of_its_extension() {
-    let loads = Loads::new();
-    let files = "--report load.html --report load.md --report load.json --report load.csv \
-                 --report load.xml --report load.txt";
-    let words = "--rate 500 -d 2100ms --warm-up 0s --check status=200 --threshold max<1us";
-    let finished = loads.load(&format!("--quiet {files} {words}"));
-    finished.assert_code(1);
-    let read = |extension: &str| loads.bench.read(&format!("load.{extension}"));
-    assert_eq!(read("txt"), finished.stdout);
-    let written: Value = serde_json::from_str(&read("json")).unwrap();
-    let requests = number(&written, "/requests");
-    assert!(requests >= 1_000);
-    let csv = read("csv");
-    assert!(csv.starts_with("figure,value\n"), "{csv}");
-    assert!(
-        csv.contains(&format!("\nresponse_time_ns.count,{requests}\n")),
-        "{csv}"
-    );
-    let junit = read("xml");
-    assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
-    assert!(junit.contains("max&lt;1us missed"), "{junit}");
-    let markdown = read("md");
-    for part in [
-        "## GET http://",
-        "### Latency",
-        "| lateness |",
-        "- max&lt;1us missed",
-    ] {
-        assert!(markdown.contains(part), "{part}: {markdown}");
-    }
-    let page = read("html");
-    for part in [
-        "Latency by percentile",
-        "Second by second",
-        "responses per second",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
-    let wrong = loads.load("--report load.pdf");
-    wrong.assert_code(2).assert_says(&["load.pdf", ".html"]);
-    let nowhere = loads.load("-n 1 --report nowhere/load.html");
-    nowhere.assert_code(3).assert_says(&["nowhere/load.html"]);
 }

@@ -26,6 +26,7 @@ mod imports;
 mod interruptions;
 mod limits;
 mod load;
+mod load_reports;
 mod outputs;
 mod processes;
 mod published;

@@ -1,6 +1,7 @@
-//! Limits how many tests with a bench run at once. Most tests wait, so more of them run than there
-//! are cores. Of the tests that judge by time or keep all cores busy for seconds, only one runs at a
-//! time. A test that waits for its turn or its slot occupies a thread of the test harness.
+//! Limits how many tests with a bench run at once. Most tests wait, so more of them run than
+//! there are cores. Of the tests that judge by time or keep all cores busy for seconds, only
+//! one runs at a time. A test that waits for its turn or its slot occupies a thread of the test
+//! harness.
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

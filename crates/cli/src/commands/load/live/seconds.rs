@@ -5,7 +5,7 @@ use gatebench_stats::is_trustworthy;
 
 use crate::commands::load::figures::Times;
 
-/// The figures of a second.
+/// Rate and response times of all workers in a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFigures {
     /// Its number, counted from the start of the measurement.
