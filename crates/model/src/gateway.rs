@@ -131,7 +131,8 @@ pub struct Binary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Container {
-    /// Its name and tag, as in `docker.io/library/kong:3.9`. It must be present: nothing is pulled.
+    /// The image's name and tag, as in `docker.io/library/kong:3.9`. It must be present: nothing is
+    /// pulled.
     pub image: String,
     /// The program inside, which is `binary` in templates; the image's own entrypoint is not run.
     pub program: String,

@@ -102,7 +102,7 @@ fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
         }
         let nodes = count.saturating_mul(root.size()).saturating_mul(growth);
         if nodes > NODES_MAX || count * root.span.len() > BYTES_MAX {
-            let message = "the scenarios of the matrix are too large together";
+            let message = "the scenarios of the matrix are too large in total";
             return problem(
                 &axis.key_span,
                 message,

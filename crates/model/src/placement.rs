@@ -72,7 +72,9 @@ impl Placement {
                 upstream: vec![],
                 gateway_is_elsewhere: false,
                 siblings: vec![],
-                note: "No core could be read, so nothing is pinned and the figures compare only roughly.".into(),
+                note: "The list of cores could not be read, so nothing is pinned and the figures can be \
+                       compared only roughly."
+                    .into(),
             },
             [only] => Self {
                 gateway: vec![only.number],
@@ -81,7 +83,7 @@ impl Placement {
                 gateway_is_elsewhere: false,
                 siblings: vec![],
                 note: "Gateway, load generator and upstream share the only core: throughput and latency are those of all \
-                       three together and compare with no other machine; CPU per request still stands."
+                       three together and cannot be compared with another machine's; CPU per request is still valid."
                     .into(),
             },
             _ => Self::split(topology, 1),

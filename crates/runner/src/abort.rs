@@ -99,7 +99,7 @@ impl Failure {
             ),
             EngineError::Environment(_) => Self::environment(
                 reason,
-                "raise the limit it names (see `gatebench doctor`), or use --backend epoll",
+                "raise the limit that the message names (see `gatebench doctor`), or use --backend epoll",
             ),
         }
     }

@@ -34,9 +34,9 @@ pub enum Warning {
     },
     /// A sweep has fewer connections, because a process may not open enough descriptors.
     #[error(
-        "the load '{load}' goes up to {most} connections instead of {asked}: those need {needed} open descriptors, \
+        "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} open descriptors, \
          but a process may have {allowed} here; raise the limit (as root: ulimit -Hn {needed}; \
-         LimitNOFILE={needed} of a service) to use all of them"
+         LimitNOFILE={needed} of a service) to use all connections"
     )]
     ConnectionsFewer {
         /// The load profile.
@@ -139,7 +139,7 @@ pub enum Warning {
     },
     /// An external load generator drives the loads and reports no figures per second.
     #[error(
-        "nothing is sent to outputs, because the seconds of a load that {engine} drives are not known; omit --engine"
+        "nothing is sent to outputs, because {engine} does not report its load second by second; omit --engine"
     )]
     OutputsWithoutRequests {
         /// Its name and version.
@@ -170,7 +170,7 @@ fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
         Some(host) => format!("{host} has {cores} cores"),
     };
     format!(
-        "{} left out: {there}, or cannot limit a gateway to this size; use a larger one, or choose sizes with --gateway-cpus",
+        "{} left out: {there}, too few for these sizes, or cannot limit a gateway to them; use a larger machine, or choose sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

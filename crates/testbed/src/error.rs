@@ -324,7 +324,7 @@ impl Blame for DriverError {
             Self::Unsupported(_) => "leave this gateway out of the scenario; not supported does not mean failed".into(),
             Self::BinaryMissing { install, .. } => install.clone(),
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
-                "install {wanted} and put it on PATH, or name its place: {gateway}@/opt/{gateway}-{wanted}"
+                "install {wanted} and put it on PATH, or name its location: {gateway}@/opt/{gateway}-{wanted}"
             ),
             Self::ContainerEngine { remedy, .. }
             | Self::BadConfig { remedy, .. }

@@ -81,8 +81,8 @@ struct OfTraffic {
     /// Multiply the rate by this factor
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     times: f64,
-    /// Compress the curve of the rate to this time [default: 1m, or the time of the log if that is
-    /// shorter]
+    /// Compress the log's rate curve into this duration [default: 1m, or the log's own duration if
+    /// that is shorter]
     #[arg(long, value_name = "TIME")]
     over: Option<HumanDuration>,
     /// Replay only this hour of the log, as in 2025-01-31T14
@@ -261,7 +261,7 @@ fn finish(folder: &Folder, dir: &Path) -> Result<Exit, Failure> {
         Failure::words(
             dir.display().to_string(),
             what,
-            "choose a folder that you can create with --dir",
+            "with --dir, choose a folder that you can create",
         )
     })?;
     let shown = dir.display();

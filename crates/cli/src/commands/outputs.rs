@@ -52,7 +52,7 @@ pub struct OutputArgs {
     /// (repeatable); secrets come from the environment variables of k6 and OpenTelemetry
     #[arg(long = "out", value_name = "KIND=TARGET")]
     outs: Vec<String>,
-    /// Fail if an output does not accept data before the first trial
+    /// Before the first trial, fail if an output does not accept data
     #[arg(long, requires = "outs")]
     out_required: bool,
     /// Add this label to all metrics that are sent (repeatable)

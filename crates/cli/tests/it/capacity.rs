@@ -55,7 +55,7 @@ fn a_search_ends_with_a_result_that_its_directory_reproduces() {
     assert!(said.contains(holds), "{said}");
     assert!(said.contains("in 13 of 13 steps"), "{said}");
     assert!(
-        said.contains("reference takes at most 5 cores")
+        said.contains("reference needs at most 5 cores")
             && said.contains("extrapolated from 1 core"),
         "{said}"
     );

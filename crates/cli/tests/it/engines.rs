@@ -217,7 +217,7 @@ fn a_script_of_ones_own_for_k6_with_thresholds_groups_and_metrics() {
     bench.write("own.js", include_str!("own.js"));
     let finished = run(&bench, "--engine k6 --script own.js");
     finished.assert_code(1).assert_says(&[
-        "the script: its threshold 'http_req_duration: max<0.000001' failed",
+        "the script: the threshold 'http_req_duration: max<0.000001' failed",
         "the load: the script has its own",
     ]);
     let record = record(&bench);

@@ -91,7 +91,7 @@ fn a_stopped_profile_is_reported_soon() {
     session
         .wait()
         .assert_code(0)
-        .assert_says(&["it was stopped early"]);
+        .assert_says(&["the load was stopped early"]);
     // Reading all copied stacks takes as long as sampling them; reading is cut off after two
     // seconds, or ten.
     let took = stopped.elapsed();

@@ -113,7 +113,8 @@ impl Metrics {
         }
         self.by_worker(&mut out);
         out.push_str(
-            "# HELP gatebench_gateway_request_duration_seconds From reading a request's head to having queued the whole response.\n\
+            "# HELP gatebench_gateway_request_duration_seconds Time from reading a request's head to queuing the \
+             whole response.\n\
              # TYPE gatebench_gateway_request_duration_seconds histogram\n",
         );
         for route in &self.routes {

@@ -187,9 +187,10 @@ impl CompiledConfig {
     pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
         let routes = self.routes.iter();
         refresher(routes.filter_map(|route| route.chain.soap.as_ref())).map_err(|error| {
-            let message = format!("no thread for its definitions: {error}");
+            let message =
+                format!("the thread that compiles definitions cannot be started: {error}");
             ConfigErrors(vec![
-                ConfigError::new(message, "allow one more").below("/routes"),
+                ConfigError::new(message, "raise the limit on threads").below("/routes"),
             ])
         })
     }

@@ -151,7 +151,7 @@ impl Mistakes {
             self.add(
                 format!("{at}/targets"),
                 message,
-                "name at least one that has",
+                "give at least one target a weight above 0",
             );
         }
         for (index, target) in upstream.targets.iter().enumerate() {

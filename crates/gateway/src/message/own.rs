@@ -113,7 +113,7 @@ impl<'a> Local<'a> {
             // The text is that of the policy that refused the request.
             Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
-                body: b"gateway: the upstream's certificate is not accepted, or its TLS failed\n",
+                body: b"gateway: the upstream's certificate was rejected, or TLS with the upstream failed\n",
                 ..Self::error(502)
             },
             Choice::Unauthorized(challenge) => Self {
@@ -227,7 +227,7 @@ fn words(status: u16) -> &'static str {
         408 => "gateway: the request was not complete in time\n",
         413 => "gateway: the request's body is too large\n",
         429 => "gateway: too many requests\n",
-        502 => "gateway: the upstream cannot be reached or broke off\n",
+        502 => "gateway: the upstream cannot be reached, or closed the connection too early\n",
         503 => "gateway: requests are counted in Redis, which cannot be reached\n",
         504 => "gateway: the upstream did not respond in time\n",
         _ => "gateway: the request is refused\n",

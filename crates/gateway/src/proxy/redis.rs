@@ -193,12 +193,12 @@ impl<I: Io> Worker<I> {
                 }
             }
             Event::Failed { error, .. } => {
-                link.complain(&format!("{error}; start it, or correct the address"));
+                link.complain(&format!("{error}; start Redis, or correct the address"));
                 self.link_broke(at);
             }
             Event::EndOfStream { .. } => {
                 if link.is_asked() {
-                    link.complain("it has closed the connection; look at its log");
+                    link.complain("Redis has closed the connection; read its log");
                 }
                 self.link_broke(at);
             }
@@ -210,7 +210,7 @@ impl<I: Io> Worker<I> {
     pub(crate) fn link_due(&mut self, at: usize) {
         let (links, mut base) = links_of(&mut self.core);
         if links[at].is_due(&mut base) {
-            links[at].complain("it does not reply in time; look at its load, or raise `timeout`");
+            links[at].complain("Redis does not reply in time; check its load, or raise `timeout`");
             self.link_broke(at);
         }
     }

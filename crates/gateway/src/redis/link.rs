@@ -208,7 +208,7 @@ impl Link {
                 }
                 Ok(None) => break true,
                 Err(resp::NotResp) => {
-                    self.complain("its replies are not RESP; name the port of a Redis");
+                    self.complain("its replies are not RESP; name the port of a Redis server");
                     break false;
                 }
             }

@@ -90,7 +90,7 @@ impl Routes {
         let path = route_path(prefix);
         if !self.paths.insert(path.clone()) {
             let what = format!(
-                "the route {name}, whose prefix {path} another route has: it gets no requests"
+                "the route {name}, whose prefix {path} is also that of another route: it gets no requests"
             );
             log.simplified(span, what);
             return None;

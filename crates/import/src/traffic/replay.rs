@@ -125,7 +125,7 @@ pub(crate) fn write(
     let rates = profile("rate", &title, rates, covered.over);
     folder.add_load("load.yaml", &[], &rates)?;
     if let Some(users) = users(&traffic, &covered, options.replay.times) {
-        let title = format!("Users of {file}, who think as long as those of the log on average");
+        let title = format!("Users of {file}, who on average think as long as those of the log");
         let users = profile("users", &title, users, covered.over);
         folder.add_load("users.yaml", &[], &users)?;
     }
@@ -143,7 +143,7 @@ pub(crate) fn write(
 
 /// The number of requests of each hour; in a long log, only of the first ones.
 fn hours_comment(hours: &[(String, u64)]) -> Vec<String> {
-    let mut lines = vec!["Requests of each hour of the log; `--hour` cuts to one:".to_owned()];
+    let mut lines = vec!["Requests of each hour of the log; `--hour` selects one:".to_owned()];
     let shown = hours.iter().take(HOURS_MAX);
     lines.extend(shown.map(|(hour, count)| format!("{hour} {count}")));
     lines
@@ -161,7 +161,7 @@ fn facts(traffic: &Traffic, shares: &Shares, covered: &Covered) -> Vec<String> {
     ];
     if shares.difference_max.max(shares.left_out) > DIFFERENCE_MAX {
         facts.push(
-            "  the mix is not that of the log: import a part of it, with --hour or fewer files"
+            "  the mix differs from that of the log: import only a part of the log, with --hour or fewer files"
                 .to_owned(),
         );
     }

@@ -12,7 +12,7 @@ use crate::error::ImportError;
 use crate::log::Log;
 
 const UPSTREAM: &str = "the upstream here is gatebench's";
-const ONE_TARGET: &str = "the upstream here has one address, which Kong takes once";
+const ONE_TARGET: &str = "the upstream here has one address, which Kong accepts only once";
 const PLAIN: &str = "the upstream here speaks HTTP without TLS";
 const DECK: &str = "only deck reads it";
 const LOCAL: &str = "a limit counts in memory, not in the user's Redis";

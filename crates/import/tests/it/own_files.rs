@@ -79,11 +79,11 @@ fn what_cannot_run_here_is_refused_with_its_line() {
         ),
         (
             "events {}\nhttp { server { listen 80; } }\n",
-            "x: nginx has no route to an upstream in it",
+            "x: nginx has no route to an upstream in this file",
         ),
         (
             "frontend a\n  bind :80\n",
-            "x: HAProxy has no route to an upstream in it",
+            "x: HAProxy has no route to an upstream in this file",
         ),
         (
             "dynamic_resources: {}\n",
@@ -91,7 +91,7 @@ fn what_cannot_run_here_is_refused_with_its_line() {
         ),
         (
             "static_resources: {}\n",
-            "x: Envoy has no route to a cluster in it",
+            "x: Envoy has no route to a cluster in this file",
         ),
     ] {
         let error = wired("x", text).map(|own| own.text).unwrap_err();

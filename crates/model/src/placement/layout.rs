@@ -2,8 +2,8 @@
 
 use crate::topology::{Core, Topology};
 
-/// Cores of load generator or upstream for each core of the gateway. These take less time for a
-/// request than a gateway, so two cores are never the limit, and further ones would idle.
+/// Cores of load generator or upstream for each core of the gateway. Both take less time for a
+/// request than a gateway, so two cores for each are never the limit, and more would idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
 /// The number of cores that load generator and upstream need to share none.

@@ -93,8 +93,7 @@ fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
         .collect();
     (!others.is_empty()).then(|| {
         format!(
-            "This process may not use {}, and programs there take time of the same physical cores: run none \
-             there.",
+            "This process may not use {}, and programs on them take time from the same physical cores: run none there.",
             cpus(&others)
         )
     })
@@ -112,8 +111,8 @@ fn nodes(placed: &Placement, topology: &Topology) -> Option<String> {
     nodes.dedup();
     (nodes.len() > 1).then(|| {
         format!(
-            "They lie on NUMA nodes {}, because no single node has enough cores: memory of another node is \
-             slower.",
+            "The cores lie on NUMA nodes {}, because no single node has enough cores: access to another node's \
+             memory is slower.",
             ranges(&nodes)
         )
     })
@@ -134,8 +133,8 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
     ];
     if gateway.len() > 1 {
         return Some(
-            "The gateway's cores are of different speeds, because no kind has enough cores: its \
-                     workers are not equal."
+            "The gateway's cores are of different speeds, because no kind has enough cores: its workers are not \
+             equally fast."
                 .into(),
         );
     }

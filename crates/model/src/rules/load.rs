@@ -145,7 +145,10 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
         && every.as_secs_f64() < 1.0
     {
         let message = format!("the change comes again after {every}");
-        problems.push(node.problem(message, "leave at least a second between two, as in 3s"));
+        problems.push(node.problem(
+            message,
+            "leave at least a second between two changes, as in 3s",
+        ));
     }
 }
 

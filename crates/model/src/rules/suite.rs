@@ -31,7 +31,7 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
         if let Some(own) = own.filter(|_| root.get("as_published").is_none()) {
-            let message = "a published load of a scenario, and none of the suite";
+            let message = "a scenario has a published load, but the suite has none";
             let help = "add to the suite `as_published: {load: NAME, blocks: 1}`";
             problems.push(own.problem(message, help));
         }
@@ -54,7 +54,7 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     };
     let loads = published.list("of_cpus").iter();
     let cpus = loads.clone().filter_map(|load| load.get("cpus"));
-    numbers(cpus.clone(), "loads are of the size", once, problems);
+    numbers(cpus.clone(), "loads are for the size", once, problems);
     for load in cpus {
         let Some(cpus) = load.number().filter(|cpus| !sizes.contains(cpus)) else {
             continue;

@@ -238,7 +238,9 @@ pub(super) fn alert_name(alert: AlertDescription) -> String {
 fn alert_remedy(name: &str) -> &'static str {
     match name {
         "certificate_required" => "give a client certificate and its key",
-        "unknown_ca" => "let one side's certificate be signed by an authority the other trusts",
+        "unknown_ca" => {
+            "use a certificate signed by an authority that the peer trusts, or make the peer trust its authority"
+        }
         "protocol_version" => "allow a TLS version that the peer speaks",
         "no_application_protocol" => "offer an ALPN protocol that the peer speaks",
         "unrecognized_name" => "ask for a server name that the peer serves",

@@ -112,7 +112,7 @@ impl Identity {
                     "its first certificate does not belong to the key in {}",
                     self.key.name
                 ),
-                "give the key it was issued for, and the chain in order, the server's own first",
+                "give the key of that certificate, and the chain in order, beginning with the server's own certificate",
             ),
             rustls::Error::InvalidCertificate(error) => self.chain.unusable(
                 error.to_string(),

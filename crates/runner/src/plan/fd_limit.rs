@@ -202,7 +202,7 @@ mod tests {
         if let Some(warning) = warning {
             let text = warning.to_string();
             assert!(
-                text.contains("instead of 1000000: those need 2000256 open descriptors"),
+                text.contains("instead of 1000000, which need 2000256 open descriptors"),
                 "{text}"
             );
             assert!(text.contains("ulimit -Hn 2000256"), "{text}");

@@ -37,8 +37,8 @@ fn own_config(path: &Path) -> String {
 
 fn elsewhere(host: &str) -> String {
     format!(
-        "It ran on {host}, with the network between it and both engine and upstream; the direct \
-         variant is without that network. Other work of {host} during the run is not known."
+        "It ran on {host}, so the network lies between the gateway and both engine and upstream; the direct \
+         variant does not use that network. Other work on {host} during the run is unknown."
     )
 }
 

@@ -381,7 +381,7 @@ impl<'a> TrialRunner<'a> {
         let is_kept =
             self.context.plan.study.may_be_stopped() && !self.result.record.phases.is_empty();
         if is_kept {
-            let stopped = "it was stopped early, and parity was not checked after it";
+            let stopped = "the load was stopped early, so parity was not checked after it";
             self.result.record.warnings.push(stopped.into());
         }
         is_kept

@@ -121,8 +121,8 @@ pub(crate) fn differences_from_itself(
     };
     let sentence = |it: &ComparisonFindings| {
         let text = format!(
-            "{} and {} are the same gateway, and yet: {} Something on this machine changed meanwhile; do not use this \
-             scenario's other verdicts by the {}, and repeat the run on a quieter machine.",
+            "{} and {} are the same gateway, but a difference was found: {} Something on this machine changed during the \
+             run; do not use this scenario's other verdicts on the {}, and repeat the run on a quieter machine.",
             it.candidate,
             it.baseline,
             it.text,
@@ -237,7 +237,8 @@ fn decide(
     let verdict = |it: &Option<&ComparisonFindings>| it.map(|it| it.result.verdict);
     if let Some(noise) = own.iter().flatten().find(|it| differs(it.result.verdict)) {
         let text = format!(
-            "There is no verdict: {} and {} are the same gateway, and yet: {} Something on this machine changed meanwhile.",
+            "There is no verdict: {} and {} are the same gateway, but a difference was found: {} Something on \
+             this machine changed during the run.",
             ab_test.baseline, ab_test.again, noise.text
         );
         return (Decision::Open, text);

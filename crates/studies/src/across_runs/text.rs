@@ -41,10 +41,9 @@ pub(super) fn cell(
             CompareMode::Blocks => {
                 format!("a verdict needs {MIN_BLOCKS} blocks of each run, and one has {blocks}")
             }
-            CompareMode::Runs => format!(
-                "a verdict needs {MIN_RUNS} runs of the baseline, and there {} {blocks}",
-                if blocks == 1 { "is" } else { "are" }
-            ),
+            CompareMode::Runs => {
+                format!("a verdict needs {MIN_RUNS} runs in the baseline, which has {blocks}")
+            }
         };
         return format!("{head}; {needs}.");
     }
@@ -71,7 +70,7 @@ fn spoiled(own: &Side, other: &Side) -> String {
     match parts.is_empty() {
         true => String::new(),
         false => format!(
-            " The gateway itself spoiled {}, which count against it there.",
+            " The gateway itself spoiled {}; spoiled blocks count against it.",
             listed(&parts)
         ),
     }
@@ -83,7 +82,7 @@ fn verdict(verdict: Verdict, mode: CompareMode, own: &Side, other: &Side) -> Str
             "inconclusive".into()
         }
         (Verdict::Inconclusive { .. }, CompareMode::Runs) => {
-            "within the differences among runs of the baseline, which are larger than what matters"
+            "within the variation among the baseline's runs, which exceeds the smallest difference that matters"
                 .into()
         }
         (verdict, _) => verdict_words(verdict, own.values.len().min(other.values.len())),
@@ -93,7 +92,8 @@ fn verdict(verdict: Verdict, mode: CompareMode, own: &Side, other: &Side) -> Str
 /// The sentence for a gateway that spoiled every block, so that nothing can be compared.
 pub(super) fn lost(place: &Place) -> String {
     format!(
-        "{} itself spoiled every block of {} in this run, so nothing of it can be compared; the report of that run states the reason.",
+        "{} itself spoiled every block of {} in this run, so its results there cannot be compared; the run's \
+         report states the reason.",
         place.gateway, place.scenario
     )
 }
@@ -120,8 +120,8 @@ pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
 /// The sentence for runs of which none records its kernel's accounting of CPU time.
 pub(super) fn accounting_assumed(fact: &str) -> String {
     format!(
-        "The runs do not record {fact}: their CPU time is compared as if it were the same quantity, because nothing \
-         that they record of their kernels differs."
+        "The runs do not record {fact}: their CPU times are compared as if they were the same quantity, because \
+         everything that the runs do record about their kernels is equal."
     )
 }
 
@@ -159,10 +159,10 @@ fn or_nothing(value: &str) -> &str {
 pub(super) fn machine_changed(control: &CellFindings) -> String {
     let what = match control.control {
         Some(Control::Direct) => "the direct variant has no gateway".to_owned(),
-        _ => format!("{} is the same in both", control.gateway),
+        _ => format!("{} is the same in both runs", control.gateway),
     };
     format!(
-        "There is no verdict: {what}, and yet: {} The machine has changed meanwhile.",
+        "There is no verdict: {what}, but a difference was found: {} The machine has changed between the runs.",
         control.text
     )
 }
@@ -214,7 +214,8 @@ pub(super) fn unlike_in_blocks(candidate: &RunSummary, runs: &[&RunSummary]) -> 
     let count = runs.iter().filter(unlike).count();
     (count > 0).then(|| {
         format!(
-            "{} of the baseline {} another number of blocks than the candidate's {own}: only runs with equally many blocks are alike.",
+            "{} of the baseline {} a number of blocks that differs from the candidate's ({own}): only runs with \
+             similar numbers of blocks are comparable.",
             counted(count as u64, "run"),
             if count == 1 { "has" } else { "have" }
         )

@@ -19,8 +19,8 @@ use crate::kind::StudyFacts;
 const TITLE: &str = "Capacity";
 
 /// The explanation of a curve.
-const CURVE: &str = "Steps of equal rate are one point. Held and missed count steps; response times count from when a request was due; \
-     cores are those kept busy.";
+const CURVE: &str = "Steps at the same rate are one point. Held and missed are numbers of steps; response times \
+     count from when a request was due; cores are those kept busy.";
 
 /// The explanation of the symbols in the drawing of a curve.
 const DRAWING: &str = "full: every step held; hollow: one missed; dotted line and band: the sustained rate and its interval; \

@@ -12,12 +12,12 @@ use gatebench_stats::scalability::{Law, Sizing};
 use super::facts::{Bottleneck, GatewayCapacity, SizingFindings};
 
 /// The limit to report if most of the counted steps were disturbed.
-pub(super) const DISTURBED: &str = "Other processes or the hypervisor took time of the cores in most of the steps. Repeat it \
-     on a quiet machine.";
+pub(super) const DISTURBED: &str = "Other processes or the hypervisor took CPU time from the cores in most of the \
+     steps. Repeat the search on a quiet machine.";
 
 /// The result in a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
-/// of 4s holds it there with 95 % probability, and at 21.3k requests/s (…) half of the time; 0.4 %
-/// of the steps miss whatever the rate, at most 2.2 %. Beyond that the gateway's cores are full.`
+/// of 4s meets it there with 95 % probability, and half of the time at 21.3k requests/s (…); 0.4 %
+/// of the steps (at most 2.2 %) miss it at any rate. Beyond that the gateway's cores are full.`
 pub(super) fn response(
     found: &GatewayCapacity,
     capacity: &Capacity,
@@ -52,8 +52,8 @@ pub(super) fn response(
             doubts(rates)
         ),
         Response::Found(rates) => format!(
-            "{lead} sustains {objective} at {}{per_core}: a step of {} holds it there with {} probability, and at {} half of \
-             the time; {} of the steps miss whatever the rate, at most {}. {}.{}",
+            "{lead} sustains {objective} at {}{per_core}: a step of {} meets it there with {} probability, and half of \
+             the time at {}; {} of the steps (at most {}) miss it at any rate. {}.{}",
             with_interval(&rates.rate, rates),
             capacity.step,
             percent(rates.probability),
@@ -64,8 +64,8 @@ pub(super) fn response(
             doubts(rates)
         ),
         Response::Lapsing { lapses, half } => format!(
-            "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to {}) miss \
-             however low the rate is. Half of them hold at {}.",
+            "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to {}) miss it even \
+             at the lowest rates. Half of the steps hold it at {}.",
             percent(SUSTAINED_PROBABILITY),
             percent(lapses.share),
             percent(lapses.interval.low),
@@ -97,7 +97,7 @@ fn doubts(rates: &Sustained) -> String {
     let deviating = rates.deviating.iter().map(|at| {
         format!(
             " Process {} of {} differs from the others by more than chance: half of its steps hold at {}, \
-             and of theirs at {} to {}. The rates are those of all together.",
+             and half of theirs at {} to {}. The rates above are those of all processes together.",
             at + 1,
             knees.len(),
             rate_words(knees[*at]),
@@ -107,8 +107,8 @@ fn doubts(rates: &Sustained) -> String {
     });
     let lapses = rates.may_lapse().then(|| {
         format!(
-            " The steps do not exclude that more than {} of them miss whatever the rate, and then no rate \
-             is held with {}; more repeats would decide this (--repeat).",
+            " These steps do not rule out that more than {} of all steps miss at any rate. No rate would then \
+             be held with a probability of {}. More repeats (--repeat) would decide this.",
             percent(1.0 - rates.probability),
             percent(rates.probability)
         )
@@ -137,7 +137,7 @@ fn with_interval(rate: &Rate, of: &Sustained) -> String {
     let repeats = of.knees_per_second.len() as u64;
     let spread = match rate.interval {
         Some(interval) => format!(
-            "{}–{} with {}, {}",
+            "{}–{} with {} confidence, {}",
             rate_number(interval.low),
             rate_number(interval.high),
             percent(interval.confidence),
@@ -194,8 +194,8 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     };
     let (near, again) = if confirmed {
         (
-            "steps four times as long end between a rate that held and one that missed. The version that measured this reported \
-             the rate between them, which is held half of the time"
+            "steps four times as long end the search between a rate that held and one that missed. The version of \
+             gatebench that measured this reported the rate between the two, which is held half of the time"
                 .to_owned(),
             "that missed while other processes used the cores was repeated up to twice",
         )
@@ -210,26 +210,27 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     };
     format!(
         "Each of {} is a fresh process. First {} connections send as fast as they get responses (saturation). Then \
-         requests arrive at fixed rates, {arrivals}, over the same number of connections, and response times count from when each was due. In steps of {} after a \
-         warm-up the rate grows until the objective is missed and bisects on its logarithm; {near}. A logistic \
+         requests arrive at fixed rates, {arrivals}, over the same number of connections, and response times \
+         count from when each was due. After a warm-up, in steps of {}, the rate rises until the objective is \
+         missed; the search then bisects on the logarithm of the rate; {near}. A logistic \
          curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
-         rate at which a step holds with 95 % probability in any process. Some steps may miss \
-         whatever the rate; their share is estimated with the curve. A step holds if each percentile, \
-         over all requests that were due, and the share of errors stay below their bounds, and 99 in \
-         100 requests, or all but one, were sent and completed in time. A step {again}.",
+         rate at which a step holds with 95 % probability in any process. Some steps may miss at any rate; their \
+         share is estimated with the curve. A step holds if each percentile, over all requests that were due, and \
+         the share of errors stay below their bounds, and 99 in 100 requests, or all but one, were sent and \
+         completed in time. A step {again}.",
         counted(u64::from(repeats), "repeat"),
         capacity.connections,
         capacity.step,
     )
 }
 
-/// The number of cores in a sentence: `nginx takes 3 cores for 60.0k requests/s (3 to 4 with 95 %),
-/// extrapolated from 1 core by a straight line.`
+/// The number of cores in a sentence: `nginx needs 3 cores for 60.0k requests/s (3 to 4 with 95 %
+/// confidence), extrapolated from 1 core by a straight line.`
 pub(super) fn sizing(found: &SizingFindings) -> String {
     let (who, rate) = (&found.gateway, rate_words(found.rate_per_second));
     let (Some(law), false) = (&found.law, found.cores_measured.is_empty()) else {
         return format!(
-            "The number of cores that {who} takes for {rate} is unknown: no capacity was found."
+            "The number of cores that {who} needs for {rate} is unknown: no capacity was found."
         );
     };
     let measured: Vec<String> = found
@@ -246,7 +247,7 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     };
     let Some(sizing) = &found.sizing else {
         return format!(
-            "{who} does not reach {rate} with any number of cores, by {by} through {from}."
+            "{who} does not reach {rate} with any number of cores, according to {by} through {from}."
         );
     };
     let how = if sizing.extrapolated {
@@ -259,7 +260,7 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     }
     let cores = counted(u64::from(sizing.cores), "core");
     format!(
-        "{who} takes {cores} for {rate}{}, {how} {from} by {by}.",
+        "{who} needs {cores} for {rate}{}, {how} {from} by {by}.",
         span(sizing)
     )
 }
@@ -270,7 +271,7 @@ fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
         (_, Some(high)) => high,
         (Some(_), None) => {
             return format!(
-                "{who} takes {} or more for {rate}, {how}: no upper bound follows from a capacity that is a lower bound.",
+                "{who} needs {} or more for {rate}, {how}: no upper bound follows from a capacity that is a lower bound.",
                 counted(u64::from(sizing.cores), "core")
             );
         }
@@ -278,15 +279,15 @@ fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
     };
     let cores = counted(u64::from(most), "core");
     format!(
-        "{who} takes at most {cores} for {rate}, {how}; at most, because its capacity is a lower bound."
+        "{who} needs at most {cores} for {rate}, {how}; this is an upper bound, because the capacity is a lower bound."
     )
 }
 
 fn span(sizing: &Sizing) -> String {
     match (sizing.cores_low, sizing.cores_high) {
         (Some(low), Some(high)) if low == high => String::new(),
-        (Some(low), Some(high)) => format!(" ({low} to {high} with 95 %)"),
-        (Some(low), None) => format!(" ({low} or more with 95 %)"),
+        (Some(low), Some(high)) => format!(" ({low} to {high} with 95 % confidence)"),
+        (Some(low), None) => format!(" ({low} or more with 95 % confidence)"),
         _ => " (too few measurements for an interval)".into(),
     }
 }

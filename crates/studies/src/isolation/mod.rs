@@ -8,7 +8,7 @@ pub mod plan;
 use std::collections::BTreeSet;
 
 use gatebench_model::Isolation;
-use gatebench_report::format::{counted, grouped, ratio_and_interval};
+use gatebench_report::format::{grouped, ratio_and_interval};
 use gatebench_report::{Unit, Validity};
 use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
 use gatebench_store::{GroupRecord, StoreError};
@@ -238,12 +238,12 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
             blocks_needed: Some(blocks),
         } => format!("; {blocks} blocks would settle it"),
         Verdict::TooFewBlocks { blocks } => {
-            format!("; {} carry no verdict", counted(blocks as u64, "block"))
+            format!("; a verdict needs {MIN_BLOCKS} blocks instead of {blocks}")
         }
         _ => String::new(),
     };
     format!(
-        "Through {variant} the good group's {} next to failing requests is {relation} that next to healthy ones: {ratio}{within}{more}.",
+        "Through {variant}, the good group's {} next to failing requests is {relation} that next to healthy ones: {ratio}{within}{more}.",
         subject.title
     )
 }
@@ -295,7 +295,8 @@ fn slowness(found: &IsolationFindings) -> (Decision, String) {
     if let Some(noise) = deciding().find(|it| it.own.as_ref().is_some_and(|it| differs(it.verdict)))
     {
         let text = format!(
-            "In {scenario} {kept}, but there is no verdict on their {}: it differs between two equal runs, so something on this machine changed meanwhile.",
+            "In {scenario}, {kept}, but there is no verdict on their {}: it differs between two equal runs, so something \
+             on this machine changed between them.",
             noise.title
         );
         return (Decision::Open, text);
@@ -310,12 +311,12 @@ fn slowness(found: &IsolationFindings) -> (Decision, String) {
     if let Some(open) = verdict_is(is_open) {
         return (
             Decision::Open,
-            format!("In {scenario} {kept}. {}", open.text),
+            format!("In {scenario}, {kept}. {}", open.text),
         );
     }
     if found.measures.is_empty() {
         let text = format!(
-            "In {scenario} {kept}; a verdict on their latency needs {MIN_BLOCKS} valid blocks."
+            "In {scenario}, {kept}; a verdict on their latency needs {MIN_BLOCKS} valid blocks."
         );
         return (Decision::Open, text);
     }

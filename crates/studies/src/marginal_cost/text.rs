@@ -25,9 +25,9 @@ fn place(costs: &MarginalCostFindings, metric: Metric) -> Option<usize> {
     costs.measures.iter().position(|it| it.metric == metric)
 }
 
-/// The cost in a sentence: `Each route takes 1.20 KiB of memory at nginx (1.10 KiB to 1.30 KiB over
-/// 10 blocks): 6.10 MiB with 1 and 12.0 MiB with 5,000; it is ready after 21.0 ms with 1 and 35.0
-/// ms with 5,000.`
+/// The cost in a sentence: `Each route takes 1.20 KiB of memory in nginx (1.10 KiB to 1.30 KiB over
+/// 10 blocks): 6.10 MiB with 1 and 12.0 MiB with 5,000; nginx is ready after 21.0 ms with 1 and
+/// 35.0 ms with 5,000.`
 fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Option<String> {
     let memory = place(costs, Metric::GatewayRssAnonMax)?;
     let each = gateway.each[memory].as_ref()?;
@@ -38,7 +38,7 @@ fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Opt
         "no measurable amount".into()
     };
     let mut text = format!(
-        "each {} takes {takes} of memory at {}",
+        "each {} takes {takes} of memory in {}",
         costs.what.noun(),
         gateway.variant
     );
@@ -55,7 +55,7 @@ fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Opt
     let start = place(costs, Metric::GatewayStart);
     let start = start.and_then(|start| at_each(gateway, start, Unit::Nanoseconds));
     if let Some(start) = start {
-        text.push_str(&format!("; it is ready after {start}"));
+        text.push_str(&format!("; {} is ready after {start}", gateway.variant));
     }
     Some(format!("{}.", capitalised(&text)))
 }

@@ -20,9 +20,9 @@ const TITLE: &str = "What policies cost";
 
 /// The explanation of the tables.
 const EXPLANATION: &str = "Each policy is listed below the plain proxy of the same requests at the same \
-     gateway. Its figure is what it adds to that, paired by block: the mean with its interval, or below ten blocks the \
-     median with the range. From ten blocks on, gateways are ranked: #1 is the least, and gateways that no verdict and \
-     no interval separates share a rank.";
+     gateway. Its figure is what it adds to the plain proxy, paired by block: the mean with its interval or, \
+     below ten blocks, the median with the range. From ten blocks on, gateways are ranked: #1 adds the least, and \
+     gateways that neither a verdict nor an interval separates share a rank.";
 
 /// Gateways whose largest values differ by more than this factor are drawn on separate axes.
 const SHARED_AXIS_MAX: f64 = 4.0;

@@ -142,7 +142,7 @@ impl<'a> Profile<'a> {
             named => format!(", above all in {}", named.join(", ")),
         };
         let text = format!(
-            "{}: {} while it was sampled{most}; all of it in {}.",
+            "{}: {} while it was sampled{most}; the full profile is in {}.",
             self.variant,
             quantity(self.ns(self.sampled_ns), Unit::CpuNanosecondsPerRequest),
             file(&[scenario, self.variant])
@@ -157,7 +157,7 @@ impl<'a> Profile<'a> {
         let share = nameless.map(|(_, ns)| ns).sum::<f64>() / self.ns(self.sampled_ns);
         (share > NAMELESS_MAX).then(|| {
             let text = format!(
-                "{}: {:.0} % of the samples are of functions without a name; install its debug symbols, or use a build \
+                "{}: {:.0} % of the samples are of functions without a name; install the gateway's debug symbols, or use a build \
                  that is not stripped.",
                 self.variant,
                 share * 100.0
@@ -364,8 +364,8 @@ mod tests {
         );
         assert_eq!(
             own.headline("s").text,
-            "a: 4.00 µs CPU/request while it was sampled, above all in parse (3.00 µs), main (1.00 µs); all of it \
-             in flame-s-a.svg."
+            "a: 4.00 µs CPU/request while it was sampled, above all in parse (3.00 µs), main (1.00 µs); the full \
+             profile is in flame-s-a.svg."
         );
         assert!(own.caution("s").is_none());
     }
@@ -412,7 +412,7 @@ mod tests {
         let stripped = profile("nginx", &[("nginx;[nginx]", 3)], 1_000_000);
         assert_eq!(
             stripped.headline("s").text,
-            "nginx: 1.00 µs CPU/request while it was sampled; all of it in flame-s-nginx.svg."
+            "nginx: 1.00 µs CPU/request while it was sampled; the full profile is in flame-s-nginx.svg."
         );
     }
 }

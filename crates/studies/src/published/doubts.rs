@@ -73,7 +73,7 @@ pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Op
             Some("the gateway's process tree is not known: add --pid.".into())
         }
         (Show::Measured, Figure::P95 | Figure::P99) if !is_at_a_rate => {
-            Some("too few responses lie beyond it: run it for longer.".into())
+            Some("too few responses lie beyond the percentile: measure for longer.".into())
         }
         (
             Show::Measured,

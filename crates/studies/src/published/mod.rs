@@ -81,8 +81,9 @@ pub(crate) fn network(run: &Run, findings: &Findings) -> Result<Option<Section>,
         id: "network",
         heading: "Network ceiling",
         explanation: "Measured just before each direct load, on the cores of engine and upstream and by their event loops: \
-             messages of the size of a request and of a response, whose content is not read. This is loopback, without cable and card: its ceiling is \
-             that of these cores and of the kernel's copying, and says nothing of a network between machines.",
+             messages of the size of a request and of a response, whose content is not read. This is the loopback \
+             interface, without cables or network cards: its ceiling is set by these cores and by copying in the \
+             kernel, and says nothing about a network between machines.",
         table,
         graphs: Vec::new(),
     }))

@@ -67,7 +67,8 @@ pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<Strin
             }
             let at_a_rate = || {
                 format!(
-                    "its loads hold a rate and no number of connections; gatebench run {} --as-published has such loads",
+                    "its loads hold a rate instead of a number of connections; gatebench run {} --as-published \
+                     has such loads",
                     document.suite
                 )
             };

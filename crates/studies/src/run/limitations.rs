@@ -51,7 +51,7 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
     let what = match context.run.manifest().status {
         Status::Finished if missing.is_empty() => return None,
         Status::Finished => "The run is finished, but its directory is not complete",
-        Status::Running => "The run had not ended when this was written",
+        Status::Running => "The run had not ended when this report was written",
         Status::Interrupted => "The run was interrupted",
         Status::Failed => "The run could not continue",
     };
@@ -66,9 +66,7 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
 
 fn too_few_requests(context: &Context) -> Option<String> {
     if is_smoke(context.plan) {
-        return Some(
-            "The run only tests that everything works: it reports nothing on speed.".into(),
-        );
+        return Some("The run only tests that everything works; it does not report speed.".into());
     }
     let mut phases = context.completed().flat_map(|record| &record.phases);
     // The speed of users who think is not measured.
@@ -89,13 +87,13 @@ fn no_verdict(context: &Context) -> Option<String> {
     if !study.needs_blocks() || is_smoke(context.plan) || blocks as usize >= MIN_BLOCKS {
         return None;
     }
-    let verb = if blocks == 1 { "carries" } else { "carry" };
+    let verb = if blocks == 1 { "is" } else { "are" };
     let words = match study.ab() {
-        Some(_) => "give it more time: gatebench ab --budget".to_owned(),
+        Some(_) => "allow more time: gatebench ab --budget".to_owned(),
         None => format!("gatebench run --blocks {MIN_BLOCKS}"),
     };
     Some(format!(
-        "{} {verb} no verdict: at least {MIN_BLOCKS} are needed ({words}).",
+        "{} {verb} too few for a verdict, which needs at least {MIN_BLOCKS} ({words}).",
         counted(u64::from(blocks), "block")
     ))
 }
@@ -117,10 +115,11 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
     let confidence = percent(CONFIDENCE);
     let together = match results.iter().filter(of_primary).count() {
         primary if primary > 0 && primary < judged().count() => format!(
-            "those of CPU per request ({primary}) hold together with {confidence}, and so do the others ({})",
+            "the verdicts on CPU per request ({primary}) hold jointly with {confidence} confidence, and so do the \
+             others ({})",
             judged().count() - primary
         ),
-        _ => format!("all hold together with {confidence}"),
+        _ => format!("all hold jointly with {confidence} confidence"),
     };
     let methods: Vec<_> = [
         (Method::Student, "Student's t"),
@@ -133,7 +132,7 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
     (!methods.is_empty()).then(|| {
         format!(
             "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that \
-             {together}; a difference within ±{} % is no change.",
+             {together}; a difference within ±{} % counts as no change.",
             counted(judged().count() as u64, "comparison"),
             methods.join(" and "),
             SMALLEST_EFFECT * 100.0,
@@ -195,7 +194,7 @@ fn warm_ups(context: &Context) -> Option<String> {
         false => "the CPU time per request",
     };
     Some(format!(
-        "Warm-ups lasted {} to {} s, until {whose} had settled; {unsettled} of {} ended at their bound before it had.",
+        "Warm-ups lasted {} to {} s, until {whose} had settled; {unsettled} of {} reached their time limit first.",
         seconds(shortest),
         seconds(longest),
         adaptive.len()

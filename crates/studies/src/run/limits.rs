@@ -40,7 +40,7 @@ fn of_variant(context: &Context, label: &str, records: &[&TrialRecord]) -> Optio
         (held, false) => {
             let held = held.unwrap_or_else(|| "has a CPU limit that the run did not set".into());
             Some(format!(
-                "{label} {held}; its CPU limit stopped it in {}.",
+                "{label} {held}; this limit throttled it in {}.",
                 listed(&stopped)
             ))
         }

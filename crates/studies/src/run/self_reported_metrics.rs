@@ -33,7 +33,7 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
         .collect()
 }
 
-/// The counts in a sentence: `In 'metrics-scraped' haproxy itself counted 14,998 requests and
+/// The counts in a sentence: `In 'metrics-scraped', haproxy itself counted 14,998 requests and
 /// gatebench 15,002 responses; 6 fetches of its metrics returned up to 12.0 KiB each and took up to
 /// 4.10 ms.`
 fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
@@ -60,7 +60,7 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
         "its".to_owned()
     };
     format!(
-        "In '{scenario}' {theirs}{fetches} of {whose} metrics{failed} returned up to {} each and took up to {}.",
+        "In '{scenario}', {theirs}{fetches} of {whose} metrics{failed} returned up to {} each and took up to {}.",
         quantity(own.bytes_max as f64, Unit::Bytes),
         quantity(own.took_ns_max as f64, Unit::Nanoseconds),
     )
@@ -80,8 +80,8 @@ mod tests {
             requests: 14_998,
             responses: 15_002,
         };
-        let expected = "In 's' haproxy itself counted 14,998 requests and gatebench 15,002 responses; 6 fetches of its metrics \
-                        (1 without a response) returned up to 12.0 KiB each and took up to 4.10 ms.";
+        let expected = "In 's', haproxy itself counted 14,998 requests and gatebench 15,002 responses; 6 fetches \
+                        of its metrics (1 without a response) returned up to 12.0 KiB each and took up to 4.10 ms.";
         assert_eq!(sentence("haproxy", "s", &own), expected);
     }
 }

@@ -172,8 +172,8 @@ fn throughput(row: &VariantRow, each: bool) -> Option<String> {
     ))
 }
 
-/// The figures of users who think: `302 requests/s of 200 connections (thinking 650ms), with
-/// responses within 210 µs at p50 and 1.20 ms at p99`. None if there are several such loads, whose
+/// The figures of users who think: `302 requests/s from 200 connections (thinking 650ms), with
+/// response times of 210 µs at p50 and 1.20 ms at p99`. None if there are several such loads, whose
 /// trend is reported instead.
 fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
     let of_kind = |phase: &&PhaseLine| phase.kind == PhaseKind::Paced;
@@ -197,31 +197,28 @@ fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
         .collect();
     let answered = match within.is_empty() {
         true => String::new(),
-        false => format!(", with responses within {}", listed(&within)),
+        false => format!(", with response times of {}", listed(&within)),
     };
     let load = phase.load();
-    Some(format!("{rate} of {load}{over_blocks}{answered}"))
+    Some(format!("{rate} from {load}{over_blocks}{answered}"))
 }
 
-/// The effect of a change: `12 requests noticed the change (10–14 over 3 blocks), 0 of them failed;
-/// the longest took 14.0 ms`.
+/// The effect of a change: `the change affected 12 requests (10–14 over 3 blocks), of which 0
+/// failed; the longest took 14.0 ms`.
 fn changed(row: &VariantRow) -> Option<String> {
     let affected = estimate(row, Metric::ChangeAffected)?;
     let failed = estimate(row, Metric::ChangeErrors)?.median;
     let worst = estimate(row, Metric::ChangeWorst)?.median;
     let recovery = match estimate(row, Metric::ChangeRecovery).map(|it| it.median) {
-        None => "; no later second was as before".to_owned(),
+        None => "; it did not recover".to_owned(),
         Some(0.0) => String::new(),
-        Some(time) => format!(
-            "; it was as before after {}",
-            quantity(time, Unit::Nanoseconds)
-        ),
+        Some(time) => format!("; it recovered after {}", quantity(time, Unit::Nanoseconds)),
     };
     let again = estimate(row, Metric::FailureSentAgain).map(|it| it.median);
     let what = if again.is_some() { "failure" } else { "change" };
     let effect = estimate(row, Metric::ChangeEffective).map_or(String::new(), |it| {
         let after = quantity(it.median, Unit::Nanoseconds);
-        format!("; it acted after {after}")
+        format!("; the {what} took effect after {after}")
     });
     let again = again
         .filter(|count| *count > 0.0)
@@ -229,7 +226,7 @@ fn changed(row: &VariantRow) -> Option<String> {
             format!("; {} sent again", counted(count as u64, "request"))
         });
     Some(format!(
-        "{} noticed the {what} ({}), {} of them failed; the longest took {}{recovery}{effect}{again}",
+        "the {what} affected {} ({}), of which {} failed; the longest took {}{recovery}{effect}{again}",
         counted(affected.median as u64, "request"),
         range(affected, Unit::Count),
         quantity(failed, Unit::Count),

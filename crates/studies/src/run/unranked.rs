@@ -13,7 +13,7 @@ pub(crate) struct Entry<'a> {
 }
 
 /// The values in a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
-/// blocks); a ranking takes 10 blocks.` None for a single gateway, or if there are enough blocks
+/// blocks); a ranking needs 10 blocks.` None for a single gateway, or if there are enough blocks
 /// for a verdict.
 pub(crate) fn sentence(
     entries: &[Entry],
@@ -28,7 +28,7 @@ pub(crate) fn sentence(
     });
     let values: Vec<String> = values.collect();
     Some(format!(
-        "{}; a ranking takes {MIN_BLOCKS} blocks.",
+        "{}; a ranking needs {MIN_BLOCKS} blocks.",
         listed(&values)
     ))
 }
@@ -54,11 +54,11 @@ mod tests {
     fn values_stand_in_the_given_order_whichever_is_less() {
         let apart: [(&str, &[f64]); 2] = [("b", &[20.0, 21.0, 22.0]), ("a", &[9.0, 10.0, 11.0])];
         let expected =
-            "b 21 (20–22 over 3 blocks) and a 10 (9–11 over 3 blocks); a ranking takes 10 blocks.";
+            "b 21 (20–22 over 3 blocks) and a 10 (9–11 over 3 blocks); a ranking needs 10 blocks.";
         assert_eq!(words(&apart).unwrap(), expected);
         assert_eq!(
             words(&[("a", &[1.0]), ("b", &[2.0])]).unwrap(),
-            "a 1 (1 block) and b 2 (1 block); a ranking takes 10 blocks."
+            "a 1 (1 block) and b 2 (1 block); a ranking needs 10 blocks."
         );
     }
 

@@ -24,8 +24,8 @@ fn note(context: &Context, scenario: &str, variant: &str) -> Option<String> {
         .filter_map(|it| deviation(it))
         .reduce(f64::max)?;
     Some(format!(
-        "In '{scenario}' {variant} shared requests out by {} of weights; no target's share was further than {:.1} percentage \
-         points from its configured share.",
+        "In '{scenario}', {variant} distributed requests by {} of weights; no target's share differed by more than {:.1} \
+         percentage points from its configured share.",
         counted(weighed.len() as u64, "list"),
         (worst * 1000.0).ceil() / 10.0
     ))

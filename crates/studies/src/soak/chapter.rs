@@ -23,9 +23,9 @@ const TITLE: &str = "Endurance";
 const METHOD: &str = "Soak";
 
 /// The explanation of the chapter.
-const EXPLANATION: &str = "What counts is the lower envelope, which is left after giving back: the \
-     minima of windows longer than what the series remembers. Its slope is Theil and Sen's, the \
-     interval a bootstrap of moving blocks with 95 %.";
+const EXPLANATION: &str = "Growth is judged by the lower envelope, which remains after the gateway has freed memory: the \
+     minima of windows longer than what the series remembers. Its slope is the Theil–Sen estimate, with a 95 % \
+     interval by a bootstrap of moving blocks.";
 
 impl StudyFacts for SoakFindings {
     fn key(&self) -> &'static str {

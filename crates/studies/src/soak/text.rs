@@ -46,7 +46,7 @@ pub(super) fn summary(found: &SoakFindings) -> String {
         String::new()
     };
     sentences.push(format!(
-        "The measurement covers {}{stopped} and {} responses, of {processes}.",
+        "The measurement covers {}{stopped} and {} responses from {processes}.",
         duration(found.measured_seconds),
         grouped(responses as f64),
     ));
@@ -59,7 +59,7 @@ fn failure(variant: &str, segment: &SoakSegment) -> String {
         _ => "were dropped",
     };
     let counts = [
-        (u64::from(segment.processes_ended), "process", "of it ended"),
+        (u64::from(segment.processes_ended), "process", "ended"),
         (segment.errors, "request", "got no response"),
         (segment.checks_failed, "response", "failed a check"),
         (segment.dropped, "arrival", dropped),
@@ -70,9 +70,9 @@ fn failure(variant: &str, segment: &SoakSegment) -> String {
         .collect();
     if reported.is_empty() {
         let after = duration(segment.measured_seconds);
-        return format!("{variant} did not endure: its trial failed after {after}.");
+        return format!("{variant} failed the soak: its trial failed after {after}.");
     }
-    format!("{variant} did not endure: {}.", reported.join(", "))
+    format!("{variant} failed the soak: {}.", reported.join(", "))
 }
 
 /// The sentence on a quantity.
@@ -94,17 +94,17 @@ fn of_leak(variant: &str, found: &SoakQuantity) -> String {
                 )
             });
             format!(
-                "{variant} leaks {what}: its lower envelope grows by {}{}.",
+                "{variant} leaks {what}: the lower envelope grows by {}{}.",
                 slope(found),
                 each.unwrap_or_default()
             )
         }
         LeakVerdict::NoLeak if found.growth.slope_per_hour.is_none() => format!(
-            "{variant} shows no leak of {what} above {}/h: its whole range is smaller than that growth.",
+            "{variant} shows no leak of {what} above {}/h: the whole range of the values is smaller than that growth.",
             amount(found.bound_per_hour, found.unit)
         ),
         LeakVerdict::NoLeak => format!(
-            "{variant} shows no leak of {what} above {}/h: its lower envelope changes by {}{}.",
+            "{variant} shows no leak of {what} above {}/h: the lower envelope changes by {}{}.",
             amount(found.bound_per_hour, found.unit),
             slope(found),
             smallest(found)
@@ -127,12 +127,12 @@ fn of_latency(variant: &str, found: &SoakQuantity) -> String {
             slope(found)
         ),
         LeakVerdict::NoLeak if found.growth.slope_per_hour.is_none() => format!(
-            "The median response time through {variant} does not drift upwards by more than {}/h: its whole range is \
-             smaller than that growth.",
+            "The median response time through {variant} does not drift upwards by more than {}/h: the whole range \
+             of the values is smaller than that growth.",
             amount(found.bound_per_hour, found.unit)
         ),
         LeakVerdict::NoLeak => format!(
-            "The median response time through {variant} does not drift upwards: by {}.",
+            "The median response time through {variant} does not drift upwards: it changes by {}.",
             slope(found)
         ),
         LeakVerdict::Undetermined {
@@ -149,31 +149,30 @@ fn of_latency(variant: &str, found: &SoakQuantity) -> String {
 fn why(because: Because, found: &SoakQuantity) -> String {
     match because {
         Because::TooShort => {
-            "the run is shorter than ten of the times over which it rises and falls".into()
+            "the run is shorter than ten cycles of the rise and fall of the values".into()
         }
         Because::Slowing => format!(
-            "it grows by {}, and less and less, as something that fills up does",
+            "the growth of {} is slowing down, as if something were filling up",
             slope(found)
         ),
         Because::GrowingLately => format!(
-            "it has grown lately, by more than the {}/h that do not matter, as a leak that begins late does",
+            "the values have grown lately by more than the allowed {}/h, as with a leak that begins late",
             amount(found.bound_per_hour, found.unit)
         ),
         Because::Steps => format!(
-            "{}a step that has not come yet may hide growth of {}/h, and together that is more than \
-             the {}/h that do not matter",
+            "{}a step that has not come yet may hide growth of {}/h, and the total exceeds the allowed {}/h",
             found
                 .growth
                 .slope_per_hour
                 .map_or(String::new(), |_| format!(
-                    "it grows by {}, but ",
+                    "the values grow by {}, and ",
                     slope(found)
                 )),
             amount(found.growth.resolution_per_hour, found.unit),
             amount(found.bound_per_hour, found.unit)
         ),
         Because::Unclear => format!(
-            "its growth of {} may be more or less than the {}/h that do not matter",
+            "the growth of {} may be above or below the allowed {}/h",
             slope(found),
             amount(found.bound_per_hour, found.unit)
         ),

@@ -73,7 +73,7 @@ fn trend_words(trend: &VersionTrend) -> String {
         format!("changes its throughput by {:+.0} %", change * 100.0)
     };
     format!(
-        "{}: from {counts} {noun}s each doubling {how}.",
+        "{}: from {counts} {noun}s, each doubling {how}.",
         trend.variant
     )
 }
@@ -206,7 +206,7 @@ mod tests {
         let words = trend_words(&drawn(trend).unwrap());
         assert_eq!(
             words,
-            "nginx: from 100 to 400 routes each doubling changes its throughput by -50 %."
+            "nginx: from 100 to 400 routes, each doubling changes its throughput by -50 %."
         );
     }
 }

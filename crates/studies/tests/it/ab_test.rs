@@ -382,10 +382,10 @@ fn a_gateway_that_differs_from_itself_makes_the_verdicts_of_a_run_doubtful() {
     let [alarm] = alarms.as_slice() else {
         panic!("{alarms:?}")
     };
-    let begins = "haproxy and haproxy-2 are the same gateway, and yet: haproxy uses 0.909×";
+    let begins = "haproxy and haproxy-2 are the same gateway, but a difference was found: haproxy uses 0.909×";
     assert!(alarm.starts_with(begins), "{alarm}");
     assert!(
-        alarm.contains("do not use this scenario's other verdicts by the gateway CPU per request"),
+        alarm.contains("do not use this scenario's other verdicts on the gateway CPU per request"),
         "{alarm}"
     );
     assert_eq!(findings.headlines[0].text, format!("proxy-json: {alarm}"));

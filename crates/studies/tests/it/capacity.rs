@@ -196,7 +196,7 @@ fn the_known_knee_is_found_with_its_curve_and_what_is_full() {
     let text = &findings.headlines[1].text;
     assert!(
         text.starts_with("nginx sustains p99<10ms, errors<0.1% at 2")
-            && text.contains("with 95 % probability, and at 2"),
+            && text.contains("with 95 % probability, and half of the time at 2"),
         "{text}"
     );
     assert!(
@@ -243,7 +243,7 @@ fn a_response_of_the_instrument_is_a_lower_bound() {
     );
     let sizing = &capacity(&findings).sizings[0];
     assert!(
-        sizing.text.contains("takes at most 3 cores for 50.0k"),
+        sizing.text.contains("needs at most 3 cores for 50.0k"),
         "{}",
         sizing.text
     );
@@ -303,7 +303,7 @@ fn steps_that_miss_whatever_the_rate_leave_no_sustained_rate() {
     // Without lapses, an upper limit of their share is stated next to the rate.
     let findings = run(searching(nginx(), 5), |_| ALONE, |_| {});
     let found = &capacity(&findings).gateways[0];
-    let expected = " of the steps miss whatever the rate, at most ";
+    let expected = ") miss it at any rate. ";
     assert!(found.text.contains(expected), "{}", found.text);
     assert_eq!(tone(&findings), Tone::Plain);
 }
@@ -443,7 +443,7 @@ fn cores_are_written_by_a_line_or_by_the_law() {
     // 10,000 N ÷ (1 + 0.05 (N − 1)) reaches 50,000 at 6.33 cores.
     assert_eq!(four.sizing.unwrap().cores, 7, "{}", four.text);
     assert!(
-        four.text.starts_with("nginx takes 7 cores"),
+        four.text.starts_with("nginx needs 7 cores"),
         "{}",
         four.text
     );

@@ -113,8 +113,8 @@ fn affected_failed_worst_and_recovery_are_recovered() {
         .iter()
         .map(|it| it.text.as_str())
         .collect();
-    let expected = "207 requests noticed the change (207–207 over 3 blocks), 7 of them failed; the \
-                    longest took 250 ms; it was as before after 1.50 s; it acted after 20.0 ms";
+    let expected = "the change affected 207 requests (207–207 over 3 blocks), of which 7 failed; the \
+                    longest took 250 ms; it recovered after 1.50 s; the change took effect after 20.0 ms";
     assert!(said.iter().any(|text| text.contains(expected)), "{said:#?}");
     assert!(
         said.iter()

@@ -171,7 +171,7 @@ fn three_blocks_give_median_and_range_and_no_verdict() {
         cost.ratio.as_ref().unwrap().verdict,
         Verdict::TooFewBlocks { blocks: 3 }
     );
-    assert!(findings.notes[0].starts_with("3 blocks carry no verdict"));
+    assert!(findings.notes[0].starts_with("3 blocks are too few for a verdict"));
 }
 
 /// Ranks of nginx and haproxy by the cost that the key adds in a metric, and by the plain proxy's

@@ -101,15 +101,15 @@ fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
     let some = compare(&before, &dropping(&folder, "some", 2), DecisiveMetric::Cpu);
     assert_eq!(some.decision, Decision::Open, "{}", some.text);
     let judged = cell(&some, "haproxy", Metric::GatewayCpuPerRequest);
-    let ending = "inconclusive. The gateway itself spoiled 2 blocks of this run, which count against \
-                  it there.";
+    let ending = "inconclusive. The gateway itself spoiled 2 blocks of this run; spoiled blocks \
+                  count against it.";
     assert!(judged.text.ends_with(ending), "{}", judged.text);
     // A run whose gateway spoiled all blocks leaves nothing to compare, and must not pass as
     // unchanged.
     let all = compare(&before, &dropping(&folder, "all", 12), DecisiveMetric::Cpu);
     assert_eq!(all.decision, Decision::Open, "{}", all.text);
-    let note = "haproxy itself spoiled every block of proxy-json in this run, so nothing of it can be compared; the \
-                report of that run states the reason.";
+    let note = "haproxy itself spoiled every block of proxy-json in this run, so its results there cannot be \
+                compared; the run's report states the reason.";
     assert!(
         all.notes.iter().any(|it| it.text == note),
         "{:?}",
@@ -187,7 +187,9 @@ fn nothing_is_said_where_a_control_has_moved() {
     let found = compare(&before, &read_run(&dir), DecisiveMetric::Cpu);
     assert_eq!(found.decision, Decision::Open);
     assert!(
-        found.text.contains("nginx is the same in both, and yet"),
+        found
+            .text
+            .contains("nginx is the same in both runs, but a difference was found"),
         "{}",
         found.text
     );
@@ -409,7 +411,7 @@ fn a_run_is_held_against_what_runs_differ_by() {
     assert!(
         found
             .text
-            .contains("within the differences among runs of the baseline"),
+            .contains("within the variation among the baseline's runs"),
         "{}",
         found.text
     );

@@ -185,9 +185,9 @@ fn the_sentences_say_what_was_found_and_no_more() {
         texts,
         [
             "throughput: nginx 41.0k requests/s (40.0k–42.0k over 3 blocks) and haproxy 51.0k \
-             requests/s (50.0k–52.0k over 3 blocks); a ranking takes 10 blocks.",
+             requests/s (50.0k–52.0k over 3 blocks); a ranking needs 10 blocks.",
             "CPU per request at 5,000 requests/s: nginx 24.2 µs (24.1–24.3 over 3 blocks) and \
-             haproxy 18.2 µs (18.1–18.3 over 3 blocks); a ranking takes 10 blocks.",
+             haproxy 18.2 µs (18.1–18.3 over 3 blocks); a ranking needs 10 blocks.",
             "nginx: 41.0k requests/s (40.0k–42.0k over 3 blocks); at 5,000 requests/s 24.2 µs of CPU \
              per request and an added latency of 50.0 µs at p50 and 125 µs at p99 (direct: 12.0 µs \
              and 30.0 µs).",
@@ -252,7 +252,7 @@ fn below_ten_blocks_no_sentence_ranks_however_far_ranges_lie_apart() {
         assert!(
             findings.headlines[1]
                 .text
-                .ends_with("a ranking takes 10 blocks.")
+                .ends_with("a ranking needs 10 blocks.")
         );
     }
 }
@@ -263,14 +263,16 @@ fn the_notes_say_that_three_blocks_carry_no_verdict() {
     assert_eq!(
         findings.notes,
         [
-            "3 blocks carry no verdict: at least 10 are needed (gatebench run --blocks 10).",
+            "3 blocks are too few for a verdict, which needs at least 10 (gatebench run --blocks 10).",
             "Engine and upstream share core 0.",
             "A note of the run.",
         ]
     );
     let (_dir, ten) = analysed_run(manifest(10), Some);
     assert!(
-        !ten.notes.iter().any(|note| note.contains("verdict")),
+        !ten.notes
+            .iter()
+            .any(|note| note.contains("too few for a verdict")),
         "{:?}",
         ten.notes
     );

@@ -78,11 +78,11 @@ fn a_busy_engine_is_named_with_what_it_means() {
     for (shape, meaning) in [
         (
             Shape::Open(Open::new(REQUESTS as f64)),
-            "response times include that",
+            "response times include the resulting delays",
         ),
         (
             Shape::Closed(Closed::new(8)),
-            "the target may take more than this",
+            "the target may sustain a higher rate",
         ),
     ] {
         let mut phase = phase(&shape);

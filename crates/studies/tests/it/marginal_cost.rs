@@ -88,9 +88,9 @@ fn what_each_route_takes_is_paired_by_block() {
         .iter()
         .map(|it| it.text.as_str())
         .collect();
-    let expected = "Each route takes 1.48 KiB of memory at nginx (1.47 KiB to 1.49 KiB over 3 blocks): \
-                    16.0 MiB with 1, 16.0 MiB with 3 and 16.1 MiB with 100; it is \
-                    ready after 11.0 ms with 1, 13.0 ms with 3 and 110 ms with 100.";
+    let expected = "Each route takes 1.48 KiB of memory in nginx (1.47 KiB to 1.49 KiB over 3 blocks): \
+                    16.0 MiB with 1, 16.0 MiB with 3 and 16.1 MiB with 100; nginx is ready after 11.0 ms with 1, \
+                    13.0 ms with 3 and 110 ms with 100.";
     assert!(said.contains(&expected), "{said:#?}");
 }
 
@@ -169,7 +169,7 @@ fn what_each_idle_connection_takes_is_reported_of_loads_that_differ_in_their_num
         .iter()
         .map(|it| it.text.as_str())
         .collect();
-    let expected = "Each connection takes 720 B of memory at nginx (710 B to 730 B over 3 blocks): 16.0 MiB with 10, \
+    let expected = "Each connection takes 720 B of memory in nginx (710 B to 730 B over 3 blocks): 16.0 MiB with 10, \
                     16.7 MiB with 1,000 and 22.9 MiB with 10,000.";
     assert!(said.contains(&expected), "{said:#?}");
     assert!(

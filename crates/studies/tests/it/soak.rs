@@ -204,7 +204,7 @@ fn a_process_that_ended_did_not_endure() {
     assert!(
         found
             .text
-            .starts_with("nginx did not endure: 2 processes of it ended."),
+            .starts_with("nginx failed the soak: 2 processes ended."),
         "{}",
         found.text
     );
@@ -342,7 +342,9 @@ fn a_block_that_an_interruption_cut_is_counted_nowhere() {
     let findings = isolated_until(10, 11, |_| (80_000, 0));
     let found = isolation_of(&findings);
     assert!(
-        found.text.contains("3 blocks carry no verdict"),
+        found
+            .text
+            .contains("a verdict needs 10 blocks instead of 3"),
         "{}",
         found.text
     );

@@ -44,7 +44,7 @@ fn nine_blocks_compare_nothing() {
     let findings = found(9, |_| ());
     assert!(findings.scenarios[0].comparisons.is_empty());
     assert!(
-        findings.notes[0].starts_with("9 blocks carry no verdict"),
+        findings.notes[0].starts_with("9 blocks are too few for a verdict"),
         "{:?}",
         findings.notes
     );
@@ -98,14 +98,14 @@ fn ten_blocks_compare_every_metric_of_every_pair() {
     assert!(
         !headlines
             .iter()
-            .any(|text| text.contains("a ranking takes")),
+            .any(|text| text.contains("a ranking needs")),
         "{headlines:#?}"
     );
     assert_eq!(
         findings.notes[0],
         "Verdicts rest on 4 comparisons, paired by block, with intervals by Student's t, widened \
-         (Holm) so that those of CPU per request (1) hold together with 95 %, and so do the others \
-         (3); a difference within ±2 % is no change."
+         (Holm) so that the verdicts on CPU per request (1) hold jointly with 95 % confidence, \
+         and so do the others (3); a difference within ±2 % counts as no change."
     );
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -54,16 +55,19 @@ impl Launcher {
 }
 
 impl Exit {
-    /// The supervisor reports a signal as 128 + N, as shells do.
+    /// The supervisor reports a signal as 128 + N, as shells do. Greater codes are the program's.
     fn of_supervisor(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) if code == i32::from(OUT_OF_PATIENCE) => KILLED,
-            (Some(code), _) if code > 128 => Self::Signal(code - 128),
+            (Some(code), _) if SIGNALS.contains(&(code - 128)) => Self::Signal(code - 128),
             (Some(code), _) => Self::Code(code),
             (None, signal) => Self::Signal(signal.unwrap_or(0)),
         }
     }
 }
+
+/// The numbers of Linux's signals.
+const SIGNALS: RangeInclusive<i32> = 1..=64;
 
 /// The end by a signal that cannot be ignored.
 const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
@@ -313,4 +317,17 @@ fn text_of(log: &Path) -> String {
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_that_is_no_signal_is_the_programs_own() {
+        let exit = |code: i32| Exit::of_supervisor(ExitStatus::from_raw(code << 8));
+        assert_eq!(exit(1), Exit::Code(1));
+        assert_eq!(exit(128 + 9), Exit::Signal(9));
+        assert_eq!(exit(255), Exit::Code(255));
+    }
 }

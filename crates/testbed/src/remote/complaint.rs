@@ -13,7 +13,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "error while loading shared libraries",
-        "install on HOST what it names; on Debian: apt-get install libxml2 libxslt1.1",
+        "install on HOST the library that the message names; on Debian: apt-get install libxml2 libxslt1.1",
     ),
     (
         "Exec format error",
@@ -33,7 +33,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Connection refused",
-        "make sure that sshd runs on HOST and on which port: `ssh HOST true`",
+        "make sure that sshd runs on HOST, and check its port: `ssh HOST true`",
     ),
     (
         "timed out",
@@ -41,7 +41,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "No route to host",
-        "make sure that HOST is up and reached from here: `ssh HOST true`",
+        "make sure that HOST is up and can be reached from here: `ssh HOST true`",
     ),
     (
         "Read-only file system",

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::owner::Owner;
 
 /// The remedy if no control group can be created.
-pub const NO_GROUPS: &str = "run gatebench as root, or where systemd lets you as \
-    `systemd-run --user --scope gatebench ...`; in a container mount /sys/fs/cgroup writable";
+pub const NO_GROUPS: &str = "run gatebench as root, or with `systemd-run --user --scope gatebench ...` if systemd \
+     allows it; in a container, mount /sys/fs/cgroup writable";
 
 /// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
 const CPU_PERIOD_US: u64 = 100_000;

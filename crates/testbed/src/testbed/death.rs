@@ -15,7 +15,15 @@ pub(super) fn exit_words(exit: Exit) -> String {
 
 pub(super) fn of_gateway(label: &str, exit: Exit, stderr: &str) -> DriverError {
     let culprit = Culprit::Gateway(label.into());
-    let remedy = "read its logs in the trial's folder";
+    let remedy = match exit {
+        Exit::Code(0) => {
+            "let `start` keep the program in the foreground, with an option such as -D or `daemon off`"
+        }
+        Exit::Code(_) => "read its logs in the trial's folder",
+        Exit::Signal(_) => {
+            "read its logs in the trial's folder, and look for the out-of-memory killer in the kernel's log"
+        }
+    };
     died(culprit, "gateway", exit, stderr, remedy)
 }
 
@@ -38,14 +46,14 @@ fn died(culprit: Culprit, name: &str, exit: Exit, stderr: &str, remedy: &str) ->
     DriverError::Died {
         culprit,
         message: message.trim_end().to_owned(),
-        remedy: format!(
-            "{remedy}; if it was killed unexpectedly, look for the out-of-memory killer in the kernel's log"
-        ),
+        remedy: remedy.to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gatebench_model::Blame as _;
+
     use super::*;
 
     #[test]
@@ -55,6 +63,9 @@ mod tests {
             died.to_string(),
             "the gateway died: it was killed by signal KILL\nboom"
         );
+        assert!(died.remedy().contains("out-of-memory killer"));
+        let ended = of_gateway("nginx", Exit::Code(0), "");
+        assert!(ended.remedy().contains("in the foreground"));
         assert_eq!(
             of_upstream(Exit::Code(3), "").to_string(),
             "the upstream died: it ended with exit code 3"

@@ -231,7 +231,7 @@ fn fast_and_slow_cores_are_not_mixed_in_a_gateway() {
         "{note}"
     );
     let note = machine.placed(&all, 5).note;
-    assert!(note.contains("its workers are not equal"), "{note}");
+    assert!(note.contains("its workers are not equally fast"), "{note}");
 }
 
 #[test]

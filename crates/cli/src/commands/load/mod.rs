@@ -93,9 +93,9 @@ impl Load {
         machine::refuse_unusable_cores(&load.cores)?;
         machine::refuse_foreign_sources(&self.connection.sources)?;
         descriptors::allow(&timing.shape)?;
-        self.create_reports()?;
         let outlook = self.outlook(&asked, &timing);
         let outputs = sending::start(&outputs, &load.cores)?;
+        self.create_reports()?;
         let conducted = self.conduct(&load, &outlook, &asked, outputs.as_ref());
         let conducted = conducted.inspect_err(|_| self.remove_empty_reports())?;
         let results = self.results(&asked, &timing, &conducted, &load.cores);

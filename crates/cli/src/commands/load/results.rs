@@ -26,7 +26,7 @@ pub struct Results<'a> {
     pub figures: Figures<'a>,
     /// The state of the machine during the load.
     pub machine: MachineFacts,
-    /// The limits of the figures.
+    /// The reasons why the figures do not support every conclusion.
     pub cautions: Vec<Caution>,
     /// The thresholds.
     pub judged: Vec<Judged>,

@@ -86,7 +86,7 @@ impl NewGateway {
         terminal::say(&format!(
             "{name}/gateway.yaml    how to find, start and stop the gateway, and its features\n\
              {name}/{config}    a template of its configuration\n\n\
-             It is a plain proxy by {like}: `gatebench check gateway ./{name}` proves it. Change one \
+             It is a plain proxy that uses {like}: `gatebench check gateway ./{name}` proves it. Change one \
              thing at a time."
         ))?;
         Ok(Exit::Fine)

@@ -118,8 +118,8 @@ pub struct Run {
     /// and upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
-    /// The address of this machine at which that host reaches the upstream [default: the source
-    /// address of the ssh connection]
+    /// The address of this machine at which the gateways' host reaches the upstream [default: the
+    /// source address of the ssh connection]
     #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
     upstream_address: Option<IpAddr>,
     /// Measure your own configuration: nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml,

@@ -94,7 +94,7 @@ fn thresholds(run: &Run) -> Vec<Failure> {
             for (threshold, _) in crossed {
                 if seen.insert((&trial.scenario, &trial.variant, &phase.name, threshold)) {
                     let what = format!(
-                        "its threshold '{threshold}' failed for {} (trial {}, {})",
+                        "the threshold '{threshold}' failed for {} (trial {}, {})",
                         trial.variant, trial.number, trial.scenario
                     );
                     let remedy = "read the figures in the trial's trial.json";

@@ -122,16 +122,16 @@ fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
     changes.until("load latency is measured");
     changes.until(" responses in ");
     changes.until("event: over");
-    let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
-    let code = run.wait().unwrap().code();
-    assert!(matches!(code, Some(0 | 4)), "{code:?}\n{rest}");
-    // The run has ended, and its page is the report for a little while.
+    // The server ends seconds after the run, so the report is the first thing to ask for.
     let page = site.page("/run/mine/");
     assert!(
         page.contains("finished") && page.contains("id=\"results\""),
         "{page}"
     );
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    let code = run.wait().unwrap().code();
+    assert!(matches!(code, Some(0 | 4)), "{code:?}\n{rest}");
     bench.wait_for("the end of the page", || {
         bench.processes().is_empty().then_some(())
     });

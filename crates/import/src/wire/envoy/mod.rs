@@ -32,7 +32,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
         let remedy = "name a file with a listener whose HTTP routes lead to a cluster";
         return Err(ImportError::nothing(
             file,
-            "Envoy has no route to a cluster in it",
+            "Envoy has no route to a cluster in this file",
             remedy,
         ));
     }

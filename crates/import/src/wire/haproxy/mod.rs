@@ -83,7 +83,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
         let remedy = "name a file with a frontend that leads to a backend with servers";
         return Err(ImportError::nothing(
             file,
-            "HAProxy has no route to an upstream in it",
+            "HAProxy has no route to an upstream in this file",
             remedy,
         ));
     }

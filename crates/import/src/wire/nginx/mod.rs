@@ -59,7 +59,7 @@ pub(super) fn wire(
         let remedy = "name a file with a `location` that has `proxy_pass`";
         return Err(ImportError::nothing(
             file,
-            "nginx has no route to an upstream in it",
+            "nginx has no route to an upstream in this file",
             remedy,
         ));
     }

@@ -87,8 +87,8 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let unmade: u64 = admin.unmade.values().sum();
     let unmade = (unmade > 0).then(|| {
         format!(
-            "{under}: {} that {} due could not be made, because earlier calls took until the end of the load, and the times \
-             are too short; use a longer interval (`under_load_every`)",
+            "{under}: {} that {} due could not be made, because earlier calls lasted until the end of the load, \
+             so the measured times are too short; use a longer interval (`under_load_every`)",
             counted(unmade, "call"),
             if unmade == 1 { "was" } else { "were" }
         )

@@ -262,7 +262,7 @@ fn title(found: &CompareFindings) -> String {
 fn explanation(mode: CompareMode) -> &'static str {
     match mode {
         CompareMode::Blocks => {
-            "Candidate ÷ baseline. The interval holds the true ratio of these two runs in 95 of \
+            "Candidate ÷ baseline. The interval contains the true ratio of these two runs in 95 of \
              100 cases (Welch, on the logarithms of the blocks, widened for the number of \
              comparisons)."
         }

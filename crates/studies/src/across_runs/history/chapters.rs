@@ -16,10 +16,10 @@ use super::facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, Se
 const METHODS: [&str; 1] = ["Changes over many runs"];
 
 /// The meaning of a change, for readers who do not know the method.
-const EXPLANATION: &str = "A change is one that random orders of the runs hardly show (e-divisive, \
-     blocks of runs in any order) at several looks in a row: over all series and all looks \
-     together, one is reported by chance in 5 of 100 histories. The direct variant's change is \
-     removed first. Runs on another machine, or under another load, are a series of their own.";
+const EXPLANATION: &str = "A change is reported if random orders of the runs rarely show one as large (e-divisive, \
+     blocks of runs in any order) at several looks in a row: over all series and all looks together, a change is \
+     reported by chance in 5 of 100 histories. The direct variant's change is removed first. Runs on another machine, \
+     or under another load, form a separate series.";
 
 const TRENDS: &str = "Each point is the median of a run's blocks, the line through it their range; \
      a thick line is the level between changes. A hollow point was limited by something other than the gateway and \

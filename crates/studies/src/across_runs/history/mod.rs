@@ -342,8 +342,8 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
         };
         let text = format!(
             "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of {}). \
-             A run with such blocks counts as spoiled: its figures are those of the blocks that are \
-             left, and are not searched.",
+             A run with such blocks counts as spoiled: its figures rest on the remaining blocks and are not \
+             searched for changes.",
             entries[*last].dir,
             counted(u64::from(*all), "block"),
         );

@@ -72,8 +72,8 @@ fn differed_between(view: &View) -> Option<String> {
     let range = context.frequencies_khz(record, view.phase)?;
     (spread(range) > FREQUENCY_SPREAD_MAX).then(|| {
         format!(
-            "The gateway's cores changed their frequency: they ran at {} MHz on average, and under the gateways \
-             of this block at {}.",
+            "The gateway's cores changed their frequency: they ran at {} MHz on average, but at {} under the \
+             gateways of this block.",
             mhz(own_khz),
             in_words(range)
         )

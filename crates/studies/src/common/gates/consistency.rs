@@ -61,7 +61,7 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     let exact = exact(view, metric)?;
     let Some(histogram) = view.digest.get(&view.phase.name, metric) else {
         return Some(format!(
-            "{} were summed and none is in a histogram of {word}.",
+            "{} values were summed, but there is no histogram of {word}.",
             exact.count
         ));
     };
@@ -69,7 +69,7 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
         let counted = grouped(histogram.len() as f64);
         let summed = grouped(exact.count as f64);
         return Some(format!(
-            "The histogram of {word} holds {counted} values, its sum {summed}."
+            "The histogram of {word} holds {counted} values, but its sum covers {summed}."
         ));
     }
     if exact.clamped > 0 {
@@ -79,7 +79,7 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     if (histogram.mean() - mean).abs() > MEAN_ERROR_MAX * mean.max(1.0) + 1.0 {
         let (found, mean) = (format!("{:.0}", histogram.mean()), format!("{mean:.0}"));
         return Some(format!(
-            "The histogram of {word} has mean {found} ns, the exact mean is {mean} ns."
+            "The mean of the histogram of {word} is {found} ns, but the exact mean is {mean} ns."
         ));
     }
     let ordered = [0.5, 0.9, 0.99, 0.999].map(|q| histogram.value_at_quantile(q));
@@ -133,15 +133,16 @@ pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
     let classes: u64 = counts.by_class.values().sum();
     if !counts.by_class.is_empty() && classes != counts.completed {
         let (completed, classes) = (grouped(counts.completed as f64), grouped(classes as f64));
-        let message = format!("{completed} requests completed, {classes} have a status class.");
+        let message = format!("{completed} requests completed, but {classes} have a status class.");
         return Some(view.invalid(Gate::Inconsistent, &EVERYTHING, message, DEFECT));
     }
     let (context, record) = view.run?;
     let usual = context.response_bytes(record, view.phase)?;
     let bytes = bytes_per_response(view.phase)?;
     ((bytes - usual).abs() > RESPONSE_BYTES_ERROR_MAX * usual).then_some(())?;
-    let message =
-        format!("Responses had {bytes:.1} bytes on average, {usual:.1} in the run's median block.");
+    let message = format!(
+        "Responses had {bytes:.1} bytes on average, compared with {usual:.1} in the run's median block."
+    );
     let remedy =
         "Look for responses that differ: errors with the right status, headers that come and go.";
     Some(view.limited(Gate::Inconsistent, &EVERYTHING, message, remedy))

@@ -55,8 +55,8 @@ pub(super) fn not_saturated(view: &View) -> Option<Reason> {
     let (busy, available) = busy_of_available(view)?;
     (!is_saturated(view)).then_some(())?;
     let message = format!(
-        "The gateway kept {busy:.2} of {available} cores busy ({}): this is not its capacity; its CPU \
-         per request is still valid.",
+        "The gateway kept {busy:.2} of {available} cores busy ({}): this throughput is not its capacity, but its \
+         CPU per request is still valid.",
         percent(busy / available)
     );
     let remedy = "Give load generator and upstream more cores, or the gateway fewer; more connections may help.";

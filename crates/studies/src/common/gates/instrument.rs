@@ -46,8 +46,8 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     (share >= ENGINE_BUSY_MAX && !gateway_is_busier).then_some(())?;
     let meaning = match (view.run, view.kind()) {
         (Some(_), _) => "CPU per request is still valid",
-        (None, PhaseKind::Open) => "response times include that",
-        (None, _) => "the target may take more than this",
+        (None, PhaseKind::Open) => "response times include the resulting delays",
+        (None, _) => "the target may sustain a higher rate",
     };
     let message = format!("{whose} cores {} busy; {meaning}.", percent(share));
     let remedy = "Give the load generator more cores, or run it on another machine.";

@@ -27,8 +27,8 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
 /// The reason for requests that were lost to changes through the admin interface. The other figures
 /// remain valid, but look better than they were.
 fn lost(view: &View, gate: Gate, message: String) -> Reason {
-    let remedy = "The gateway was changed through its admin interface meanwhile, and these are its losses: compare this load with \
-                  the same load without the calls.";
+    let remedy = "These requests were lost while the gateway was changed through its admin interface: compare \
+                  this load with the same load without the calls.";
     let spoils = [Aspect::Throughput, Aspect::Latency];
     view.limited(gate, &spoils, message, remedy)
 }
@@ -59,7 +59,7 @@ pub(super) fn errors(view: &View) -> Option<Reason> {
 }
 
 fn unanswered(view: &View, share: f64, message: String) -> Reason {
-    let remedy = "Read the gateway's log, and look at the timeline for when it happened.";
+    let remedy = "Read the gateway's log, and find the time of the errors in the timeline.";
     let (validity, spoils): (_, &[Aspect]) = if share > ERROR_SHARE_MAX {
         (Validity::Invalid, &EVERYTHING)
     } else {
@@ -110,7 +110,7 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let (message, remedy) = if counts.sent == 0 {
         (
             "The load generator sent no request.".to_owned(),
-            "Give the load generator a core of its own, and end what else uses it.",
+            "Give the load generator a core of its own, and stop other programs that use it.",
         )
     } else {
         (
@@ -172,6 +172,6 @@ pub(super) fn retries(view: &View) -> Option<Reason> {
         .max(view.phase.ledger.repeated);
     (repeated > 0).then_some(())?;
     let message = format!("The gateway retried {}.", counted(repeated, "request"));
-    let remedy = "Turn off retries in the gateway, or look for the upstream connections it loses.";
+    let remedy = "Turn off retries in the gateway, or find out why it loses upstream connections.";
     Some(view.limited(Gate::Retries, &SPEED, message, remedy))
 }

@@ -62,8 +62,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         _ if expected => "Parity was not proven both before and after the load.",
         _ => return None,
     };
-    let remedy =
-        "Compare sent, received and expected in the parity section, and the gateway's log.";
+    let remedy = "Compare what was sent, received and expected in the parity section, and read the gateway's log.";
     Some(invalid(
         Gate::ParityLost,
         message.to_owned(),
@@ -85,8 +84,9 @@ fn restarted(record: &TrialRecord) -> Option<Reason> {
     let ended = record.gateway.as_ref()?.processes_ended;
     let unseen = ended.checked_sub(measured).filter(|count| *count > 0)?;
     let count = counted(u64::from(unseen), "process");
-    let message =
-        format!("{count} of the gateway ended in a warm-up, a proof or between two loads.");
+    let message = format!(
+        "{count} of the gateway ended in a warm-up, in a parity check or between two loads."
+    );
     let remedy = super::gateway::RESTARTED_REMEDY.to_owned();
     Some(invalid(Gate::GatewayRestarted, message, remedy, None))
 }
@@ -105,7 +105,7 @@ fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
         counted(responses, "response")
     );
     let remedy =
-        "Turn the access log on in the gateway's templates where the input says `access_log`.";
+        "Turn the access log on in the gateway's templates when the input sets `access_log`.";
     Some(invalid(Gate::AccessLog, message, remedy.into(), None))
 }
 

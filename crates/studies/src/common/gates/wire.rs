@@ -17,7 +17,7 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     let needed = 2 * wire.client_connections * streams_per_connection(view);
     is_reconnecting(upstream.connections, needed, upstream.requests).then_some(())?;
     let message = format!(
-        "The gateway opened {} to the upstream for {}: it does not keep them.",
+        "The gateway opened {} to the upstream for {}: it does not keep connections open.",
         counted(upstream.connections, "connection"),
         counted(upstream.requests, "request")
     );
@@ -47,7 +47,7 @@ pub(super) fn client_connections(view: &View) -> Option<Reason> {
         counted(wire.responses, "response"),
         grouped(f64::from(needed))
     );
-    let remedy = "Let the gateway keep clients' connections: raise its limit of requests for each.";
+    let remedy = "Let the gateway keep clients' connections open: raise its limit on requests per connection.";
     Some(view.limited(Gate::ClientConnections, &SPEED, message, remedy))
 }
 
@@ -96,7 +96,6 @@ pub(super) fn idle_workers(view: &View) -> Option<Reason> {
     let message = format!(
         "Only {busy} of the gateway's {workers} configured workers did at least a twentieth of the work."
     );
-    let remedy =
-        "Make sure that its templates use `workers`, and that the load has connections for each.";
+    let remedy = "Make sure that the gateway's templates use `workers`, and that the load has connections for each worker.";
     Some(view.limited(Gate::Workers, &SPEED, message, remedy))
 }

@@ -13,12 +13,12 @@ use crate::common::facts::{
 };
 use crate::run::proof::{Configuration, Fact, ParityCaseFindings, ParityFindings};
 
-const TRIALS: &str = "In the order in which they ran. A limited trial is used, with the limit that \
-     is named; an invalid one is not used.";
+const TRIALS: &str = "Trials in the order in which they ran. A limited trial is used, with the limit that is \
+     named here; an invalid one is not used.";
 
-const PARITY: &str = "Proof that the policies act, before and after the load of every trial: cases \
-     passed of cases tried. Below, what was counted on the wire in warm-up and load; facts that differ from the \
-     other gateways, or should not be, are marked.";
+const PARITY: &str = "Proof that the policies act, before and after the load of every trial: cases passed out of \
+     cases tried. Below it, what was counted on the wire during warm-up and load; facts that differ from those of \
+     the other gateways, or that should not occur, are marked.";
 
 const CONFIGURATION: &str = "The configuration of each gateway, as rendered, and the commands that started it. \
      Ports differ from trial to trial; the rest does not.";

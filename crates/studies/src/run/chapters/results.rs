@@ -35,7 +35,7 @@ const ROUTES_MAX: usize = 5;
 /// A table with more rows than this is folded.
 const ROWS_OPEN_MAX: usize = 12;
 
-const LEAD: &str = "Medians of the blocks, their range below. Every block is a fresh gateway process. The figures \
+const LEAD: &str = "Medians of the blocks, with their range below. Every block is a fresh gateway process. The figures \
      are its throughput, its CPU time per request, and the latency that it adds.";
 
 /// The meaning of the columns about the gateway's process.
@@ -160,8 +160,8 @@ fn card(
     let charts = charts(&format!("s{index}"), scenario, palette);
     if !charts.is_empty() {
         blocks.push(Block::charts("panels wide dots", charts));
-        let foot = "Each point is a block, the tick their median; a hollow point is invalid and \
-             not in the median.";
+        let foot = "Each point is a block, and the tick is their median; a hollow point is invalid and not part \
+             of the median.";
         blocks.push(Block::foot(foot, ""));
     }
     Block::card("", blocks)

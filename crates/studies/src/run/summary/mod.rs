@@ -21,8 +21,8 @@ const INVALID_MAX: usize = 2;
 /// The largest number of causes of limited figures that are named; more are only counted.
 const LIMITS_MAX: usize = 1;
 
-/// The summary of a scenario. None if the run has another study than measuring, whose result comes
-/// first, for a smoke run, and if nothing was measured.
+/// The summary of a scenario. None for a smoke run, if nothing was measured, and if the run has a
+/// study other than measuring, whose result then comes first.
 pub(crate) fn of_scenario(
     context: &Context,
     scenario: &ScenarioFindings,

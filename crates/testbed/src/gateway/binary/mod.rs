@@ -159,7 +159,7 @@ fn local(
             version,
             wanted: version::range(&binary.version_min, &binary.version_below),
             remedy: format!(
-                "{}; a program of another version must come after it on PATH, or not at all",
+                "{}; a program of another version must come after it on PATH or be removed from PATH",
                 folder.install_hint()
             ),
         });

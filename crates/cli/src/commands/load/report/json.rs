@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::load::figures::{Figures, PERCENTILES, Times, class_word};
 use crate::commands::load::results::Results;
 
-/// Grows when a field is removed or changes its meaning.
+/// Incremented when a field is removed or changes its meaning.
 const SCHEMA_VERSION: u32 = 1;
 
 /// Everything, as one object.
