@@ -62,7 +62,7 @@ test-full: test ## `make test` and the tests that take long
 lint: ## formatting, lints (warnings are errors), licenses and sources of dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) clippy --package gatebench-gateway --no-default-features --locked -- -D warnings
+	$(CARGO) clippy --package gatebench --no-default-features --locked -- -D warnings
 	@scripts/check-faults
 	@scripts/deny
 

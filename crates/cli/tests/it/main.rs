@@ -10,6 +10,7 @@ mod capacity;
 mod changes;
 mod command_line;
 mod containers;
+mod earlier_runs;
 mod endurance;
 mod engines;
 mod exit_codes;
