@@ -13,7 +13,7 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// Takes them from the front of an input; `None` if it is too short.
+    /// Takes the directions from the front of an input; `None` if the input is too short.
     pub fn take(data: &[u8]) -> Option<(Self, &[u8])> {
         let ([flags, lengths @ ..], rest) = data.split_first_chunk::<BYTES>()?;
         let (flags, lengths) = (*flags, *lengths);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cuts::Directions;
 
-/// Reads a text as a configuration: mistakes point into it.
+/// Reads a text as a configuration: mistakes point into the text.
 pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -58,8 +58,8 @@ thread_local! {
     ]);
 }
 
-/// Reads bytes as a target: the route must be that of the forwarded target, and that of the path
-/// that upstreams read in it.
+/// Reads bytes as a target: its route must also be the route of the forwarded target and of the
+/// path that upstreams read in that target.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;

@@ -244,7 +244,7 @@ fn member(plain: &[u8], level: u32) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// Bodies of one and several members, stored and deflated; the number of bytes to keep is in front.
+/// Bodies of one and several gzip members, stored and deflated, after the number of bytes to keep.
 fn gzipped() -> Vec<Vec<u8>> {
     let text = member(
         b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",

@@ -27,7 +27,7 @@ import std;
         }
 {% endfor %}
 {% endmacro %}
-{# Texts of VCL have no escapes: vcl_string composes them of parts. #}
+{# VCL strings have no escapes, so vcl_string composes them of parts. #}
 {% for upstream in upstreams %}
 {% for target in upstream.targets %}
 

@@ -22,7 +22,7 @@ import org.springframework.beans.factory.annotation.Autowired;
  */
 class Apis extends AbstractService<Apis> {
 
-    /** Where an API belongs; Gravitee's own name of the first one. */
+    /** The organization and environment of each API; Gravitee's default name for both. */
     private static final String DEFAULT = "DEFAULT";
 
     /** A line of the file of keys. */
