@@ -1,4 +1,4 @@
-# gatebench: `make run` measures, `make test` proves. `make help` lists the rest.
+# gatebench: `make run` measures, `make test` tests, and `make help` lists the rest.
 
 CARGO ?= cargo
 GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/release/gatebench

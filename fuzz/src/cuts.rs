@@ -1,4 +1,4 @@
-//! The first bytes of an input control the test; the rest is the input from a peer.
+//! The first bytes of an input control the test; the rest is the data from a peer.
 
 /// The number of bytes of an input that contain the directions.
 pub const BYTES: usize = 5;

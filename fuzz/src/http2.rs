@@ -50,10 +50,10 @@ pub fn server(data: &[u8]) {
 struct Told {
     /// The events, with the pieces of one body joined.
     said: Vec<String>,
-    /// The error that ended it.
+    /// The error that ended the connection.
     error: Option<ProtocolError>,
     out: Vec<u8>,
-    /// The number of bytes that requests could cause it to send.
+    /// The number of bytes that requests could cause the connection to send.
     asked: usize,
 }
 

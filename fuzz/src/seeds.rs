@@ -62,7 +62,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// The inputs of the tests of an import.
+/// The inputs of an import's tests.
 macro_rules! import_input {
     ($name:literal) => {
         include_str!(concat!("../../crates/import/tests/inputs/", $name))
@@ -81,7 +81,7 @@ const NGINX: &str = import_input!("own-nginx.conf");
 const HAPROXY: &str = import_input!("own-haproxy.cfg");
 const ENVOY: &str = import_input!("own-envoy.yaml");
 
-/// Lines in each format of access logs, and compressed ones.
+/// Lines in each access log format, also compressed.
 fn logs() -> Vec<Vec<u8>> {
     let mut logs = texts(LOG_LINES);
     logs.push(member(LOG_LINES[0].as_bytes(), 6));
@@ -115,7 +115,7 @@ const XML_BODIES: &[&str] = &[
     "<s:Body><s:Fault><faultcode>s:Client</faultcode><faultstring>b</faultstring></s:Fault></s:Body>",
 ];
 
-/// Each input with several directions in front of it.
+/// Each input after each of several directions.
 fn directed(inputs: &[&[u8]]) -> Vec<Vec<u8>> {
     let starts: [[u8; cuts::BYTES]; 5] = [
         [0, 255, 255, 255, 255],

@@ -360,8 +360,8 @@ end
 
 local NOT_PASSED = { ["content-length"] = true, ["transfer-encoding"] = true, connection = true }
 
--- The headers of a response to a subrequest, some renamed; a renamed header replaces others of its
--- new name.
+-- The headers of a response to a subrequest, some of them renamed. A renamed header replaces others
+-- with its new name.
 local function pass_headers(got, renamed)
     for name, value in pairs(got.header) do
         local lower = name:lower()

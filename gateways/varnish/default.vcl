@@ -55,7 +55,7 @@ sub vcl_init {
 {% endif %}
 
 sub vcl_recv {
-    # Internal headers, which only this file may set.
+    # Only this file may set these internal headers.
     unset req.http.gatebench-mock;
     unset req.http.gatebench-route;
     unset req.http.gatebench-realm;

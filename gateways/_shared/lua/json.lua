@@ -1,5 +1,5 @@
--- Edits of JSON in one pass over its text, without a tree: text that no edit concerns is checked
--- and copied unchanged. For LuaJIT (nginx, Envoy) and for Lua 5.3 (HAProxy).
+-- Edits JSON in one pass over its text, without a tree: text that no edit concerns is checked and
+-- copied unchanged. For LuaJIT (nginx, Envoy) and for Lua 5.3 (HAProxy).
 local json = {}
 
 local byte, find, sub = string.byte, string.find, string.sub
