@@ -151,7 +151,7 @@ local function alone(doc, schema)
     return copy
 end
 
--- The SOAPAction of each operation of the bindings of SOAP 1.1.
+-- The SOAPAction of each operation in the SOAP 1.1 bindings.
 local function actions_of(root)
     local actions = {}
     for binding in children(root) do
