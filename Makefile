@@ -1,12 +1,12 @@
-# gatebench: `make run` measures, `make test` proves. `make help` lists the rest.
+# gatebench: `make run` measures, `make test` tests, and `make help` lists the rest.
 
 CARGO ?= cargo
 GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/release/gatebench
 
-# Words for `gatebench run`, as in: make run ARGS="--blocks 10"
+# Arguments for `gatebench run`, as in: make run ARGS="--blocks 10"
 ARGS ?=
 
-# The seconds for each fuzz target, and the targets [default: all].
+# Seconds per fuzz target, and the targets [default: all].
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
@@ -14,7 +14,7 @@ FUZZ_TARGETS ?=
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
-# The number of tests of package gatebench that run or wait for their turn.
+# Number of tests of package gatebench that run or wait for their turn.
 export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) \* 6)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
@@ -22,7 +22,7 @@ TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 .PHONY: help run build quick test test-full lint workflows deny format deb image test-packages \
 	release-notes gateways external k6 saxon fuzz memcheck
 
-help: ## this list
+help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## installs what is missing, builds (10 minutes on 2 cores), and runs the tour (3 minutes)
@@ -38,7 +38,7 @@ build: ## builds target/release/gatebench
 	@scripts/check-faults $(GATEBENCH)
 	@scripts/split-symbols $(GATEBENCH)
 
-quick: ## formatting, lints, the rules of the house and all unit tests: a check between two edits
+quick: ## checks formatting, lints and the project's own rules, and runs all unit tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib --bins --test tidy
@@ -52,14 +52,14 @@ test: ## installs the requirements of the tests and runs all tests, as CI does
 	$(CARGO) test --package gatebench-gateway --no-default-features --lib --locked
 	@$(MAKE) --no-print-directory lint
 
-test-full: test ## `make test` and the tests that take long
+test-full: test ## runs `make test` and the slow tests
 	@scripts/install-packages influxd=influxdb victoria-metrics=victoria-metrics
 	$(CARGO) test --workspace --locked -- --ignored
-	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the product as it is built for users, without faults
+	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the program as users build it, without faults
 	@scripts/memcheck
 	@$(MAKE) --no-print-directory workflows test-packages
 
-lint: ## formatting, lints (warnings are errors), licenses and sources of dependencies
+lint: ## checks formatting, lints (warnings are errors), licenses and sources of dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package gatebench --no-default-features --locked -- -D warnings
@@ -72,7 +72,7 @@ workflows: ## checks the workflows with actionlint and the scripts with shellche
 deny: ## checks licenses and sources of the dependencies against deny.toml
 	@scripts/deny
 
-deb: ## installs what is missing, and builds the Debian package in target/packages
+deb: ## installs what is missing and builds the Debian package in target/packages
 	@scripts/install-deps
 	@$(MAKE) --no-print-directory build
 	@scripts/build-deb $(GATEBENCH)
@@ -80,26 +80,26 @@ deb: ## installs what is missing, and builds the Debian package in target/packag
 image: deb ## builds the container image localhost/gatebench with nginx and HAProxy
 	@scripts/build-image
 
-test-packages: deb ## installs the package in a fresh root, and runs the image (minutes)
+test-packages: deb ## installs the package in a fresh root and runs the image (minutes)
 	@scripts/test-deb
 	@scripts/test-image
 
-release-notes: ## prints the changes of the version TAG, as in: make release-notes TAG=v0.2.0
+release-notes: ## prints the changelog of version TAG, as in: make release-notes TAG=v0.2.0
 	@scripts/release-notes $(TAG)
 
-gateways: build ## installs every gateway in a package registry (`gatebench install all`)
+gateways: build ## installs every gateway that a package registry offers (`gatebench install all`)
 	@$(GATEBENCH) install all
 
-external: ## installs the load generators that `cargo xtask bench engine` compares with
+external: ## installs the load generators with which `cargo xtask bench engine` compares gatebench
 	@scripts/install-external
 
 k6: ## builds k6, for `gatebench run --engine k6`
 	@scripts/install-k6
 
-saxon: ## installs SaxonC-HE, with which the reference gateway runs XSLT 2.0 and 3.0
+saxon: ## installs SaxonC-HE, which runs XSLT 2.0 and 3.0 for the reference gateway
 	@scripts/install-saxon
 
-fuzz: ## fuzzes every parser, FUZZ_SECONDS (60) each, with any compiler
+fuzz: ## fuzzes every parser for FUZZ_SECONDS (60) each, with any compiler
 	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 memcheck: ## runs the tests of the SOAP/XML policies under valgrind

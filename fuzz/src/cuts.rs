@@ -1,4 +1,4 @@
-//! The first bytes of an input control the test; the rest is the input from a peer.
+//! The first bytes of an input control the test; the rest is the data from a peer.
 
 /// The number of bytes of an input that contain the directions.
 pub const BYTES: usize = 5;
@@ -13,7 +13,7 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// Takes them from the front of an input; `None` if it is too short.
+    /// Takes the directions from the front of an input; `None` if the input is too short.
     pub fn take(data: &[u8]) -> Option<(Self, &[u8])> {
         let ([flags, lengths @ ..], rest) = data.split_first_chunk::<BYTES>()?;
         let (flags, lengths) = (*flags, *lengths);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cuts::Directions;
 
-/// Reads a text as a configuration: mistakes point into it.
+/// Reads text as a configuration: mistakes point into the text.
 pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -58,8 +58,8 @@ thread_local! {
     ]);
 }
 
-/// Reads bytes as a target: the route must be that of the forwarded target, and that of the path
-/// that upstreams read in it.
+/// Reads bytes as a target: its route must also be the route of the forwarded target and of the
+/// path that upstreams read in that target.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;
@@ -114,7 +114,7 @@ fn resolved(path: &str) -> Vec<String> {
     segments
 }
 
-/// Passes a request with that head and that body.
+/// Passes a request with this head and body.
 fn pass(head: &str, body: &[u8]) -> Outcome {
     let length = body.len();
     let mut request = format!("{head}Host: h\r\nContent-Length: {length}\r\n\r\n").into_bytes();
@@ -173,7 +173,7 @@ pub fn contract(data: &[u8]) {
     }
 }
 
-/// Reads a text as an OpenAPI document: mistakes have a message.
+/// Reads text as an OpenAPI document: mistakes have a message.
 pub fn documents(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -192,7 +192,7 @@ pub fn documents(data: &[u8]) {
     }
 }
 
-/// Reads bytes as the replies of a Redis: the result is the same whether they arrive whole or in
+/// Reads bytes as replies from Redis: the result is the same whether they arrive whole or in
 /// pieces.
 pub fn redis(data: &[u8]) {
     let Some((directions, said)) = Directions::take(data) else {

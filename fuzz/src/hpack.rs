@@ -4,14 +4,14 @@ use gatebench_net::http2::{Block, Event, Limits, ProtocolError, Server, Settings
 
 use crate::cuts::Directions;
 
-/// The size above which a block is not tried, because it would fill several frames.
+/// Blocks above this size are not tried, because they would fill several frames.
 const BLOCK_BYTES_MAX: usize = 16_000;
 
 /// Decoded fields: names and values.
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Reads the bytes first as blocks, one stream after the other on one connection, so that they
-/// share its dynamic table, and then as fields, which must be the same after encoding and decoding.
+/// Reads the bytes first as blocks, one stream after another on one connection, so that they share
+/// its dynamic table, and then as fields, which must be the same after encoding and decoding.
 pub fn blocks(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;

@@ -32,7 +32,7 @@ struct Told {
     keeps_alive: bool,
 }
 
-/// Reads bytes as the input of a client. The first choice makes its request a HEAD request, the
+/// Reads bytes as the input of a client. The first choice makes its request a HEAD request; the
 /// second tightens the limits.
 pub fn responses(data: &[u8]) {
     differ(data, |directions| {

@@ -19,8 +19,8 @@ const TIGHT: Limits = Limits {
     resets: 3,
 };
 
-/// The largest number of bytes that a connection sends for each received byte: a frame of 9 bytes
-/// leads to a frame of at most 17, and a larger window leads to the bytes that it held back.
+/// The largest number of bytes that a connection sends for each received byte. A frame of 9 bytes
+/// leads to a frame of at most 17, and a larger window releases bytes that were held back.
 const ANSWER_FACTOR: usize = 3;
 
 /// A client with requests in flight. Choices: 0 the server's settings have already arrived, 1
@@ -50,10 +50,10 @@ pub fn server(data: &[u8]) {
 struct Told {
     /// The events, with the pieces of one body joined.
     said: Vec<String>,
-    /// The error that ended it.
+    /// The error that ended the connection.
     error: Option<ProtocolError>,
     out: Vec<u8>,
-    /// The number of bytes that requests could cause it to send.
+    /// The number of bytes that requests could cause the connection to send.
     asked: usize,
 }
 

@@ -7,7 +7,7 @@ use crate::model::mistakes_of;
 /// The name of the input.
 const FILE: &str = "any";
 
-/// Imports a text as a configuration, an archive or a script.
+/// Imports text as a configuration, an archive or a script.
 pub fn text(kind: TextKind, data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -24,8 +24,8 @@ pub fn text(kind: TextKind, data: &[u8]) {
     }
 }
 
-/// Imports a text as a gateway's own configuration, in the recognised language. Lines that are not
-/// listed as changed must be those of the user.
+/// Imports text as a gateway's own configuration, in the recognised language. Lines that are not
+/// listed as changed must be the user's.
 pub fn own_config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

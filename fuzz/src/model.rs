@@ -4,7 +4,7 @@ use gatebench_config::{Diagnostics, Document, parse};
 use gatebench_model::template::{Piece, Template};
 use gatebench_model::{GatewayFolder, LoadProfile, Published, Scenario, Suite};
 
-/// Reads a text as each kind of file.
+/// Reads text as each kind of file.
 pub fn files(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -23,7 +23,7 @@ fn file<T: Document>(text: &str) {
     mistakes_of(&mistakes, text);
 }
 
-/// Checks that the mistakes of a text point into it.
+/// Checks that the mistakes in a text point into it.
 pub(crate) fn mistakes_of(mistakes: &Diagnostics, text: &str) {
     assert!(!mistakes.all().is_empty());
     for mistake in mistakes.all() {
@@ -33,7 +33,7 @@ pub(crate) fn mistakes_of(mistakes: &Diagnostics, text: &str) {
     }
 }
 
-/// Parses a text as a template: its pieces must be the text again.
+/// Parses text as a template: its pieces must make up the text again.
 pub fn templates(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

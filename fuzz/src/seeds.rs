@@ -62,7 +62,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// The inputs of the tests of an import.
+/// The inputs of an import's tests.
 macro_rules! import_input {
     ($name:literal) => {
         include_str!(concat!("../../crates/import/tests/inputs/", $name))
@@ -81,7 +81,7 @@ const NGINX: &str = import_input!("own-nginx.conf");
 const HAPROXY: &str = import_input!("own-haproxy.cfg");
 const ENVOY: &str = import_input!("own-envoy.yaml");
 
-/// Lines in each format of access logs, and compressed ones.
+/// Lines in each access log format, also compressed.
 fn logs() -> Vec<Vec<u8>> {
     let mut logs = texts(LOG_LINES);
     logs.push(member(LOG_LINES[0].as_bytes(), 6));
@@ -115,7 +115,7 @@ const XML_BODIES: &[&str] = &[
     "<s:Body><s:Fault><faultcode>s:Client</faultcode><faultstring>b</faultstring></s:Fault></s:Body>",
 ];
 
-/// Each input with several directions in front of it.
+/// Each input after each of several directions.
 fn directed(inputs: &[&[u8]]) -> Vec<Vec<u8>> {
     let starts: [[u8; cuts::BYTES]; 5] = [
         [0, 255, 255, 255, 255],
@@ -244,7 +244,7 @@ fn member(plain: &[u8], level: u32) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// Bodies of one and several members, stored and deflated; the number of bytes to keep is in front.
+/// Bodies of one and several gzip members, stored and deflated, after the number of bytes to keep.
 fn gzipped() -> Vec<Vec<u8>> {
     let text = member(
         b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",

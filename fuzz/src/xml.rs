@@ -1,5 +1,5 @@
-//! The input of the SOAP/XML policies: bodies, definitions, and gzip bodies. They return a result
-//! for any input, the result is XML again, and the same input leads to the same result.
+//! The input of the SOAP/XML policies: bodies, definitions, and gzip bodies. The policies return a
+//! result for any input, the result is XML, and the same input leads to the same result.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,8 +19,8 @@ const ACTION: &str = "http://tempuri.org/Add";
 pub(crate) const ENVELOPE: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\">\
 <soap:Body><Subtract xmlns=\"http://tempuri.org/\"><intA>5</intA><intB>0</intB></Subtract></soap:Body></soap:Envelope>";
 
-/// Limits that are small enough that no input is slow. The time limit is so long that speed does
-/// not matter.
+/// Limits that are small enough to keep every input fast. The time limit is long enough that speed
+/// does not matter.
 fn limits() -> Limits {
     Limits {
         document_bytes: 1 << 20,
@@ -146,7 +146,7 @@ pub fn stylesheets(data: &[u8]) {
     let _budget = gatebench_xml::Budget::begin(&limits);
     if let Ok(result) = style.apply(&mut input, &Parameters::default(), &limits) {
         let mut out = Vec::new();
-        // A result may not be representable in that form; then this is an error.
+        // If the result cannot be represented in that form, this is an error.
         let _ = style.write(&result, &mut out, &limits);
         let _ = result.write_canonical(&mut out, &limits);
     }

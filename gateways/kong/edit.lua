@@ -34,7 +34,7 @@ function edit.request(name)
     kong.service.request.set_raw_body(body)
 end
 
--- A response that will be edited has another length. Kong's own responses are not edited.
+-- Editing changes the length of a response. Kong's own responses are not edited.
 function edit.start_response()
     local header = kong.response.get_header
     local is_upstreams = kong.response.get_source() == "service"

@@ -53,7 +53,7 @@ local function edit_request(all)
     end
 end
 
--- A response that will be edited has another length.
+-- Editing changes the length of a response.
 local function start_response()
     if json.is_type(ngx.header.content_type) and not ngx.header.content_encoding then
         ngx.header.content_length = nil

@@ -151,7 +151,7 @@ local function alone(doc, schema)
     return copy
 end
 
--- The SOAPAction of each operation of the bindings of SOAP 1.1.
+-- The SOAPAction of each operation in the SOAP 1.1 bindings.
 local function actions_of(root)
     local actions = {}
     for binding in children(root) do
@@ -360,8 +360,8 @@ end
 
 local NOT_PASSED = { ["content-length"] = true, ["transfer-encoding"] = true, connection = true }
 
--- The headers of a response to a subrequest, some renamed; a renamed header replaces others of its
--- new name.
+-- The headers of a response to a subrequest, some of them renamed. A renamed header replaces others
+-- with its new name.
 local function pass_headers(got, renamed)
     for name, value in pairs(got.header) do
         local lower = name:lower()

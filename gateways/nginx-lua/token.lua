@@ -110,7 +110,8 @@ function Rules:accepts(claims)
         and (claims.nbf == nil or type(claims.nbf) == "number" and now >= claims.nbf - self.leeway)
 end
 
--- The subject of the token in an Authorization, "" if it has none; nil if the token is not valid.
+-- The subject of the token in an Authorization header, or "" if it has none; nil if the token is
+-- not valid.
 function Rules:subject_of(authorization)
     local scheme, text, signature = (authorization or ""):match("^(%a+) +([%w_-]+%.[%w_-]+)%.([%w_-]*)$")
     if not scheme or scheme:lower() ~= "bearer" then

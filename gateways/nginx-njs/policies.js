@@ -84,7 +84,7 @@ function place(document, pointer) {
     return around !== null && typeof around === 'object' ? { around, name } : null;
 }
 
-// Adds a value: a member is replaced, an item is inserted before the existing one.
+// Adds a value: a member is replaced; an item is inserted before the existing one.
 function put(at, value) {
     if (!Array.isArray(at.around)) {
         at.around[at.name] = value;

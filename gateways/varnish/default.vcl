@@ -27,7 +27,7 @@ import std;
         }
 {% endfor %}
 {% endmacro %}
-{# Texts of VCL have no escapes: vcl_string composes them of parts. #}
+{# VCL strings have no escapes, so vcl_string composes them of parts. #}
 {% for upstream in upstreams %}
 {% for target in upstream.targets %}
 
@@ -55,7 +55,7 @@ sub vcl_init {
 {% endif %}
 
 sub vcl_recv {
-    # Internal headers, which only this file may set.
+    # Only this file may set these internal headers.
     unset req.http.gatebench-mock;
     unset req.http.gatebench-route;
     unset req.http.gatebench-realm;

@@ -1,5 +1,5 @@
--- Edits of JSON in one pass over its text, without a tree: text that no edit concerns is checked
--- and copied unchanged. For LuaJIT (nginx, Envoy) and for Lua 5.3 (HAProxy).
+-- Edits JSON in one pass over its text, without a tree: text that no edit concerns is checked and
+-- copied unchanged. For LuaJIT (nginx, Envoy) and for Lua 5.3 (HAProxy).
 local json = {}
 
 local byte, find, sub = string.byte, string.find, string.sub
@@ -8,7 +8,7 @@ local QUOTE, COMMA, COLON, BACKSLASH, DELETE = 34, 44, 58, 92, 127
 local OPEN_LIST, OPEN_OBJECT = 91, 123
 local DEPTH_MAX = 128
 
--- Ends the edit of a text that is not JSON.
+-- Aborts the edit of text that is not JSON.
 local function not_json()
     error("not JSON", 0)
 end
@@ -240,7 +240,7 @@ end
 local Edits = {}
 Edits.__index = Edits
 
--- Edits of the places that JSON Pointers (RFC 6901) name in the text as received.
+-- Edits at the places that JSON Pointers (RFC 6901) name in the text as received.
 function json.edits()
     return setmetatable({ plan = {} }, Edits)
 end

@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- A company in XML becomes one in JSON, whose state is the number of the route. -->
+<!-- Converts a company from XML to JSON, with the number of the route as its state. -->
 <xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
     xmlns:j="http://www.w3.org/2005/xpath-functions" exclude-result-prefixes="j">
   <xsl:output method="text" encoding="utf-8"/>

@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- The company in the response of httpbin becomes XML again. -->
+<!-- Converts the company in httpbin's response back to XML. -->
 <xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
     xmlns:j="http://www.w3.org/2005/xpath-functions" exclude-result-prefixes="j">
   <xsl:output method="xml" encoding="utf-8" indent="no"/>

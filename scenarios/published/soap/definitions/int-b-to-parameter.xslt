@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- The second number becomes the one that the route gives. -->
+<!-- Replaces the second number with the route's parameter. -->
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
     xmlns:c="http://tempuri.org/" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" exclude-result-prefixes="c">
   <xsl:output method="xml" encoding="utf-8" omit-xml-declaration="no"/>

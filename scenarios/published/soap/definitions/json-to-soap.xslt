@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- {"operation": "Add", "intA": 50, "intB": 10} becomes a request in SOAP. -->
+<!-- {"operation": "Add", "intA": 50, "intB": 10} becomes a SOAP request. -->
 <xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
     xmlns:j="http://www.w3.org/2005/xpath-functions" exclude-result-prefixes="j"
     xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">

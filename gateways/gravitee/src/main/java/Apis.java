@@ -17,12 +17,12 @@ import java.util.List;
 import org.springframework.beans.factory.annotation.Autowired;
 
 /**
- * Passes APIs to the gateway, and the keys of all consumers to each API that requires keys, as
- * Gravitee's service "sync" does with those of a database. Each line of the files is a JSON object.
+ * Passes APIs to the gateway, and the keys of all consumers to each API that requires keys. For a
+ * database, Gravitee's service "sync" does the same. Each line of the files is a JSON object.
  */
 class Apis extends AbstractService<Apis> {
 
-    /** Where an API belongs; Gravitee's own name of the first one. */
+    /** The organization and environment of each API; Gravitee's default name for both. */
     private static final String DEFAULT = "DEFAULT";
 
     /** A line of the file of keys. */
@@ -76,7 +76,7 @@ class Apis extends AbstractService<Apis> {
         return all;
     }
 
-    /** A consumer has one subscription of an API, whatever the number of its keys. */
+    /** A consumer has one subscription to an API, however many keys it has. */
     private void subscribe(String api, String plan, Key key) {
         Subscription subscription = new Subscription();
         subscription.setId(api + " " + key.consumer());

@@ -14,8 +14,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * Gravitee's gateway with its APIs from a file. Arguments: gravitee.yml, the file of APIs, the file
- * of keys.
+ * Gravitee's gateway with APIs from a file. Arguments: gravitee.yml, the file of APIs, the file of
+ * keys.
  */
 public class Gateway extends GatewayContainer {
 
@@ -31,7 +31,7 @@ public class Gateway extends GatewayContainer {
         keys = Path.of(words[2]);
         Gateway gateway = new Gateway();
         gateway.start();
-        // The container logs the failure, and would stay.
+        // The container logs the failure but would keep running.
         if (gateway.node().lifecycleState() != Lifecycle.State.STARTED) {
             System.exit(1);
         }
@@ -47,7 +47,7 @@ public class Gateway extends GatewayContainer {
     @Configuration
     static class Beans {
 
-        /** In the place of the container's own, which has this name. */
+        /** Replaces the container's own bean of this name. */
         @Bean
         Node node() {
             return new NodeWithApis();
@@ -59,7 +59,7 @@ public class Gateway extends GatewayContainer {
         }
     }
 
-    /** APIs are there before a port is opened, so that no request of a route gets 404. */
+    /** Deploys the APIs before a port is opened, so that no request on a route gets 404. */
     static class NodeWithApis extends GatewayNode {
 
         @Override

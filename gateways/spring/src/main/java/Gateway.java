@@ -3,7 +3,7 @@ package gatebench;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 
-/** Spring Cloud Gateway with nothing added: all it does stands in its application.yaml. */
+/** Spring Cloud Gateway without additions; application.yaml configures everything. */
 @SpringBootApplication
 public class Gateway {
     public static void main(String[] words) {
