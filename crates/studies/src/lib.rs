@@ -42,7 +42,8 @@ pub use crate::kind::{
 };
 pub use crate::run::Findings;
 
-/// Like [`analyse`], without the secrets of the run's scenarios: the findings that others may read.
+/// Like [`analyse`], but without the secrets of the run's scenarios, so that others may read the
+/// findings.
 ///
 /// # Errors
 /// See [`analyse`].

@@ -80,7 +80,8 @@ pub(super) fn is_same_gateway(candidate: &RunSummary, baseline: &RunSummary, lab
     known(candidate).is_some_and(|own| known(baseline) == Some(own))
 }
 
-/// Reports whether a phase of a scenario sends the same load in both runs, whatever its length.
+/// Reports whether a phase of a scenario sends the same load in both runs, regardless of its
+/// length.
 pub(super) fn is_same_phase(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -186,7 +187,7 @@ pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime
 
 /// The JSON of a value, for exact comparisons.
 pub(super) fn json(value: &impl Serialize) -> String {
-    // Plans contain no maps with keys other than strings; such maps would be called different.
+    // The keys of all maps in plans are strings. Maps with other keys would be called equal.
     serde_json::to_string(value).unwrap_or_default()
 }
 

@@ -19,7 +19,7 @@ pub use compare::{compare, compare_with_baseline};
 pub use folder::updated;
 pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history};
 
-/// A run and its findings, under the name that the reader knows.
+/// A run with its name and its findings.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     /// The directory, as the user wrote it or as it is called in the folder of runs.

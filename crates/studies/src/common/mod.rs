@@ -20,3 +20,15 @@ pub(crate) mod summary_table;
 pub(crate) mod timeline;
 pub(crate) mod trials;
 pub(crate) mod wire;
+
+/// Collects the values of each key. Keys and values keep the order in which they first occur.
+pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}

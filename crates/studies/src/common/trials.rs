@@ -9,12 +9,7 @@ use super::facts::{Failure, MissingTrial};
 
 /// The trials of the plan that are not on disk.
 pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
-    let on_disk = |number| {
-        context
-            .trials()
-            .iter()
-            .any(|trial| trial.record.trial.number == number)
-    };
+    let on_disk = |number| context.records().any(|it| it.trial.number == number);
     let planned = context.plan.trials.iter();
     planned
         .filter(|trial| !on_disk(trial.number))
@@ -27,28 +22,22 @@ pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
         .collect()
 }
 
-/// Trials that failed.
+/// The trials that failed.
 pub(crate) fn failures(context: &Context) -> Vec<Failure> {
-    context
-        .trials()
-        .iter()
-        .filter_map(|trial| failure(&trial.record))
-        .collect()
+    context.records().filter_map(failure).collect()
 }
 
 /// A sentence for each trial that failed and was repeated.
 pub(crate) fn tried_again(context: &Context) -> Vec<String> {
-    let records = context.trials().iter().map(|trial| &trial.record);
-    let again = records.filter_map(|record| Some((record, record.trial.again?)));
-    let sentence = |(record, first): (&TrialRecord, u32)| {
+    let sentence = |record: &TrialRecord| {
         let of = &record.trial;
-        let ended = outcome_words(&record.outcome);
-        format!(
+        let (first, ended) = (of.again?, outcome_words(&record.outcome));
+        Some(format!(
             "Trial {first} ({}, {}) failed and was tried again as trial {}, which is {ended}.",
             of.variant, of.scenario, of.number
-        )
+        ))
     };
-    again.map(sentence).collect()
+    context.records().filter_map(sentence).collect()
 }
 
 fn failure(record: &TrialRecord) -> Option<Failure> {
@@ -73,23 +62,17 @@ fn failure(record: &TrialRecord) -> Option<Failure> {
     })
 }
 
-/// The number of the plan's blocks of which every trial was run to its end.
+/// The number of the plan's blocks in which every trial ran to its end.
 pub(crate) fn blocks_complete(context: &Context) -> u32 {
-    let ended = |number| {
-        let mut trials = context.trials().iter().map(|trial| &trial.record);
-        trials.any(|record| record.trial.number == number && record.outcome != Outcome::Interrupted)
-    };
-    let complete = |block: &u32| {
-        let mut trials = context
-            .plan
-            .trials
-            .iter()
-            .filter(|trial| trial.block == *block)
-            .peekable();
-        trials.peek().is_some() && trials.all(|trial| ended(trial.number))
-    };
-    let blocks: BTreeSet<u32> = context.plan.trials.iter().map(|it| it.block).collect();
-    blocks.iter().filter(|block| complete(block)).count() as u32
+    let trials = || context.plan.trials.iter();
+    let ended = context
+        .records()
+        .filter(|it| it.outcome != Outcome::Interrupted);
+    let ended: BTreeSet<u32> = ended.map(|it| it.trial.number).collect();
+    let left = trials().filter(|it| !ended.contains(&it.number));
+    let incomplete: BTreeSet<u32> = left.map(|it| it.block).collect();
+    let blocks: BTreeSet<u32> = trials().map(|it| it.block).collect();
+    blocks.difference(&incomplete).count() as u32
 }
 
 /// The duration of a trial, from the clock times of its record.

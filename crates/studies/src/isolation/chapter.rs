@@ -93,14 +93,8 @@ fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
 /// The line of a measure; `decided` is true if any of the measures decides.
 fn line(measure: &IsolationMeasure, decided: bool) -> Line {
     let verdict = measure.result.verdict;
-    let (ratio, own) = (
-        verdicts::ratio(&measure.result),
-        measure
-            .own
-            .as_ref()
-            .map(verdicts::ratio)
-            .unwrap_or_default(),
-    );
+    let ratio = verdicts::ratio(&measure.result);
+    let own = measure.own.as_ref().map_or(String::new(), verdicts::ratio);
     Line {
         name: Text::from(capitalised(measure.title)).strong_if(measure.decides),
         decides: measure.decides,

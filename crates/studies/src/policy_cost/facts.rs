@@ -130,10 +130,3 @@ impl CostRole {
         }
     }
 }
-
-impl CostLine {
-    /// The scenario that sends the same requests without policies.
-    pub fn baseline(&self) -> Option<&str> {
-        self.role.baseline()
-    }
-}

@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_narrower_than_a_nanosecond_are_together_as_wide_as_they_should_be() {
+    fn narrow_stacks_have_the_correct_total_width() {
         let names: Vec<String> = (0..1_000)
             .map(|number| format!("gw;f{number:03}"))
             .collect();
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_is_reported() {
+    fn functions_without_names_are_reported() {
         let found = profile("nginx", &[("nginx;[nginx]", 3), ("nginx;read", 7)], 1_000);
         let caution = found.caution("s").map(|it| it.text);
         assert!(caution.is_some_and(|text| text.starts_with("nginx: 30 % of the samples")));

@@ -80,15 +80,14 @@ pub(super) fn points(loads: &[Load<'_>], figure: Figure) -> Result<Vec<Point>, S
     let of_peak = matches!(figure, Figure::PeakP95 | Figure::PeakP99);
     let point = |load: &Load<'_>| -> Result<Point, StoreError> {
         let validity = load.validity(aspect);
-        let is_unread = of_peak && validity == Validity::Invalid;
+        let value = match validity {
+            Validity::Invalid if of_peak => None,
+            _ => value(figure, load)?,
+        };
         Ok(Point {
             block: load.block(),
             validity,
-            value: if is_unread {
-                None
-            } else {
-                value(figure, load)?
-            },
+            value,
         })
     };
     loads.iter().map(point).collect()

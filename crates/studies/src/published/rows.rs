@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gatebench_model::published::{LoadChoice, PublishedRow, PublishedTable, RowKind};
 use gatebench_model::{Shape, Variant};
 
-use super::measured::{Load, Measured, first_of, named};
+use super::measured::{Load, Measured, first_like, first_of};
 use super::targets::{Target, connections};
 use super::versions;
 use crate::common::facts::PhaseKind;
@@ -67,9 +67,9 @@ pub(super) fn lines<'a>(
         }
         Page::Scenario(scenario) => {
             let versions = versions::of(measured, scenario).into_iter();
-            let line = |(variant, runs)| of_version(table.row, scenario, variant, runs);
-            let lines = versions.map(line);
-            lines.flatten().collect()
+            versions
+                .flat_map(|(variant, runs)| of_version(table.row, scenario, variant, runs))
+                .collect()
         }
         Page::Whole => {
             let all = targets.iter().flat_map(|it| &it.loads);
@@ -132,10 +132,8 @@ pub(super) fn chosen<'a>(loads: &[Load<'a>], choice: LoadChoice) -> Vec<Load<'a>
             first_present([PhaseKind::Open, PhaseKind::Closed].map(|it| first_of(loads, it)))
         }
         LoadChoice::Rising => {
-            let first = loads.iter().find(|it| rises(it));
-            let rising = named(loads, first.map(|it| it.phase.name.as_str()));
             let [users, rate] = [PhaseKind::Closed, PhaseKind::Open].map(|it| first_of(loads, it));
-            first_present([rising, users, rate])
+            first_present([first_like(loads, rises), users, rate])
         }
         LoadChoice::Connections => {
             let kept = loads.iter().filter(|it| connections(it).is_some());

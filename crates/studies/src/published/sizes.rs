@@ -17,10 +17,8 @@ pub(super) fn cpus(measured: &Measured<'_>, variant: &Variant) -> f64 {
     let placement = &measured.run.manifest().plan.placement;
     let setup = variant.setup();
     let limit = setup.and_then(|setup| setup.limits.cpus());
-    let cores = setup.map_or(placement.gateway.len(), |setup| {
-        setup.gateway_cores(placement).len()
-    });
-    limit.unwrap_or(cores as f64)
+    let cores = setup.map(|setup| setup.gateway_cores(placement).len());
+    limit.unwrap_or(cores.unwrap_or(placement.gateway.len()) as f64)
 }
 
 /// The published number of CPUs that is nearest by ratio; in a tie, the smaller.

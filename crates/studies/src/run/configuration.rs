@@ -33,17 +33,15 @@ fn of_trial(trial: &StoredTrial, gateway: &GatewayFacts) -> Result<Configuration
         let sha256 = file.sha256.clone();
         files.insert(file.path.clone(), ConfigurationFile { sha256, text });
     }
+    let of = &trial.record.trial;
+    let commands = gateway.commands.iter();
     Ok(Configuration {
-        scenario: trial.record.trial.scenario.clone(),
-        variant: trial.record.trial.variant.clone(),
-        trial: trial.record.trial.number,
+        scenario: of.scenario.clone(),
+        variant: of.variant.clone(),
+        trial: of.number,
         version: gateway.version.clone(),
         workers: gateway.workers,
-        commands: gateway
-            .commands
-            .iter()
-            .map(|words| shell_line(words))
-            .collect(),
+        commands: commands.map(|words| shell_line(words)).collect(),
         files,
     })
 }

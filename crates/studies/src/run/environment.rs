@@ -12,41 +12,29 @@ pub(crate) fn facts(environment: &Value) -> Vec<Fact> {
 }
 
 fn flatten(name: &str, value: &Value, found: &mut Vec<Fact>) {
-    let below = |key: &str| {
-        if name.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{name}.{key}")
-        }
+    let below = |key: &str| match name.is_empty() {
+        true => key.to_owned(),
+        false => format!("{name}.{key}"),
     };
-    match value {
-        Value::Null => {}
+    let value = match value {
+        Value::Null => return,
         Value::Object(entries) => {
-            entries
-                .iter()
-                .for_each(|(key, value)| flatten(&below(key), value, found));
+            let entries = entries.iter();
+            return entries.for_each(|(key, value)| flatten(&below(key), value, found));
         }
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            let numbered = items.iter().enumerate();
-            numbered.for_each(|(index, item)| flatten(&below(&index.to_string()), item, found));
+            let items = items.iter().enumerate();
+            return items.for_each(|(index, it)| flatten(&below(&index.to_string()), it, found));
         }
-        Value::Array(items) => {
-            let value = items.iter().map(scalar).collect::<Vec<_>>().join(", ");
-            found.push(Fact {
-                name: name.to_owned(),
-                value,
-            });
-        }
-        _ => found.push(Fact {
-            name: name.to_owned(),
-            value: scalar(value),
-        }),
-    }
+        Value::Array(items) => items.iter().map(scalar).collect::<Vec<_>>().join(", "),
+        _ => scalar(value),
+    };
+    let name = name.to_owned();
+    found.push(Fact { name, value });
 }
 
 /// A string without its quotes; any other value as JSON.
 fn scalar(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
 }

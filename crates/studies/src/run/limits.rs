@@ -12,7 +12,7 @@ pub(crate) fn of(context: &Context) -> Vec<String> {
     variants
         .filter_map(|variant| {
             let label = variant.label();
-            let records = context.trials().iter().map(|trial| &trial.record);
+            let records = context.records();
             let records: Vec<_> = records.filter(|it| it.trial.variant == label).collect();
             of_variant(context, label, &records)
         })
@@ -22,29 +22,24 @@ pub(crate) fn of(context: &Context) -> Vec<String> {
 fn of_variant(context: &Context, label: &str, records: &[&TrialRecord]) -> Option<String> {
     let facts = records.iter().find_map(|record| record.gateway.as_ref());
     let names = distinct(context.plan.phases().map(|phase| phase.name.as_str()));
-    let stopped: Vec<String> = names
-        .into_iter()
-        .filter_map(|name| {
-            let sum = throttling(records, name)?;
-            let share = percent(sum.throttled_periods as f64 / sum.periods as f64);
-            let waited = quantity(sum.throttled_ns as f64, Unit::Nanoseconds);
-            Some(format!(
-                "{share} of the periods of {name} ({waited} in all)"
-            ))
-        })
-        .collect();
+    let stopped = names.into_iter().filter_map(|name| {
+        let sum = throttling(records, name)?;
+        let share = percent(sum.throttled_periods as f64 / sum.periods as f64);
+        let waited = quantity(sum.throttled_ns as f64, Unit::Nanoseconds);
+        Some(format!(
+            "{share} of the periods of {name} ({waited} in all)"
+        ))
+    });
+    let stopped: Vec<String> = stopped.collect();
     let held = facts.and_then(held);
-    match (held, stopped.is_empty()) {
-        (None, true) => None,
-        (Some(held), true) => Some(format!("{label} {held}, and was never throttled.")),
-        (held, false) => {
-            let held = held.unwrap_or_else(|| "has a CPU limit that the run did not set".into());
-            Some(format!(
-                "{label} {held}; this limit throttled it in {}.",
-                listed(&stopped)
-            ))
-        }
+    if stopped.is_empty() {
+        return held.map(|held| format!("{label} {held}, and was never throttled."));
     }
+    let held = held.unwrap_or_else(|| "has a CPU limit that the run did not set".into());
+    let stopped = listed(&stopped);
+    Some(format!(
+        "{label} {held}; this limit throttled it in {stopped}."
+    ))
 }
 
 /// The limit in text: `is held to 0.5 CPU by cgroup v1`.
@@ -75,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_it_is_reported() {
+    fn limits_are_described() {
         let facts = GatewayFacts {
             limits: Limits {
                 cpu_millis: Some(500),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use gatebench_report::format::distinct;
 use gatebench_store::{ParityCaseRecord, ParityRecord, TrialRecord};
 
 use super::proof::{ParityCaseFindings, ParityFindings, ParityMismatch};
@@ -28,44 +29,29 @@ struct Pass<'a> {
 fn of_cell(scenario: &str, variant: &str, records: &[&TrialRecord]) -> Option<ParityFindings> {
     let passes: Vec<_> = records.iter().flat_map(|record| passes(record)).collect();
     let first = passes.first()?;
-    let tried =
-        |record: &&&TrialRecord| record.parity_before.is_some() || record.parity_after.is_some();
+    let trials: BTreeSet<u32> = passes.iter().map(|pass| pass.trial).collect();
+    // Without a gateway, requests on different routes may become the same request and share a name.
+    let names = distinct(first.record.cases.iter().map(|case| &*case.name)).into_iter();
+    let routes = passes.iter().map(|pass| pass.record.routes_answering);
     Some(ParityFindings {
         scenario: scenario.to_owned(),
         variant: variant.to_owned(),
         holds: Some(passes.iter().all(|pass| pass.record.holds())),
-        trials: records.iter().filter(tried).count() as u32,
-        cases: names(first.record)
-            .map(|name| case_findings(name, &passes))
-            .collect(),
+        trials: trials.len() as u32,
+        cases: names.map(|name| case_findings(name, &passes)).collect(),
         routes_expected: first.record.routes_expected,
-        routes_answering: passes
-            .iter()
-            .map(|pass| pass.record.routes_answering)
-            .min()
-            .unwrap_or(0),
+        routes_answering: routes.min().unwrap_or(0),
     })
 }
 
-/// Returns the distinct names of the cases. Without a gateway, requests on different routes may
-/// become the same request and share a name.
-fn names(record: &ParityRecord) -> impl Iterator<Item = &str> {
-    let mut seen = BTreeSet::new();
-    let names = record.cases.iter().map(|case| case.name.as_str());
-    names.filter(move |name| seen.insert(*name))
-}
-
 fn passes(record: &TrialRecord) -> impl Iterator<Item = Pass<'_>> {
-    let trial = record.trial.number;
-    let before = record
-        .parity_before
-        .iter()
-        .map(move |record| (false, record));
-    let after = record.parity_after.iter().map(move |record| (true, record));
-    before.chain(after).map(move |(after_load, record)| Pass {
-        trial,
-        after_load,
-        record,
+    let all = [(false, &record.parity_before), (true, &record.parity_after)];
+    all.into_iter().filter_map(|(after_load, pass)| {
+        Some(Pass {
+            trial: record.trial.number,
+            after_load,
+            record: pass.as_ref()?,
+        })
     })
 }
 
@@ -75,16 +61,14 @@ fn case_findings(name: &str, passes: &[Pass]) -> ParityCaseFindings {
         .flat_map(|pass| pass.record.cases.iter().map(move |case| (pass, case)))
         .filter(|(_, case)| case.name == name)
         .collect();
-    let failure = tries
-        .iter()
-        .find(|(_, case)| !case.passed)
-        .map(|(pass, case)| ParityMismatch {
-            trial: pass.trial,
-            after_load: pass.after_load,
-            sent: case.sent.clone(),
-            received: case.received.clone(),
-            expected: case.expected.clone(),
-        });
+    let mut failed = tries.iter().filter(|(_, case)| !case.passed);
+    let failure = failed.next().map(|(pass, case)| ParityMismatch {
+        trial: pass.trial,
+        after_load: pass.after_load,
+        sent: case.sent.clone(),
+        received: case.received.clone(),
+        expected: case.expected.clone(),
+    });
     ParityCaseFindings {
         name: name.to_owned(),
         passed: tries.iter().filter(|(_, case)| case.passed).count() as u32,

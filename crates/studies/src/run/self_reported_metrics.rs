@@ -11,10 +11,9 @@ use crate::common::context::Context;
 /// A sentence for each gateway and scenario whose metrics were fetched.
 pub(crate) fn notes(context: &Context) -> Vec<String> {
     let mut found: BTreeMap<(&str, &str), OwnMetricsRecord> = BTreeMap::new();
-    for trial in context.trials() {
-        let of = &trial.record.trial;
-        for own in trial
-            .record
+    for record in context.records() {
+        let of = &record.trial;
+        for own in record
             .phases
             .iter()
             .filter_map(|it| it.own_metrics.as_ref())
@@ -54,10 +53,9 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
             counted(responses, "response")
         ),
     };
-    let whose = if theirs.is_empty() {
-        format!("{gateway}'s")
-    } else {
-        "its".to_owned()
+    let whose = match theirs.is_empty() {
+        true => format!("{gateway}'s"),
+        false => "its".to_owned(),
     };
     format!(
         "In '{scenario}', {theirs}{fetches} of {whose} metrics{failed} returned up to {} each and took up to {}.",
@@ -71,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_counts_are_written_and_what_a_fetch_brought() {
+    fn both_counts_and_the_fetches_are_described() {
         let own = OwnMetricsRecord {
             scrapes: 6,
             failed: 1,

@@ -7,11 +7,10 @@ use crate::common::context::Context;
 
 /// A sentence for each variant and scenario in which weights changed.
 pub(crate) fn notes(context: &Context) -> Vec<String> {
-    let mut notes = Vec::new();
-    for (scenario, variant) in context.cells() {
-        notes.extend(note(context, &scenario.scenario, variant.label()));
-    }
-    notes
+    let cells = context.cells();
+    cells
+        .filter_map(|(scenario, variant)| note(context, &scenario.scenario, variant.label()))
+        .collect()
 }
 
 fn note(context: &Context, scenario: &str, variant: &str) -> Option<String> {
@@ -19,10 +18,8 @@ fn note(context: &Context, scenario: &str, variant: &str) -> Option<String> {
     let phases = records.flat_map(|record| &record.phases);
     let changes = phases.filter_map(|phase| phase.change.as_ref());
     let weighed: Vec<&WeighedRecord> = changes.flat_map(|change| &change.weighed).collect();
-    let worst = weighed
-        .iter()
-        .filter_map(|it| deviation(it))
-        .reduce(f64::max)?;
+    let deviations = weighed.iter().filter_map(|it| deviation(it));
+    let worst = deviations.reduce(f64::max)?;
     Some(format!(
         "In '{scenario}', {variant} distributed requests by {} of weights; no target's share differed by more than {:.1} \
          percentage points from its configured share.",
@@ -40,12 +37,11 @@ fn deviation(weighed: &WeighedRecord) -> Option<f64> {
         return None;
     }
     let pairs = weighed.requests.iter().zip(&weighed.weights);
-    pairs
-        .map(|(had, weight)| {
-            let had = *had as f64 / requests as f64;
-            (had - f64::from(*weight) / weights as f64).abs()
-        })
-        .reduce(f64::max)
+    let deviations = pairs.map(|(had, weight)| {
+        let had = *had as f64 / requests as f64;
+        (had - f64::from(*weight) / weights as f64).abs()
+    });
+    deviations.reduce(f64::max)
 }
 
 #[cfg(test)]
@@ -54,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_held_against_the_weights() {
+    fn shares_are_compared_with_the_weights() {
         let weighed = |weights: &[u32], requests: &[u64]| WeighedRecord {
             weights: weights.into(),
             requests: requests.into(),

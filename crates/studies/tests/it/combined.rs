@@ -99,7 +99,7 @@ fn means_are_weighted_and_percentiles_are_those_of_each_run() {
 }
 
 #[test]
-fn without_the_step_nothing_is_combined() {
+fn nothing_is_combined_unless_requested() {
     assert!(found(false).is_none());
 }
 

@@ -72,7 +72,7 @@ fn run(blocks: u32, change: impl Fn(&mut Shares)) -> Findings {
 }
 
 #[test]
-fn each_load_follows_from_the_saturation_that_was_measured() {
+fn each_load_follows_from_the_measured_saturation() {
     let mut manifest = manifest(1);
     let shares = Shares::new(vec![50, 90], Length::Full);
     manifest.plan.study = Study::Measure(Some(shares));
@@ -120,7 +120,7 @@ fn each_load_follows_from_the_saturation_that_was_measured() {
 }
 
 #[test]
-fn the_load_is_reported_as_it_was_planned() {
+fn the_reported_load_is_the_planned_one() {
     let title = |change: fn(&mut Shares)| {
         let findings = run(1, change);
         let mut sections = findings.sections.iter();
@@ -137,12 +137,12 @@ fn the_load_is_reported_as_it_was_planned() {
             shares.connections = 16;
             shares.arrivals = Spread::Uniform;
         }),
-        "latency at shares of saturation (16 connections, even arrivals)"
+        "latency at shares of saturation (16 connections, uniform arrivals)"
     );
 }
 
 #[test]
-fn each_row_names_its_own_rate_and_none_is_a_load_of_the_profile() {
+fn each_row_has_its_own_rate_and_is_not_a_load_of_the_profile() {
     let findings = run(2, |_| ());
     let section = findings
         .sections

@@ -14,8 +14,8 @@ use gatebench_stats::change_points::{Alarm, LOOKS, WATCHED_MIN, watch};
 use gatebench_store::Status;
 use gatebench_store::history::{CellEntry, RunEntry};
 
-use super::cells::{Place, geometric_mean};
-use super::compare::facts::Control;
+use super::cells::geometric_mean;
+use super::compare::facts::{Control, Place};
 use super::{RunSummary, cells, conditions};
 use crate::common::facts::{Metric, Sentence};
 use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
@@ -194,7 +194,7 @@ struct Searched<'a> {
     series: &'a SeriesFindings,
     places: Vec<usize>,
     values: Vec<f64>,
-    /// Values of the direct variant; none if any run has none.
+    /// Values of the direct variant; none if a run lacks one.
     control: Option<Vec<f64>>,
 }
 
@@ -203,13 +203,15 @@ struct Searched<'a> {
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);
+    let values: Vec<f64> = points().map(|it| it.value).collect();
     let control = points().map(|it| it.control.filter(|value| *value > 0.0));
+    let control = control.collect();
     let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
     let of = Searched {
         series,
-        values: points().map(|it| it.value).collect(),
-        control: control.collect(),
-        places: places.clone(),
+        values,
+        control,
+        places,
     };
     let control = of.control.as_deref().map(logs);
     let share = FALSE_ALARMS / searched as f64;

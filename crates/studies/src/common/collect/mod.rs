@@ -60,6 +60,12 @@ impl<'a> Collected<'a> {
         Ok(collected)
     }
 
+    /// The reasons against the trial with this number.
+    pub(crate) fn reasons_of(&self, trial: u32) -> &[Reason] {
+        let found = self.trials.iter().find(|it| it.number == trial);
+        found.map_or(&[], |it| &it.reasons)
+    }
+
     fn add_trial(
         &mut self,
         context: &Context<'a>,
@@ -126,10 +132,9 @@ impl<'a> Collected<'a> {
             .chain(changed)
         {
             let validity = metric.aspect().map_or(Validity::Valid, validity);
-            let (block, trial) = (trial.block, trial.number);
             let value = BlockValue {
-                block,
-                trial,
+                block: trial.block,
+                trial: trial.number,
                 value,
                 validity,
             };
@@ -145,24 +150,24 @@ impl<'a> Collected<'a> {
 
     fn phase_values(&mut self, cell: Cell, phase: &PhaseRecord) -> &mut PhaseValues {
         let phases = self.values.entry(cell).or_default();
-        let index = phases
-            .iter()
-            .position(|known| known.phase == phase.name)
-            .unwrap_or_else(|| {
-                let metrics = BTreeMap::new();
-                phases.push(PhaseValues {
-                    phase: phase.name.clone(),
-                    kind: kind(phase),
-                    metrics,
-                });
-                phases.len() - 1
+        let known = phases.iter().position(|known| known.phase == phase.name);
+        let index = known.unwrap_or(phases.len());
+        if index == phases.len() {
+            phases.push(PhaseValues {
+                phase: phase.name.clone(),
+                kind: kind(phase),
+                metrics: BTreeMap::new(),
             });
+        }
         &mut phases[index]
     }
 }
 
 /// The reasons that concern a phase, including those of the whole trial.
-fn concerning<'a>(reasons: &'a [Reason], phase: &'a str) -> impl Iterator<Item = &'a Reason> {
+pub(crate) fn concerning<'a>(
+    reasons: &'a [Reason],
+    phase: &'a str,
+) -> impl Iterator<Item = &'a Reason> {
     reasons
         .iter()
         .filter(move |reason| reason.phase.as_deref().is_none_or(|name| name == phase))

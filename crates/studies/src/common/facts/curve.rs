@@ -44,6 +44,20 @@ pub enum CurveMetric {
     Lateness,
 }
 
+impl CurveMetric {
+    pub(crate) const ALL: [Self; 4] = [Self::Added, Self::Response, Self::Service, Self::Lateness];
+
+    /// The name in tags and in the keys of sums.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Response => "response",
+            Self::Service => "service",
+            Self::Lateness => "lateness",
+        }
+    }
+}
+
 /// A point of a percentile curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {

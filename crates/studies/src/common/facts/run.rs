@@ -23,7 +23,7 @@ pub struct RunFacts {
     /// True if it only tested that everything works.
     pub is_smoke: bool,
     pub blocks_planned: u32,
-    /// Blocks of which every trial is on disk.
+    /// Blocks whose trials are all on disk.
     pub blocks_complete: u32,
     /// Trials of the plan.
     pub trials_planned: u32,

@@ -20,7 +20,7 @@ pub struct ScenarioFindings {
     pub summary: Option<ScenarioSummary>,
     /// The loads, in order.
     pub phases: Vec<PhaseLine>,
-    /// One row per variant, in the plan's order, which includes the direct variant.
+    /// One row per variant, including the direct variant, in the plan's order.
     pub rows: Vec<VariantRow>,
     /// The row of the null gateway, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,18 +55,19 @@ pub struct PhaseLine {
     pub label: String,
 }
 
-/// The trigger of a request, on which the kind of a phase depends.
+/// The kind of a load, by the event that triggers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
-    /// The response to the previous request; such a load measures capacity.
+    /// The response to the previous request. This load measures capacity.
     Closed,
-    /// The users, who think after each response; such a load measures the work for that many users.
+    /// A user who has thought about the previous response. This load measures the work for that
+    /// many users.
     Paced,
-    /// The clock; such a load measures latency.
+    /// The clock. This load measures latency.
     Open,
-    /// Either of these, while the other gateways of the block have the same load; such a load
-    /// measures CPU time in the same seconds.
+    /// Any of these, while the other gateways of the block have the same load. This load measures
+    /// CPU time in the same seconds.
     SideBySide,
 }
 
@@ -81,7 +82,7 @@ pub struct VariantRow {
     pub status: RowStatus,
     /// Worst validity of its completed trials; none without one.
     pub validity: Option<Validity>,
-    /// Why it is not valid: each reason once, the worst first.
+    /// The reasons why it is not valid, each once, the worst first.
     pub reasons: Vec<Reason>,
     /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
     /// comparisons.
@@ -175,7 +176,7 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// Why nothing was measured, in place of the cells; none if something was measured.
+    /// The text that replaces the cells if nothing was measured; none if something was.
     pub(crate) fn absence(&self) -> Option<String> {
         match self {
             Self::Measured => None,

@@ -10,7 +10,7 @@ pub struct WireFindings {
     /// True for the direct variant.
     #[serde(rename = "is_floor")]
     pub is_direct: bool,
-    /// The facts that were counted or tested, in the order of [`WireName::ALL`].
+    /// The facts that were counted or tested, in the order of [`WireName`].
     pub facts: Vec<WireFact>,
 }
 
@@ -25,8 +25,8 @@ pub struct WireFact {
     pub differs: bool,
 }
 
-/// A fact that is counted or tested on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+/// A fact that is counted or tested on the wire; reports show the facts in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WireName {
     /// The version of HTTP that the gateway sends to the upstream.
@@ -55,22 +55,6 @@ pub enum WireName {
 }
 
 impl WireName {
-    /// All facts, in the order of the report.
-    pub const ALL: [Self; 12] = [
-        Self::UpstreamVersion,
-        Self::RequestsPerUpstreamConnection,
-        Self::RequestsPerClientConnection,
-        Self::Fields,
-        Self::HeadBytes,
-        Self::BodyBytes,
-        Self::Retries,
-        Self::PassesRequests,
-        Self::PassesResponses,
-        Self::WrittenBytes,
-        Self::Workers,
-        Self::Routes,
-    ];
-
     /// The name in tables.
     pub fn title(self) -> &'static str {
         match self {

@@ -44,12 +44,12 @@ impl<'a> View<'a> {
 
     fn variant(&self) -> Option<&'a Variant> {
         let (context, record) = self.run?;
-        context.variant(&record.trial.variant)
+        context.plan.variant(&record.trial.variant)
     }
 
     fn scenario(&self) -> Option<&'a Scenario> {
         let (context, record) = self.run?;
-        context.scenario(&record.trial.scenario)
+        context.plan.scenario(&record.trial.scenario)
     }
 
     fn kind(&self) -> PhaseKind {

@@ -34,8 +34,7 @@ fn lost(view: &View, gate: Gate, message: String) -> Reason {
 }
 
 fn wrong(view: &View, message: String) -> Reason {
-    let remedy =
-        "Compare the response with the scenario's checks; the gateway's log says what it did.";
+    let remedy = "Compare the response with the scenario's checks, and read the gateway's log for the cause.";
     view.invalid(Gate::ChecksFailed, &EVERYTHING, message, remedy)
 }
 
@@ -68,8 +67,8 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
     view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
 }
 
-/// In a phase that measures failures, those before its change are reasons against it, because the
-/// change did not cause them.
+/// In a phase with a change or failure, the requests that failed before it are reasons against the
+/// phase, because the change did not cause them.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);
@@ -128,16 +127,14 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
 /// requires are part of that work.
 pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     let trace = &view.phase.trace;
-    let unmeant = trace
-        .never_reached_upstream
-        .saturating_sub(trace.meant_for_gateway);
     // Wrong responses during changes through the admin interface are reported as lost to the
     // changes.
     let lost = match is_called(view.phase) {
         true => view.phase.counts.responses_failing_checks(),
         false => 0,
     };
-    let missing = unmeant.saturating_sub(lost) + trace.foreign;
+    let expected = trace.meant_for_gateway + lost;
+    let missing = trace.never_reached_upstream.saturating_sub(expected) + trace.foreign;
     let (context, record) = view.run?;
     if missing == 0 || context.is_mocked(&record.trial.scenario) {
         return None;
@@ -165,11 +162,8 @@ pub(super) fn header_stripped(view: &View) -> Option<Reason> {
 
 /// A retry makes one request cost as much as two, and hides a failure.
 pub(super) fn retries(view: &View) -> Option<Reason> {
-    let repeated = view
-        .phase
-        .trace
-        .repeated_at_upstream
-        .max(view.phase.ledger.repeated);
+    let phase = view.phase;
+    let repeated = phase.trace.repeated_at_upstream.max(phase.ledger.repeated);
     (repeated > 0).then_some(())?;
     let message = format!("The gateway retried {}.", counted(repeated, "request"));
     let remedy = "Turn off retries in the gateway, or find out why it loses upstream connections.";

@@ -45,9 +45,8 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     if context.is_direct(record) {
         return None;
     }
-    let expected = context
-        .scenario(&record.trial.scenario)
-        .is_some_and(|s| !s.parity.is_empty());
+    let scenario = context.plan.scenario(&record.trial.scenario);
+    let expected = scenario.is_some_and(|it| !it.parity.is_empty());
     let gateway = record.gateway.as_ref();
     let was_cold = gateway.is_some_and(|facts| facts.first_correct.is_some());
     let message = match (&record.parity_before, &record.parity_after) {
@@ -93,7 +92,7 @@ fn restarted(record: &TrialRecord) -> Option<Reason> {
 
 /// A required log that is missing means less work. The last lines may still be in a buffer.
 fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
-    let scenario = context.scenario(&record.trial.scenario)?;
+    let scenario = context.plan.scenario(&record.trial.scenario)?;
     let lines = record.gateway.as_ref()?.access_log_lines?;
     let wires = record.phases.iter().filter_map(|it| it.wire.as_ref());
     let responses: u64 = wires.map(|wire| wire.responses).sum();

@@ -89,7 +89,7 @@ fn a_comment_has_the_caution_below_the_response() {
 }
 
 #[test]
-fn a_run_made_to_measure_has_neither() {
+fn a_run_that_only_measures_has_neither() {
     let findings = findings();
     assert_eq!(comment(&findings), "");
     assert!(!junit::render(&findings).contains("<testsuite "));

@@ -120,7 +120,7 @@ pub fn with_capacity() -> Findings {
 }
 
 #[test]
-fn the_terminal_has_the_responses_and_the_curves() {
+fn the_terminal_has_capacities_and_curves() {
     let text = terminal::render(&with_capacity(), TerminalOptions::default());
     for wanted in [
         "Capacity · p99<10ms, errors<0.1%",
