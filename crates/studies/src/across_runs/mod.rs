@@ -3,9 +3,7 @@
 
 mod cells;
 pub mod compare;
-mod conditions;
 mod differences;
-mod folder;
 pub mod history;
 mod text;
 
@@ -16,8 +14,7 @@ use crate::run::Findings;
 use compare::facts::RunLine;
 
 pub use compare::{compare, compare_with_baseline};
-pub use folder::updated;
-pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history};
+pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history, updated};
 
 /// A run with its name and its findings.
 #[derive(Clone, Debug)]

@@ -17,7 +17,6 @@ pub(crate) mod metrics;
 pub(crate) mod shares;
 pub(crate) mod spoiled;
 pub(crate) mod summary_table;
-pub(crate) mod timeline;
 pub(crate) mod trials;
 pub(crate) mod wire;
 

@@ -1,11 +1,11 @@
-//! The trials of the plan: finished, missing and failed.
+//! The trials of the plan: finished, missing and failed, and their timelines.
 
 use std::collections::BTreeSet;
 
-use gatebench_store::{Outcome, TrialRecord};
+use gatebench_store::{Outcome, SeriesRow, SeriesUsage, TrialRecord};
 
-use super::context::Context;
-use super::facts::{Failure, MissingTrial};
+use super::context::{Context, is_a_load, kind};
+use super::facts::{Failure, MissingTrial, TimelinePhase, TimelineSecond};
 
 /// The trials of the plan that are not on disk.
 pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
@@ -88,5 +88,37 @@ pub(crate) fn outcome_words(outcome: &Outcome) -> &'static str {
         Outcome::NotSupported { .. } => "not supported",
         Outcome::Failed { .. } => "failed",
         Outcome::Interrupted => "interrupted",
+    }
+}
+
+/// The timeline of a trial, phase by phase. It leaves out the steps of a search, which are on its
+/// curve.
+pub(crate) fn timeline(record: &TrialRecord, series: &[SeriesRow]) -> Vec<TimelinePhase> {
+    let loads = record.phases.iter().filter(|phase| is_a_load(phase));
+    let phases = loads.map(|phase| TimelinePhase {
+        phase: phase.name.clone(),
+        kind: kind(phase),
+        began_ns: phase.began_ns,
+        seconds: series
+            .iter()
+            .filter(|row| row.phase == phase.name)
+            .map(second)
+            .collect(),
+    });
+    phases.collect()
+}
+
+fn second(row: &SeriesRow) -> TimelineSecond {
+    let cores = |usage: Option<SeriesUsage>| usage.map(|usage| usage.cpu_ns as f64 / 1e9);
+    TimelineSecond {
+        second: row.second,
+        completed: row.completed,
+        failed: row.failed,
+        response_p50_ns: row.response_p50_ns,
+        response_p99_ns: row.response_p99_ns,
+        gateway_cores: cores(row.gateway),
+        gateway_rss_anon_bytes: row.gateway.map(|usage| usage.rss_anon_bytes),
+        engine_cores: cores(row.engine),
+        upstream_cores: cores(row.upstream),
     }
 }

@@ -14,7 +14,7 @@ use super::facts::{Correction, CorrectionRow};
 use super::figures::points;
 use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
-use super::{peak, versions};
+use super::versions;
 use crate::common::facts::{Aspect, CurveMetric};
 
 /// A row for which corrections show their effect.
@@ -197,7 +197,7 @@ fn sides(
             let highest = rates.iter().copied().reduce(f64::max);
             [lowest.filter(|_| rates.len() > 1), highest]
         }
-        Effect::Peak => [median_of(loads, Throughput, peak::rate), rate()],
+        Effect::Peak => [median_of(loads, Throughput, Load::peak_rate), rate()],
         Effect::SinceBeginning => {
             let of_peak = points(loads, Figure::PeakP95)?;
             [p95(loads), cell(&of_peak).median()]

@@ -13,10 +13,10 @@ use super::cells::{of_ratios, ratio, worst};
 use super::corrections::Case;
 use super::figures::{over, points, unit};
 use super::measured::{Load, Measured, loads_in_words};
-use super::rows::{Line, Page, chosen, lines, pages};
+use super::rows::{Line, Page, Size, chosen, cpus, lines, nearest, pages};
 use super::targets::{Target, targets};
 use super::versions::stands;
-use super::{checks, doubts, sizes};
+use super::{checks, doubts};
 
 /// The tables of a document, with the related notes and rows.
 #[derive(Default)]
@@ -117,7 +117,7 @@ struct Sheet<'s, 'a> {
     lines: Vec<Line<'a>>,
     /// The number of CPUs of the gateway and the nearest published size, if tables are by number of
     /// CPUs.
-    size: Option<(f64, Option<sizes::Size<'a>>)>,
+    size: Option<(f64, Option<Size<'a>>)>,
 }
 
 impl<'s, 'a> Sheet<'s, 'a> {
@@ -129,8 +129,8 @@ impl<'s, 'a> Sheet<'s, 'a> {
         targets: &'s [Target<'a>],
     ) -> Self {
         let size = |variant: &Variant| {
-            let cpus = sizes::cpus(measured, variant);
-            (cpus, sizes::nearest(stated, cpus))
+            let cpus = cpus(measured, variant);
+            (cpus, nearest(stated, cpus))
         };
         Self {
             document,

@@ -8,15 +8,19 @@ use gatebench_report::{Unit, Validity};
 use gatebench_stats::concurrency;
 use gatebench_store::{Histogram, Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial};
 
+use super::artefacts::best_seconds;
 use crate::Findings;
 use crate::common::collect::concerning;
 use crate::common::context::{is_of, kind, throughput_per_second};
 use crate::common::cpu::{cpu_ns_per_request, memory_bytes};
-use crate::common::digest::{Digest, trusted_percentile};
+use crate::common::digest::{Digest, is_answered, sum_of, trusted_percentile};
 use crate::common::facts::{Aspect, CurveMetric, PhaseKind, Reason, RowStatus};
 use crate::common::gates::worst;
 use crate::common::loads;
 use crate::common::metrics::{response_max_ns, response_mean_ns, response_percentile};
+
+/// The length of the peak. In a load that is not three times as long, the peak is one second.
+const PEAK_SECONDS: usize = 10;
 
 /// The completed trials of a run.
 pub(super) struct Measured<'a> {
@@ -178,6 +182,35 @@ impl Load<'_> {
         let last = own.find(|it| it.phase == self.phase.name && it.gateway.is_some())?;
         let bytes = last.gateway?.rss_anon_bytes;
         (bytes > 0).then_some(bytes as f64)
+    }
+
+    /// The peak: its first second, its number of seconds, and the average number of responses per
+    /// second.
+    fn peak(&self) -> Option<(usize, usize, f64)> {
+        let seconds = self.seconds();
+        let is_long = seconds.len() >= 3 * PEAK_SECONDS;
+        let length = if is_long { PEAK_SECONDS } else { 1 };
+        let (first, rate) = best_seconds(&seconds, length)?;
+        Some((first, length, rate))
+    }
+
+    /// The rate that documents print if they show the peak.
+    pub(super) fn peak_rate(&self) -> Option<f64> {
+        Some(self.peak()?.2)
+    }
+
+    /// A percentile of the response times during the peak, if enough responses lie beyond it.
+    pub(super) fn peak_response_ns(&self, percentile: f64) -> Result<Option<f64>, StoreError> {
+        let Some((first, length, _)) = self.peak() else {
+            return Ok(None);
+        };
+        let seconds = self.stored.seconds(&self.phase.name)?;
+        let of_peak = seconds.iter().filter(|it| {
+            let is_within = (first..first + length).contains(&(it.second as usize));
+            is_within && is_answered(&it.tag, CurveMetric::Response)
+        });
+        let all = sum_of(of_peak.map(|it| &it.histogram));
+        Ok(all.and_then(|all| trusted_percentile(&all, percentile)))
     }
 
     /// The largest number of users of a closed load.

@@ -13,9 +13,7 @@ mod figures;
 mod layout;
 mod measured;
 mod network;
-mod peak;
 mod rows;
-mod sizes;
 mod targets;
 mod versions;
 

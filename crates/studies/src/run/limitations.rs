@@ -9,7 +9,7 @@ use gatebench_stats::trend::POINTS_MIN;
 use gatebench_stats::{MIN_BLOCKS, Method};
 use gatebench_store::{PhaseRecord, Status};
 
-use super::{limits, self_reported_metrics, weights};
+use super::gateway_notes;
 use crate::common::comparisons::SMALLEST_EFFECT;
 use crate::common::context::{Context, kind};
 use crate::common::facts::{MissingTrial, PhaseKind, ScenarioFindings};
@@ -38,9 +38,9 @@ pub(crate) fn of(
     notes.extend(steadiness_untested(context));
     notes.extend(warm_ups(context));
     notes.extend(without_null(context));
-    notes.extend(limits::of(context));
-    notes.extend(self_reported_metrics::notes(context));
-    notes.extend(weights::notes(context));
+    notes.extend(gateway_notes::limits(context));
+    notes.extend(gateway_notes::self_reported_metrics(context));
+    notes.extend(gateway_notes::weights(context));
     let manifest = context.run.manifest();
     notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
     notes.extend(manifest.notes.iter().cloned());

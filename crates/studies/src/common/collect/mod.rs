@@ -16,7 +16,7 @@ use super::gates::{View, is_disturbed, judge_phase, judge_trial, worst};
 use super::groups::Groups;
 use super::metrics::of_phase;
 use super::shares::OfShare;
-use super::{changes, spoiled, timeline, trials};
+use super::{changes, spoiled, trials};
 use delta_to_baseline::relate_to_bases;
 
 /// Scenario and variant.
@@ -187,6 +187,6 @@ fn findings(trial: &StoredTrial, reasons: Vec<Reason>, series: &[SeriesRow]) -> 
         validity: worst(&reasons, None),
         reasons,
         warnings: record.warnings.clone(),
-        timeline: timeline::of(record, series),
+        timeline: trials::timeline(record, series),
     }
 }
