@@ -104,13 +104,13 @@ fn headlines(found: &AbTestFindings) -> Vec<Sentence> {
     all.map(sentence).collect()
 }
 
-/// Differences of a gateway from itself, in a run that loads it twice. Each makes the scenario's
-/// verdicts on that metric doubtful.
+/// The differences of a gateway from itself, in a run that measures it twice. Each of them makes
+/// the scenario's verdicts on the same metric doubtful.
 pub(crate) fn differences_from_itself(
     context: &Context,
     scenario: &ScenarioFindings,
 ) -> Vec<Sentence> {
-    // An A/B test has its own verdict on that.
+    // An A/B test has its own verdict on this difference.
     if context.plan.study.ab().is_some() {
         return Vec::new();
     }

@@ -127,7 +127,7 @@ fn place(
     }
 }
 
-/// The metric of the direct variant that varies with the machine as this metric of a gateway does.
+/// The metric of the direct variant that varies with the machine like this metric of a gateway.
 pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
     match metric {
         Metric::GatewayCpuPerRequest => Some(Metric::UpstreamCpuPerRequest),

@@ -250,7 +250,7 @@ mod tests {
             (median(4), median(5), median(6)),
             (Some(180.0), None, Some(200.0))
         );
-        assert_eq!(median(7), None, "reading changes nothing");
+        assert_eq!(median(7), None, "a read has no effect");
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
         let median = |index: usize| row.cells[index].median();
         assert_eq!([0, 1, 2].map(median), [Some(5.0), Some(2.0), Some(7.0)]);
         assert_eq!((median(3), median(6)), (Some(3.0), Some(4.0)));
-        assert_eq!(row.cells.len(), 11, "one for each column");
+        assert_eq!(row.cells.len(), 11, "one cell for each column");
         assert_eq!(
             row_under(AdminVerb::Read, CADDY, "closed", &[&record]).absence,
             None

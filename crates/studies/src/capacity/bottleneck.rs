@@ -9,9 +9,9 @@ use super::replay::counted;
 use crate::common::cpu::{cores_busy, shared_busy, usable_cores};
 use crate::common::gates::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 
-/// Share of its cores from which on a gateway is called full. It misses an objective for a
-/// percentile before its cores are fully busy: at 70 % utilisation, a queue has three times as many
-/// requests in it as at rest.
+/// The share of its cores above which a gateway is called full. A gateway misses an objective for a
+/// percentile before its cores are fully busy, because requests queue: at 70 % utilisation, a
+/// request takes about three times as long as in an idle gateway.
 const GATEWAY_FULL: f64 = 0.70;
 
 /// The component that was full in most of the missed steps near the result or, if there are none,

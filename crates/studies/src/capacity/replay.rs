@@ -13,7 +13,7 @@ use crate::common::context::throughput_per_second;
 /// range of the search.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
-/// The maximum number of attempts of a disturbed step; the last attempt counts in any case.
+/// The maximum number of attempts at a disturbed step; the last attempt always counts.
 const DISTURBED_MAX: usize = 3;
 
 /// Length of the steps that confirmed a result, as a multiple of the usual length.

@@ -99,8 +99,8 @@ fn of_gateway_in(
 /// A point for each repeat. A rate that was held at least counts as one point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
-        // The sustained rate lies below the middle of its process by the same factor in every
-        // process.
+        // In every process, the sustained rate lies below the rate that half of the steps hold by
+        // the same factor.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()

@@ -47,7 +47,7 @@ struct Start {
     course_validity: Validity,
 }
 
-/// The CPU time per request from the first request on.
+/// The CPU time per request, beginning with the first request.
 #[derive(Debug, PartialEq)]
 struct Course {
     first_ns: f64,

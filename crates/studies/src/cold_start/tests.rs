@@ -62,7 +62,7 @@ fn a_second_outside_the_band_comes_before_the_steady_state() {
     };
     assert_eq!(burst(10), Settled::After(0));
     assert_eq!(burst(11), Settled::After(200 * 111));
-    // The last third then has no steady state, however long it is.
+    // The last third then has no steady state, regardless of its length.
     let last = [vec![1_000.0; 450], step((15, 3_000.0), (135, 1_000.0))].concat();
     assert_eq!(settles(&last), Settled::Inconclusive);
 }

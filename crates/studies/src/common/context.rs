@@ -1,4 +1,4 @@
-//! The facts that a judgement needs in addition to the trial itself: the plan, and the direct
+//! The facts, besides the trial itself, from which a trial is judged: the plan, and the direct
 //! variant of the same run.
 
 use std::collections::BTreeMap;
@@ -84,8 +84,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The lowest and the highest mean frequency of the cores under the gateways of the same block
-    /// in the same phase.
+    /// The lowest and the highest mean frequency at which the gateways of the same block ran in the
+    /// same phase.
     pub(crate) fn frequencies_khz(
         &self,
         record: &TrialRecord,
@@ -145,7 +145,7 @@ impl<'a> Context<'a> {
             .filter(|record| record.outcome == Outcome::Completed)
     }
 
-    /// Reports whether the trial is one of the direct variant.
+    /// Reports whether a trial measures the direct variant.
     pub(crate) fn is_direct(&self, record: &TrialRecord) -> bool {
         self.plan.variant(&record.trial.variant) == Some(&Variant::Direct)
     }
@@ -175,7 +175,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Reports whether a trial is of a variant in a scenario.
+/// Reports whether a trial measures this variant in this scenario.
 pub(crate) fn is_of(trial: &Trial, scenario: &str, variant: &str) -> bool {
     trial.scenario == scenario && trial.variant == variant
 }

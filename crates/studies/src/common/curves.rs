@@ -47,8 +47,8 @@ impl Curves {
                 trial.variant.clone(),
             );
             let merged = self.merged.entry(key).or_insert_with(|| {
-                // The sum grows with the widest histogram; a lowest value of 1 ns loses no
-                // precision.
+                // The sum grows to the widest histogram; with a lowest value of 1 ns, no precision
+                // is lost.
                 let mut empty = Histogram::new_from(histogram);
                 empty.auto(true);
                 Merged {

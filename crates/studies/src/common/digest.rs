@@ -116,7 +116,7 @@ pub(crate) fn trusted_percentile(histogram: &Histogram<u64>, percentile: f64) ->
 }
 
 /// A percentile over the requests in a histogram and those without a response, which count as
-/// slower than any other. None if the percentile is that of a request without a response, or too
+/// slower than all others. None if the percentile falls on a request without a response, or if too
 /// few requests lie beyond it.
 pub(crate) fn percentile_of_sent(
     histogram: &Histogram<u64>,
@@ -127,7 +127,7 @@ pub(crate) fn percentile_of_sent(
     is_trustworthy(percentile, histogram.len() + unanswered).then_some(value as f64)
 }
 
-/// Like [`percentile_of_sent`], but however few requests lie beyond it.
+/// Like [`percentile_of_sent`], regardless of how many requests lie beyond it.
 pub(crate) fn value_of_sent(
     histogram: &Histogram<u64>,
     percentile: f64,

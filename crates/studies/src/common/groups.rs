@@ -195,7 +195,7 @@ fn figures(sums: &[(&Seen<'_>, Sums)]) -> PartFigures {
     }
 }
 
-/// The estimate over the usable blocks that have a value.
+/// The estimate over those usable blocks that have a value.
 fn estimate(values: impl Iterator<Item = (Validity, Option<f64>)>) -> PartEstimate {
     let (estimate, validity) = estimate_of(values.filter_map(|(of, value)| Some((of, value?))));
     PartEstimate {

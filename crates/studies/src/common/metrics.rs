@@ -26,7 +26,7 @@ const RESPONSE: [(f64, Metric); 4] = [
 ];
 const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
 
-/// The metric with this name.
+/// The metric by which an A/B test or a comparison decides.
 pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     match word {
         DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,

@@ -31,7 +31,7 @@ pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFin
 }
 
 /// Returns a sentence for each fact that differs between gateways. A fact that is wrong in itself
-/// is a reason against its trial instead.
+/// is a reason against its trial.
 pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
     let names = MEANT_TO_BE_EQUAL.into_iter();
     names
@@ -172,7 +172,7 @@ fn retries(records: &[&TrialRecord]) -> WireFact {
     }
 }
 
-/// The fact is tested once in each trial; the text states whether the trials disagree.
+/// Each trial tests this once; the text states whether the trials disagree.
 fn buffering(records: &[&TrialRecord]) -> Vec<WireFact> {
     let tried = |name, of: fn(&gatebench_store::Buffering) -> Option<bool>| {
         let all = records.iter().filter_map(|it| of(it.buffering.as_ref()?));

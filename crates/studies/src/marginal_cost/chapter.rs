@@ -134,8 +134,8 @@ fn explanation(costs: &MarginalCostFindings) -> String {
             format!(" The cost of a request is stated at {load}.")
         });
     format!(
-        "Medians and ranges of the blocks. The last column of a measure is what each further one takes, from the \
-         smallest to the largest number, paired by block. {memory}{load}"
+        "Medians and ranges of the blocks. The last column of a measure is the cost of each additional item, between \
+         the smallest and the largest number, paired by block. {memory}{load}"
     )
 }
 

@@ -10,7 +10,7 @@ use super::facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, Gatewa
 const HEAD: &str = "gateway,scenario,baseline,policies,phase,metric,total_median,total_min,total_max,\
      total_rank,cost,cost_low,cost_high,cost_rank,ratio,ratio_low,ratio_high,confidence,blocks,verdict,validity";
 
-/// The costs of policies as records; empty if no policy has a plain proxy next to it.
+/// The costs of policies as records; empty if no policy has a plain proxy.
 pub struct CostRecords<'a>(pub Option<&'a CostFindings>);
 
 impl Report for CostRecords<'_> {

@@ -28,7 +28,7 @@ pub(crate) fn sentences(costs: &CostFindings) -> Vec<Sentence> {
 
 /// An overview: `nginx takes 14.2 µs of CPU per plain request at 5,000 requests/s; its policies add
 /// from 0.310 µs (rate-limit-never-reached) to 31.0 µs (pipeline).` None if fewer than three costs
-/// are known, because their own sentences state as much.
+/// are known, because an overview would only repeat their sentences.
 fn overview(gateway: &GatewayCosts, measure: &CostMeasure) -> Option<String> {
     let known = |line| Some((line, cost(line)?.difference.effect));
     let mut known: Vec<(&CostLine, f64)> = gateway.lines.iter().filter_map(known).collect();

@@ -71,8 +71,8 @@ pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64)
     (count > 0).then(|| sum as f64 / count as f64 * 1e3)
 }
 
-/// The second of the measurement from which on a load remains constant; none if it changes until
-/// the end, or never changes.
+/// The second of the measurement at which a load becomes constant; none if it changes until the
+/// end, or never changes.
 pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     let (mut before, stages): (f64, Vec<(f64, HumanDuration)>) = match shape {
         Shape::Closed(closed) => {

@@ -1,4 +1,4 @@
-//! Cells: a figure over the blocks of a row, and the ratio of one row to another, block by block.
+//! Cells: a figure over the blocks of a row, and the ratio of two rows, block by block.
 
 use gatebench_report::Validity;
 use gatebench_report::figures::FigureCell;

@@ -29,8 +29,8 @@ const EFFECT: &str = "The effect of each difference on figures of this run (of i
 /// The reference to the reasons that limit cells.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
 
-/// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has it
-/// in the last column and no numbers.
+/// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has
+/// the text in the last column and no numbers.
 const HEAD: &str = "table,row,variant,group,column,unit,median,min,max,blocks,validity,interval_low,\
      interval_high,words";
 

@@ -1,4 +1,4 @@
-//! The differences from a document, each with its effect on the run's own figures.
+//! The differences from a document, each with its effect on the figures of the run.
 
 use std::collections::BTreeSet;
 

@@ -154,8 +154,8 @@ fn throughput(row: &VariantRow, each: bool) -> Option<String> {
     let found = row.metric(PhaseKind::Closed, Metric::Throughput)?;
     let estimate = found.estimate.as_ref()?;
     let least = if is_lower_bound(row) { "at least " } else { "" };
-    // At a fixed rate, the CPU time has a place of its own in the sentence.
     let cpu = match row.metric(PhaseKind::Open, Metric::GatewayCpuPerRequest) {
+        // The CPU time at the fixed rate follows later in the sentence.
         Some(_) => None,
         None => cpu_per_request(row, PhaseKind::Closed, each),
     };

@@ -72,7 +72,7 @@ pub struct RunFigures {
     /// The worse of the validities of throughput and latency. An invalid run is shown, but excluded
     /// from combined figures.
     pub validity: Validity,
-    /// How quiet the machine was before the run; none if the run did not wait for that.
+    /// How quiet the machine was before the run; none if the run did not wait for a quiet machine.
     pub settled: Option<SettledFindings>,
 }
 

@@ -23,7 +23,7 @@ use crate::marginal_cost::facts::MarginalUnit;
 use crate::marginal_cost::marginal_unit;
 use facts::{CombinedFindings, TrendPoint, VersionFindings, VersionTrend};
 
-/// A smaller effect of doubling the number is reported as no change.
+/// A doubling of the number that has a smaller effect than this is reported as no change.
 const SMALLEST_CHANGE: f64 = 0.02;
 
 impl StudyKind for Specified {
@@ -59,7 +59,7 @@ fn headline(trend: &VersionTrend) -> Sentence {
 
 fn trend_words(trend: &VersionTrend) -> String {
     let noun = trend.what.noun();
-    // A trend has two points at least.
+    // A trend has at least two points.
     let count = |point: Option<&TrendPoint>| grouped(point.map_or(0.0, |it| it.count.into()));
     let (first, last) = (count(trend.points.first()), count(trend.points.last()));
     let change = trend.line.factor - 1.0;

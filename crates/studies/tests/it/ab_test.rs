@@ -105,7 +105,7 @@ fn five_per_cent_more_is_worse() {
                 Some(Method::Repeated)
             ),
         ],
-        "mine is not compared with nginx's other self"
+        "mine is not compared with the second nginx"
     );
     let metrics = findings.scenarios[0].comparisons.iter().map(|it| it.metric);
     assert!(metrics.clone().any(|it| it == Metric::AddedP90));
@@ -347,7 +347,11 @@ fn a_small_difference_of_two_binaries_may_be_their_layout() {
     assert_eq!(caution(["aa"; 2], cpu, 1.025), (Decision::Worse, None));
     assert_eq!(caution(two, cpu, 1.0), (Decision::Fine, None));
     let memory = caution(two, DecisiveMetric::Memory, 1.025);
-    assert_eq!(memory, (Decision::Worse, None), "memory has no layout");
+    assert_eq!(
+        memory,
+        (Decision::Worse, None),
+        "layout does not affect memory"
+    );
 }
 
 #[test]

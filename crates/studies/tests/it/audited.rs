@@ -22,7 +22,7 @@ fn assert_found(words: &str, change: impl Fn(&mut Made)) {
     assert!(
         said.into_iter()
             .any(|it| it.text.contains("cannot be true")),
-        "it stands at the head"
+        "the headlines contain it"
     );
 }
 

@@ -207,7 +207,7 @@ fn a_known_knee_is_found_with_curve_and_bottleneck() {
     let mut of_phases = reasons.filter_map(|reason| reason.phase.as_deref());
     assert!(
         of_phases.all(|phase| phase == "saturation"),
-        "steps have findings of their own"
+        "steps have separate findings"
     );
 }
 
@@ -355,7 +355,7 @@ fn a_disturbed_step_is_repeated_regardless_of_its_outcome() {
         assert_eq!(
             changes,
             [false, false, true, false, false, true],
-            "the third time counts: {rates:?}"
+            "the third attempt counts: {rates:?}"
         );
     }
 }
@@ -491,6 +491,6 @@ fn a_gateway_without_responses_has_no_capacity() {
     let written = serde_json::to_string(&(roles, StepOutcome::Disturbed)).unwrap();
     assert_eq!(
         written, r#"[["curve","search","near","confirm"],"disturbed"]"#,
-        "what is on disk stays readable"
+        "earlier records stay readable"
     );
 }

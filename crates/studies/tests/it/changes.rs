@@ -142,7 +142,7 @@ fn a_change_without_recovery_has_no_recovery_time() {
     assert_eq!(median(&findings, Metric::ChangeRecovery), None);
     assert_ne!(row(&findings, "haproxy").validity, Some(Validity::Invalid));
     let other = row(&findings, "haproxy").metric(PhaseKind::Open, Metric::ChangeAffected);
-    assert!(other.is_none(), "nothing was changed there");
+    assert!(other.is_none(), "the direct variant was not changed");
 }
 
 /// The reasons against nginx's first trial if the third second has these numbers of requests

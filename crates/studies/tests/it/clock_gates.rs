@@ -38,7 +38,7 @@ fn times_of_two_clock_sources_are_invalid() {
         }
     });
     let nginx = row(&findings, "nginx");
-    assert!(nginx.spoiled.is_empty(), "the machine's fault");
+    assert!(nginx.spoiled.is_empty(), "the machine caused it");
     let memory = nginx.metric(PhaseKind::Open, Metric::GatewayRssAnonMax);
     assert_eq!(memory.unwrap().validity, Validity::Valid);
 }

@@ -248,7 +248,7 @@ fn costs_exclude_blocks_in_which_either_side_is_invalid() {
         (cost.blocks.as_slice(), cost.validity),
         (&[3][..], Validity::Valid)
     );
-    assert_eq!(cost.rank, None, "one block is no range");
+    assert_eq!(cost.rank, None, "one block has no range");
 }
 
 #[test]

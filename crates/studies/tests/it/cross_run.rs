@@ -153,10 +153,10 @@ fn runs_with_spoiled_blocks_are_not_an_improvement() {
     };
     let haproxy = of("haproxy");
     assert!(haproxy.changes.is_empty(), "{:#?}", haproxy.changes);
-    assert!(!haproxy.searched, "six nights are left");
+    assert!(!haproxy.searched, "only six runs remain");
     let counts: Vec<u32> = haproxy.points.iter().map(|it| it.spoiled).collect();
     let last = 17;
-    assert_eq!(counts.len(), last, "the last night has no value");
+    assert_eq!(counts.len(), last, "the last run has no value");
     assert_eq!(counts[5..7], [0, 1]);
     let nginx = of("nginx");
     assert!(nginx.searched && nginx.points.iter().all(|it| it.spoiled == 0));

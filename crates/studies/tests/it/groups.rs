@@ -91,7 +91,7 @@ fn times_exclude_invalid_blocks() {
         }
     });
     let failing = found(&findings, "nginx", "failing");
-    assert_eq!(failing.figures.requests, 30_000, "counts are of all trials");
+    assert_eq!(failing.figures.requests, 30_000, "counts cover all trials");
     assert_eq!(failing.figures.checks_failed, 1);
     let p99 = &failing.figures.response_p99_ns;
     let estimate = p99.estimate.as_ref().unwrap();

@@ -74,7 +74,7 @@ fn a_busy_load_generator_is_reported_with_its_meaning() {
         phase.measure_ns = SECOND_NS / 10;
         phase.engine.cpu_ns = SECOND_NS / 5;
     };
-    assert_eq!(open(brief), [], "a share of a tenth of a second is chance");
+    assert_eq!(open(brief), [], "shares of a tenth of a second are random");
     for (shape, meaning) in [
         (
             Shape::Open(Open::new(REQUESTS as f64)),

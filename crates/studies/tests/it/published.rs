@@ -174,7 +174,7 @@ fn policies_have_the_documents_columns_and_ratios() {
     assert_eq!(
         median(nginx, plain, "ratio", "here"),
         None,
-        "a row is not set against itself"
+        "a row is not compared with itself"
     );
     close(median(nginx, wsdl, "ratio", "here"), 0.5);
     close(

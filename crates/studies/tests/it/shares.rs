@@ -174,7 +174,11 @@ fn each_row_has_its_own_rate_and_is_not_a_load_of_the_profile() {
         "{reasons:?}"
     );
     assert!(p99_ns(1).is_some_and(|ns| (ns / 9e6 - 1.0).abs() < 0.01));
-    assert_eq!(p99_ns(2), None, "a closed load has no latency of its own");
+    assert_eq!(
+        p99_ns(2),
+        None,
+        "the latency of a closed load is not reported"
+    );
     let phases = findings.scenarios.iter().flat_map(|it| &it.phases);
     assert!(phases.clone().count() > 0);
     assert!(phases.clone().all(|it| !it.name.starts_with("at-")));

@@ -22,7 +22,7 @@ fn comparison(findings: &Findings, metric: Metric) -> &ComparisonFindings {
     let comparisons = &findings.scenarios[0].comparisons;
     let mut of_metric = comparisons.iter().filter(|cell| cell.metric == metric);
     let found = of_metric.next().unwrap();
-    assert!(of_metric.next().is_none(), "two gateways are one pair");
+    assert!(of_metric.next().is_none(), "two gateways form one pair");
     found
 }
 

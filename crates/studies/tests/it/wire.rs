@@ -105,7 +105,7 @@ fn fact(findings: &Findings, variant: &str, name: WireName) -> WireFact {
 fn facts_are_added_up_over_trials() {
     let findings = changed(with(|_| ()));
     let wire = &findings.scenarios[0].wire;
-    assert_eq!(wire.len(), 1, "the others did not look");
+    assert_eq!(wire.len(), 1, "the other gateways were not tested");
     let stated = |name| fact(&findings, "nginx", name).text;
     assert_eq!(stated(WireName::UpstreamVersion), "1.1");
     assert_eq!(stated(WireName::RequestsPerUpstreamConnection), "781");

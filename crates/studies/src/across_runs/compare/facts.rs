@@ -10,11 +10,11 @@ use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 /// The result of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareFindings {
-    /// The run that is judged.
+    /// The judged run.
     pub candidate: RunLine,
     /// The runs that it is compared with, the oldest first.
     pub baseline: Vec<RunLine>,
-    /// The number of baselines: one run or several.
+    /// The kind of baseline: one run or several.
     pub mode: CompareMode,
     /// The metric that decides.
     pub metric: Metric,

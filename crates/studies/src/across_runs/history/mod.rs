@@ -22,7 +22,7 @@ use super::{RunSummary, cells, summarise};
 use crate::common::facts::{Metric, Sentence};
 use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 
-/// Share of histories without a change that ever report one, over all series and looks.
+/// The share of histories without a change in which any series reports one at any look.
 const FALSE_ALARMS: f64 = 0.05;
 
 /// Digits of the digest of conditions; enough to distinguish series.
@@ -248,8 +248,8 @@ fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     found.into_values().collect()
 }
 
-/// Indexes of the points that are searched. If a gateway spoiled blocks, its other blocks must not
-/// pass for an improvement.
+/// The indexes of the points that are searched. If a gateway spoiled blocks, its other blocks must
+/// not look like an improvement.
 fn usable(series: &SeriesFindings) -> Vec<usize> {
     let points = series.points.iter().enumerate();
     points

@@ -27,7 +27,7 @@ pub struct ComparisonFindings {
     pub blocks: Vec<u32>,
     /// Worst validity among these blocks.
     pub validity: Validity,
-    /// Missing blocks that count against the side that spoiled them.
+    /// Blocks without a value that count against the side that spoiled them.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     /// Ratio, interval and verdict.

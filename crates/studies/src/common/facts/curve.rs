@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::PhaseKind;
 
-/// A percentile curve, up to the last percentile beyond which at least 10 values lie.
+/// A percentile curve, up to the highest percentile with at least ten values beyond it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PercentileCurve {
     /// Label of the variant.

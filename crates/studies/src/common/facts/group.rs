@@ -80,7 +80,7 @@ pub struct SlowestRoutes {
     pub routes: Vec<RouteFindings>,
 }
 
-/// The figure that ranks routes: the first of these that all routes have.
+/// The figure by which routes are ranked: the first one in this list that all routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowness {
@@ -143,7 +143,7 @@ pub struct ExternalThresholdResult {
     pub name: String,
     /// Trials in which it held.
     pub held: u32,
-    /// Trials in which it did not.
+    /// Trials in which it did not hold.
     pub crossed: u32,
 }
 

@@ -81,11 +81,11 @@ pub struct ScenarioSummary {
     pub columns: Vec<SummaryColumn>,
     /// Labels of the variants, the gateway that costs least first.
     pub order: Vec<String>,
-    /// States which gateway costs least and by how much, or why that is not decided.
+    /// States which gateway costs least and by how much, or why this is undecided.
     pub meaning: String,
-    /// A caution if it is not decided which gateway costs least.
+    /// A caution if it is undecided which gateway costs least.
     pub tone: Tone,
-    /// The grounds for that statement, and the limits of the figures.
+    /// The basis of that statement, and the limits of the figures.
     pub trust: String,
 }
 
@@ -95,7 +95,7 @@ pub struct SummaryColumn {
     pub metric: Metric,
     /// Name of the phase in which it was measured.
     pub phase: String,
-    /// The gateway that, by the verdicts, is better than every other one; none without such
-    /// verdicts.
+    /// The gateway that is better than every other one by verdicts; none if there is no such
+    /// gateway.
     pub best: Option<String>,
 }

@@ -22,7 +22,7 @@ pub struct ScenarioFindings {
     pub phases: Vec<PhaseLine>,
     /// One row per variant, including the direct variant, in the plan's order.
     pub rows: Vec<VariantRow>,
-    /// The row of the null gateway, if it was measured.
+    /// The row of the null gateway; none if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null: Option<VariantRow>,
     /// The groups by phase and variant, in the scenario's order; empty if there is only one.
@@ -80,7 +80,7 @@ pub struct VariantRow {
     pub kind: Variant,
     /// The status of its trials.
     pub status: RowStatus,
-    /// Worst validity of its completed trials; none without one.
+    /// Worst validity of its completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
     /// The reasons why it is not valid, each once, the worst first.
     pub reasons: Vec<Reason>,
@@ -93,7 +93,7 @@ pub struct VariantRow {
 }
 
 impl VariantRow {
-    /// A metric in the first phase of this kind that has it.
+    /// A metric in the first phase of this kind that has the metric.
     pub fn metric(&self, kind: PhaseKind, metric: Metric) -> Option<&MetricFindings> {
         self.metrics
             .iter()
@@ -121,7 +121,7 @@ impl PhaseLine {
 }
 
 impl ScenarioFindings {
-    /// The rows, and that of the null gateway after them.
+    /// The rows, followed by that of the null gateway.
     pub fn rows_and_null(&self) -> impl Iterator<Item = &VariantRow> {
         self.rows.iter().chain(&self.null)
     }
@@ -278,7 +278,7 @@ pub enum Metric {
     LatenessP99,
     /// The largest anonymous resident memory of the gateway.
     GatewayRssAnonMax,
-    /// From the start of the gateway to readiness.
+    /// The time from the start of the gateway to readiness.
     GatewayStart,
     /// Requests without a correct response, from the second of a change on.
     ChangeErrors,
@@ -286,11 +286,12 @@ pub enum Metric {
     ChangeAffected,
     /// The longest response time, from the second of a change on.
     ChangeWorst,
-    /// From a change, or the end of a failure, to the first second that is like those before it:
-    /// without failed requests, and with a 99th percentile not above the highest of the seconds
-    /// before. None if there is no such second.
+    /// The time from a change, or from the end of a failure, to the first second that is like those
+    /// before the change: without failed requests, and with a 99th percentile no higher than the
+    /// highest of those seconds. None if no second is like them.
     ChangeRecovery,
-    /// From a change of the configuration until the gateway applies it to a new connection.
+    /// The time from a change of the configuration until the gateway applies it to a new
+    /// connection.
     ChangeEffective,
     /// The share of requests that went to the failing target, of all requests that targets received
     /// during the failure.

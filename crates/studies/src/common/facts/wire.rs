@@ -1,4 +1,5 @@
-//! The facts on the wire that are equal between gateways, and those that differ, as counted.
+//! The traffic on the wire, as counted and tested: the facts that are equal for all gateways, and
+//! those that differ.
 
 use serde::Serialize;
 
@@ -41,9 +42,11 @@ pub enum WireName {
     BodyBytes,
     /// Requests that the upstream received more than once.
     Retries,
-    /// The upstream receives the first part of a request before its last byte is sent.
+    /// Whether the upstream receives the first part of a request before the client sends the last
+    /// byte.
     PassesRequests,
-    /// The client receives the first part of a response before its last byte is sent.
+    /// Whether the client receives the first part of a response before the upstream sends the last
+    /// byte.
     #[serde(rename = "passes_answers")]
     PassesResponses,
     /// Bytes that the gateway writes to files, for each request.

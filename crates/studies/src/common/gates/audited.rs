@@ -1,8 +1,8 @@
 //! Judges gatebench's own figures by the rules of `gatebench audit`.
 //!
 //! Each phase is written as the rows that a report would print, with more digits, and judged by the
-//! same rules. Only impossible figures count here; the reports label merely misleading ones, such
-//! as the mean of a closed loop.
+//! same rules. Only impossible figures count here. The reports label figures that are merely
+//! misleading, such as the mean of a closed loop.
 
 use gatebench_audit::{Finding, Severity, audit_rows};
 use gatebench_model::Variant;
@@ -77,8 +77,8 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     let mean = format!("{:.1}", sum.sum_ns as f64 / sum.count as f64);
     let name = format!("{} of {}", metric.word(), phase.name);
     let mut sheet = Sheet::new(name).with("mean ns", mean);
-    // Values are known only to the width of their bucket: all are taken at its upper end, including
-    // the longest.
+    // Values are known only to the width of their bucket, so all of them, including the longest,
+    // are taken at its upper end.
     for quantile in QUANTILES {
         let heading = format!("p{} ns", quantile * 100.0);
         sheet = sheet.with(heading, histogram.value_at_quantile(quantile));
@@ -86,7 +86,7 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     sheet = sheet.with("max ns", histogram.highest_equivalent(sum.max_ns));
     let connections = over_groups(phase, |closed| Some(loads::connections_max(closed)));
     if let (CurveMetric::Response, Some(connections)) = (metric, connections) {
-        // Every request of the measurement ended at most the longest response time after the
+        // Every request of the measurement ended within the longest response time after the
         // measurement.
         let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
         sheet = sheet

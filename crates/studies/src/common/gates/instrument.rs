@@ -48,7 +48,8 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineSaturated, &spoils, message, remedy))
 }
 
-/// The cores in the probe's samples, or otherwise those in the load generator's own count.
+/// The cores that the load generator kept busy, by the probe's samples or otherwise by its own
+/// count.
 fn engine_cores_busy(view: &View) -> Option<f64> {
     let own = &view.phase.engine;
     let measure_ns = view.phase.measure_ns;

@@ -8,7 +8,7 @@ use super::{EVERYTHING, SPEED, View};
 use crate::common::changes::{Beforehand, is_called};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A wrong response took another path through the gateway, so no figure of it is valid.
+/// A wrong response took a different path through the gateway, so no figure of the phase is valid.
 pub(super) fn checks_failed(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let total = counts.responses_failing_checks();
@@ -100,8 +100,7 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     reasons
 }
 
-/// Without any response there is no figure. A load generator that never gets its core sends
-/// nothing.
+/// Without a response, there is no figure. A load generator that never gets its core sends nothing.
 pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let is_asked = view.kind() == PhaseKind::Closed || counts.intended > 0;

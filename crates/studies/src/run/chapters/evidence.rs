@@ -19,8 +19,8 @@ const TRIALS: &str = "Trials in the order in which they ran. A limited trial is 
      named here; an invalid one is not used.";
 
 const PARITY: &str = "Proof that the policies act, before and after the load of every trial: cases passed out of \
-     cases tried. Below it, what was counted on the wire during warm-up and load; facts that differ from those of \
-     the other gateways, or that should not occur, are marked.";
+     cases tried. The rows below them show what was counted on the wire during warm-up and load; facts that differ \
+     from those of the other gateways, or that should not occur, are marked.";
 
 const CONFIGURATION: &str = "The configuration of each gateway, as rendered, and the commands that started it. \
      Ports differ from trial to trial; the rest does not.";

@@ -132,7 +132,7 @@ fn forest(
     };
     let (noise, method) = match all.iter().any(|found| is_noise(ab_test, found)) {
         true => (
-            " The dashed box is what the baseline differs by from itself: the noise of this \
+            " The dashed box is the difference of the baseline from itself: the noise of this \
              machine.",
             "Comparing two gateways",
         ),

@@ -157,11 +157,8 @@ fn the_page_draws_a_curve_for_each_gateway() {
     assert_eq!(
         page.matches("44.0k/s offered").count(),
         1,
-        "rates far beyond the result are only in the table"
+        "rates far above the result are only in the table"
     );
     let none = html::render(&findings());
-    assert!(
-        !none.contains("capacity-h"),
-        "nothing where nothing was searched"
-    );
+    assert!(!none.contains("capacity-h"), "no curve without a search");
 }

@@ -156,12 +156,12 @@ fn every_form_has_versions_side_by_side() {
     }
     assert!(
         !page.contains("combined-trend-2"),
-        "what counts the same is in one plot"
+        "families with the same unit share a plot"
     );
     assert!(!page.contains("nginx<b>"));
     assert!(
         page.contains("upstreams-50, p90: 4.15 ms, 4.20 ms."),
-        "the third run is invalid, and not drawn"
+        "the third run is invalid and is not drawn"
     );
     // The file can be viewed in a browser.
     std::fs::write(

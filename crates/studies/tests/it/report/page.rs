@@ -30,7 +30,7 @@ pub fn check(text: &str) {
     let count = ids.len();
     ids.sort();
     ids.dedup();
-    assert_eq!(ids.len(), count, "an id is given twice");
+    assert_eq!(ids.len(), count, "an id occurs twice");
     for target in targets {
         assert!(ids.contains(&target), "#{target} leads nowhere");
     }

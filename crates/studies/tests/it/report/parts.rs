@@ -166,7 +166,7 @@ fn the_page_shows_groups_routes_and_external_results() {
     assert_eq!(
         text.matches(" open=\"open\"").count(),
         1,
-        "what is crossed is seen"
+        "a crossed threshold is marked"
     );
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/groups.html"), &text).unwrap();
 }
