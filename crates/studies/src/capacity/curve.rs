@@ -11,8 +11,9 @@ use super::facts::{CapacityPoint, CurveKnee};
 use super::judge::{error_share, unanswered};
 use super::replay::counted;
 use crate::common::cpu::cores_busy;
-use crate::common::digest::{Digest, answered_sums, percentile_of_sent, sum_of};
+use crate::common::digest::{Digest, answered_sums, percentile_of_sent};
 use crate::common::facts::CurveMetric;
+use crate::common::sum_of;
 
 /// Steps whose rates are equal within the resolution.
 #[derive(Default)]

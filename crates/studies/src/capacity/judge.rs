@@ -3,9 +3,10 @@
 use gatebench_model::{Bound, Objective};
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
 
-use crate::common::digest::{is_answered, sum_of, value_of_sent};
+use crate::common::digest::{is_answered, value_of_sent};
 use crate::common::facts::CurveMetric;
 use crate::common::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
+use crate::common::sum_of;
 
 /// Judges a step. It held if every percentile of the response time and the share of errors are
 /// within their bounds, and 99 in 100 intended requests, or all but one, were sent and completed in

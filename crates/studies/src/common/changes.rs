@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{ChangeRecord, FailureRecord, PhaseRecord, SecondHistogram, SeriesRow};
 
-use super::digest::sum_of;
 use super::facts::Metric;
+use super::sum_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -78,20 +78,6 @@ impl Digest {
     }
 }
 
-/// The sum of histograms of any range; none if there are none.
-pub(crate) fn sum_of<'a>(
-    histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
-) -> Option<Histogram<u64>> {
-    let mut histograms = histograms.into_iter();
-    let mut sum = histograms.next()?.clone();
-    sum.auto(true);
-    for histogram in histograms {
-        // A histogram that grows accepts every value of another one.
-        let _ = sum.add(histogram);
-    }
-    Some(sum)
-}
-
 /// Reports whether the tag of a sum or histogram belongs to requests with a response, of any class.
 pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
     let class = tag.strip_prefix(metric.word());

@@ -20,6 +20,8 @@ pub(crate) mod summary_table;
 pub(crate) mod trials;
 pub(crate) mod wire;
 
+use gatebench_store::Histogram;
+
 /// Collects the values of each key. Keys and values keep the order in which they first occur.
 pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
@@ -30,4 +32,18 @@ pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -
         }
     }
     groups
+}
+
+/// The sum of histograms of any range; none if there are none.
+pub(crate) fn sum_of<'a>(
+    histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
+) -> Option<Histogram<u64>> {
+    let mut histograms = histograms.into_iter();
+    let mut sum = histograms.next()?.clone();
+    sum.auto(true);
+    for histogram in histograms {
+        // A histogram that grows accepts every value of another one.
+        let _ = sum.add(histogram);
+    }
+    Some(sum)
 }

@@ -18,6 +18,7 @@ use super::versions;
 use crate::common::facts::{Aspect, CurveMetric};
 
 /// A row for which corrections show their effect.
+#[derive(Default)]
 pub(super) struct Case<'a> {
     pub(super) name: String,
     /// The loads that correspond to the document's.
@@ -41,8 +42,7 @@ pub(super) fn of<'a>(
     let case = |(name, loads)| Case {
         name,
         loads,
-        open: Vec::new(),
-        published: None,
+        ..Case::default()
     };
     let has = |kinds: &[RowKind]| document.tables.iter().any(|it| kinds.contains(&it.row));
     if has(&[RowKind::Connections]) {

@@ -13,11 +13,11 @@ use crate::Findings;
 use crate::common::collect::concerning;
 use crate::common::context::{is_of, kind, throughput_per_second};
 use crate::common::cpu::{cpu_ns_per_request, memory_bytes};
-use crate::common::digest::{Digest, is_answered, sum_of, trusted_percentile};
+use crate::common::digest::{Digest, is_answered, trusted_percentile};
 use crate::common::facts::{Aspect, CurveMetric, PhaseKind, Reason, RowStatus};
 use crate::common::gates::worst;
-use crate::common::loads;
 use crate::common::metrics::{response_max_ns, response_mean_ns, response_percentile};
+use crate::common::{loads, sum_of};
 
 /// The length of the peak. In a load that is not three times as long, the peak is one second.
 const PEAK_SECONDS: usize = 10;

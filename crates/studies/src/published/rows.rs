@@ -11,6 +11,7 @@ use super::versions;
 use crate::common::facts::PhaseKind;
 
 /// A row with its loads.
+#[derive(Default)]
 pub(super) struct Line<'a> {
     pub(super) name: String,
     /// Label of the variant; empty if the row has loads of several variants.
@@ -76,11 +77,9 @@ pub(super) fn lines<'a>(
             let numbers: BTreeSet<u32> = all.filter_map(connections).collect();
             let line = |number: u32| Line {
                 name: number.to_string(),
-                variant: "",
-                scenario: None,
-                published: None,
                 connections: Some(number),
                 loads: targets.iter().flat_map(|it| it.at(number)).collect(),
+                ..Line::default()
             };
             numbers.into_iter().map(line).collect()
         }
@@ -95,8 +94,8 @@ fn of_row<'a>(measured: &Measured<'a>, row: &'a PublishedRow, gateway: &'a Varia
         variant,
         scenario,
         published: Some(row),
-        connections: None,
         loads: scenario.map_or_else(Vec::new, |it| measured.loads(it, variant)),
+        ..Line::default()
     }
 }
 
@@ -111,9 +110,8 @@ fn of_version<'a>(
         name,
         variant,
         scenario: Some(scenario),
-        published: None,
-        connections: None,
         loads,
+        ..Line::default()
     };
     if kind == RowKind::Version {
         return vec![line(variant.to_owned(), runs)];

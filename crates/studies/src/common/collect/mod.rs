@@ -91,8 +91,6 @@ impl<'a> Collected<'a> {
                 let found = judge_phase(&view);
                 spoiled.extend(spoiled::of(&record.trial, &found, is_disturbed(&view)));
                 reasons.extend(found);
-            }
-            for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
                 self.add_phase(trial, phase, &digest, &reasons);
             }
             let offered = |phase: &&'a PhaseRecord| phase.saturation_percent.is_some();

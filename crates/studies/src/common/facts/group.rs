@@ -31,7 +31,7 @@ pub struct GroupFindings {
 
 /// The figures of a part of a load. Counts are sums over all completed trials, including invalid
 /// ones.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PartFigures {
     /// Requests with a whole response.
     pub requests: u64,
@@ -54,15 +54,6 @@ pub struct PartEstimate {
     pub estimate: Option<Estimate>,
     /// Worst validity among the blocks in the estimate; `Invalid` if none is usable.
     pub validity: Validity,
-}
-
-impl Default for PartEstimate {
-    fn default() -> Self {
-        Self {
-            estimate: None,
-            validity: Validity::Valid,
-        }
-    }
 }
 
 /// The slowest routes of a variant in a phase.

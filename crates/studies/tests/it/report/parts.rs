@@ -192,7 +192,7 @@ fn only_the_slowest_of_a_hundred_groups_are_shown() {
 fn a_percentile_that_no_group_has_gets_no_column() {
     let mut findings = with_everything();
     for found in &mut findings.scenarios[0].groups {
-        found.figures.response_p99_ns = PartEstimate::default();
+        found.figures.response_p99_ns.estimate = None;
     }
     findings.scenarios[0].routes.clear();
     let text = terminal::render(&findings, TerminalOptions::default());
