@@ -455,10 +455,7 @@ fn a_missed_rate_prevents_a_comparison_of_cpu_per_request() {
         .unwrap();
     assert_eq!((cpu.validity, &cpu.estimate), (Validity::Invalid, &None));
     let said = |sentence: &Sentence| sentence.text.contains(": CPU per request at");
-    assert!(
-        !findings.headlines.iter().any(said),
-        "only one gateway remains"
-    );
+    assert!(!findings.headlines.iter().any(said), "one gateway remains");
 }
 
 #[test]
